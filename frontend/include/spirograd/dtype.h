@@ -1,0 +1,28 @@
+// Element types. Bool is one byte in files, one 32-bit word (0 or 1) on the device.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace spirograd {
+
+enum class DType : uint8_t { Bool, I32, U32, F32, F64 };
+
+constexpr std::string_view name(DType t) {
+  switch (t) {
+    case DType::Bool: return "bool";
+    case DType::I32: return "i32";
+    case DType::U32: return "u32";
+    case DType::F32: return "f32";
+    case DType::F64: return "f64";
+  }
+  return "?";
+}
+
+constexpr bool is_float(DType t) { return t == DType::F32 || t == DType::F64; }
+constexpr bool is_integer(DType t) { return t == DType::I32 || t == DType::U32; }
+
+/// Bytes of one element in device memory.
+constexpr uint64_t device_bytes(DType t) { return t == DType::F64 ? 8 : 4; }
+
+}  // namespace spirograd

@@ -1,0 +1,67 @@
+#include "frontend/ir/graph.h"
+
+#include <bit>
+
+namespace spirograd::ir {
+namespace {
+
+// Our own mixing (splitmix64's finaliser), so that hashes are equal on every platform.
+uint64_t mix(uint64_t h, uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
+  return h ^ (h >> 31);
+}
+
+uint64_t hash(const Node& n) {
+  uint64_t h = static_cast<uint64_t>(n.op) * 64 + static_cast<uint64_t>(n.type.dtype);
+  for (int64_t d : n.type.shape) h = mix(h, static_cast<uint64_t>(d));
+  for (NodeId i : n.in) h = mix(h, i.v);
+  for (int64_t a : n.attr) h = mix(h, static_cast<uint64_t>(a));
+  for (double x : n.data) h = mix(h, std::bit_cast<uint64_t>(x));
+  return h;
+}
+
+}  // namespace
+
+bool Node::same_data(const Node& o) const {
+  if (data.size() != o.data.size()) return false;
+  for (size_t i = 0; i < data.size(); ++i)
+    if (std::bit_cast<uint64_t>(data[i]) != std::bit_cast<uint64_t>(o.data[i])) return false;
+  return true;
+}
+
+Graph::Graph() { nodes_.emplace_back(); }  // id 0 is "none"
+
+NodeId Graph::intern(Node n) {
+  const uint64_t h = hash(n);
+  auto [first, last] = index_.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if (nodes_[it->second] == n) return {it->second};
+  n.free_vars = 0;
+  n.has_var = n.op == Op::Var;
+  for (NodeId i : n.in) {
+    n.free_vars |= nodes_[i.v].free_vars;
+    n.has_var |= nodes_[i.v].has_var;
+  }
+  if (n.op == Op::IndexVar) n.free_vars |= uint64_t{1} << n.attr[0];
+  if (n.op == Op::Build) n.free_vars &= ~(uint64_t{1} << n.attr[0]);
+  const uint32_t id = size();
+  nodes_.push_back(std::move(n));
+  index_.emplace(h, id);
+  return {id};
+}
+
+int64_t Graph::intern(Function f) {
+  for (size_t i = 0; i < functions_.size(); ++i)
+    if (functions_[i] == f) return static_cast<int64_t>(i);
+  functions_.push_back(std::move(f));
+  return static_cast<int64_t>(functions_.size()) - 1;
+}
+
+Loc Graph::loc(NodeId id) const {
+  auto it = locs_.find(id.v);
+  return it == locs_.end() ? Loc{} : it->second;
+}
+
+}  // namespace spirograd::ir

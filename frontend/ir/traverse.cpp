@@ -1,0 +1,58 @@
+#include "frontend/ir/traverse.h"
+
+#include <algorithm>
+
+namespace spirograd::ir {
+
+std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
+  std::vector<NodeId> order;
+  std::vector<bool> seen(g.size(), false);
+  std::vector<std::pair<NodeId, size_t>> stack;
+  for (NodeId root : roots) {
+    if (!root || seen[root.v]) continue;
+    seen[root.v] = true;
+    stack.emplace_back(root, 0);
+    while (!stack.empty()) {
+      auto& [id, next] = stack.back();
+      const Node& n = g[id];
+      if (next == n.in.size()) {
+        order.push_back(id);
+        stack.pop_back();
+        continue;
+      }
+      const NodeId operand = n.in[next++];
+      if (seen[operand.v]) continue;
+      seen[operand.v] = true;
+      stack.emplace_back(operand, 0);
+    }
+  }
+  return order;
+}
+
+std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
+                            const std::function<NodeId(NodeId, Node)>& f) {
+  for (NodeId id : postorder(g, roots)) {
+    if (memo.contains(id.v)) continue;
+    Node n = g[id];
+    for (NodeId& operand : n.in) operand = memo.at(operand.v);
+    memo[id.v] = f(id, std::move(n));
+  }
+  std::vector<NodeId> out;
+  for (NodeId r : roots) out.push_back(memo.at(r.v));
+  return out;
+}
+
+NodeId substitute(Graph& g, NodeId root, Memo memo) {
+  // Nodes with no replaced node below keep their id: interning an equal node gives the same one.
+  return rebuild(g, {&root, 1}, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); })[0];
+}
+
+std::unordered_map<uint32_t, int> count_uses(const Graph& g, std::span<const NodeId> roots) {
+  std::unordered_map<uint32_t, int> uses;
+  for (NodeId r : roots) ++uses[r.v];
+  for (NodeId id : postorder(g, roots))
+    for (NodeId operand : g[id].in) ++uses[operand.v];
+  return uses;
+}
+
+}  // namespace spirograd::ir

@@ -1,0 +1,30 @@
+// Walks over the graph. All of them are iterative: programs of tens of thousands of nodes in a chain are ordinary.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/ir/graph.h"
+
+namespace spirograd::ir {
+
+/// Nodes reachable from `roots`, operands before users, in an order that depends on structure only. Does not enter loop bodies.
+std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
+
+/// Node id -> replacement, used by rebuild().
+using Memo = std::unordered_map<uint32_t, NodeId>;
+
+/// Rebuilds everything reachable from `roots`: each node is given to `f` with its operands already replaced. `f` returns the
+/// new node (often `g.intern(n)`). Entries already in `memo` are taken as they are. Returns the new roots.
+std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
+                            const std::function<NodeId(NodeId old, Node n)>& f);
+
+/// Replaces the nodes that are keys of `memo` (Var, Param, IndexVar, ...) below `root`.
+NodeId substitute(Graph& g, NodeId root, Memo memo);
+
+/// How many operands refer to each reachable node; roots count once each.
+std::unordered_map<uint32_t, int> count_uses(const Graph& g, std::span<const NodeId> roots);
+
+}  // namespace spirograd::ir

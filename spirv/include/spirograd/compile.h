@@ -1,0 +1,20 @@
+// From a program to an executable. Makes no Vulkan call; vectorises and simplifies what it is given.
+#pragma once
+
+#include "spirograd/executable.h"
+#include "spirograd/program.h"
+#include "spirograd/result.h"
+#include "spirograd/target.h"
+
+namespace spirograd {
+
+struct CompileOptions {
+  BindingForm form = BindingForm::Address;
+  bool native_float_atomics = true;  // use them where the target proves them; off: compare-exchange
+  bool validate = false;             // run SPIRV-Tools over every module (always on in debug builds)
+};
+
+/// Errors: SG01xx for programs that are not well formed, SG03xx for what the target cannot do (limit, wish), SG0900 ours.
+Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options = {});
+
+}  // namespace spirograd

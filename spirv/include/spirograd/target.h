@@ -1,0 +1,25 @@
+// What a compiler may know of a device: facts, no vendor names. A plain value; two devices with equal facts share executables.
+#pragma once
+
+#include <cstdint>
+
+namespace spirograd {
+
+struct Target {
+  bool cpu = false;                      // a software driver: much work per invocation, no barriers, few dispatches
+  bool float64 = false;                  // shaderFloat64
+  bool atomic_float_add = false;         // f32 add on buffers, offered and proved by the self-test
+  bool signed_zero_inf_nan = false;      // SignedZeroInfNanPreserve for 32-bit floats may be declared
+  bool round_to_even = false;            // RoundingModeRTE for 32-bit floats may be declared
+  bool device_address = true;            // buffers may be reached through addresses
+  uint32_t subgroup_size = 1;            // 1: unknown; no kernel depends on it for correctness
+  uint32_t max_invocations = 128;        // per workgroup
+  uint32_t max_groups = 65535;           // per grid axis
+  uint32_t max_buffers = 4;              // storage buffers per stage
+  uint32_t max_push_bytes = 128;
+  uint64_t max_range = 128u << 20;       // bytes of one storage-buffer descriptor
+  uint32_t cores = 2;                    // processors that share one dispatch: host threads, or compute units of a GPU
+  bool operator==(const Target&) const = default;
+};
+
+}  // namespace spirograd

@@ -1,0 +1,90 @@
+// The kernel IR: a flat structured list of scalar instructions, run once per invocation. Between the bulk program and SPIR-V;
+// it prints (print.h), is checked (verify.h) and runs on the host (eval.h), so that lowering and drivers can be told apart.
+//
+// A value's id is the position of its instruction. A value may be used after its definition inside the same block or in blocks
+// nested in it; values defined between If/Loop and their ends are not visible after them. Mutable state lives in Var.
+// Float arithmetic is IEEE, never contracted. Integer + - * wrap around. Nothing checks bounds: a kernel never loads or stores
+// out of range (the evaluator reports it as a defect).
+//
+//   Const       imm: the bits                 Index        u32, linear invocation number over the whole grid
+//   Load        in = binding, index           Store        in = binding, index, value       index: i32 or u32, in elements
+//   AtomicAdd   in = binding, index, value    (f32, i32, u32; the binding is used by nothing else in the kernel)
+//   Add Sub Mul                               Div: floats  Quot Rem: integers, divisor known to be non-zero, no overflow
+//   Neg         floats and integers           Min Max: integers only
+//   And Or Xor Not                            bool: logical; integers: bitwise
+//   Shl ShrU ShrS                             shift count in [0, 31]; ShrU fills with 0, ShrS with the sign
+//   MulHiU      high word of u32 * u32
+//   Eq Ne Lt Le Gt Ge                         result bool; floats: ordered, but Ne is true when an operand is NaN
+//   Select      in = condition, a, b
+//   Bitcast     i32/u32/f32 to one another
+//   Convert     i32/u32 -> f32/f64, f32 <-> f64 (round to nearest); f32/f64 -> i32/u32 truncates, operand known to be in range
+//   Sqrt Floor Trunc                          floats, correctly rounded / exact
+//   Var         in = initial value; a mutable variable; read by Get (in = var), written by Set (in = var, value)
+//   If          in = condition; Else optional; EndIf
+//   Loop        in = trip count (i32, at least 0); its value is the counter 0, 1, ..; EndLoop
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spirograd::kernel {
+
+enum class Scalar : uint8_t { Bool, I32, U32, F32, F64 };
+
+constexpr std::string_view name(Scalar s) {
+  switch (s) {
+    case Scalar::Bool: return "bool";
+    case Scalar::I32: return "i32";
+    case Scalar::U32: return "u32";
+    case Scalar::F32: return "f32";
+    case Scalar::F64: return "f64";
+  }
+  return "?";
+}
+
+enum class KOp : uint8_t {
+  Const, Index, Load, Store, AtomicAdd,
+  Add, Sub, Mul, Div, Quot, Rem, Neg, Min, Max,
+  And, Or, Xor, Not, Shl, ShrU, ShrS, MulHiU,
+  Eq, Ne, Lt, Le, Gt, Ge, Select,
+  Bitcast, Convert, Sqrt, Floor, Trunc,
+  Var, Get, Set, If, Else, EndIf, Loop, EndLoop,
+};
+std::string_view name(KOp op);
+
+using Value = uint32_t;
+
+struct Inst {
+  KOp op = KOp::Const;
+  Scalar type = Scalar::F32;  // of the result; of the stored value for Store, AtomicAdd, Set; ignored for If, Else, ends
+  std::array<uint32_t, 3> in{};
+  uint64_t imm = 0;           // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1)
+};
+
+enum class Access : uint8_t { Read, Write, ReadWrite, Atomic };
+
+struct Binding {
+  std::string name;
+  Scalar type = Scalar::F32;  // element type; Bool is stored as a 32-bit word
+  Access access = Access::Read;
+};
+
+struct Kernel {
+  std::string name;
+  uint32_t workgroup = 64;
+  uint64_t invocations = 1;   // Index runs over [0, invocations); surplus invocations of the last workgroups return at once
+  std::vector<Binding> bindings;
+  std::vector<Inst> body;
+};
+
+/// Bits of a constant.
+inline uint64_t bits(float x) { return std::bit_cast<uint32_t>(x); }
+inline uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
+inline uint64_t bits(int32_t x) { return static_cast<uint32_t>(x); }
+inline uint64_t bits(uint32_t x) { return x; }
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,118 @@
+// Runs executables on Vulkan devices: one of our own, or the host's. Nothing here throws, prints, aborts or touches global state.
+// Include any vulkan.h before or after this header; only handle types are needed.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirograd/executable.h"
+#include "spirograd/host_array.h"
+#include "spirograd/result.h"
+#include "spirograd/target.h"
+
+namespace spirograd::vk {
+
+/// What is known of a physical device, and what was proved on it.
+struct DeviceInfo {
+  uint32_t index = 0;          // position in devices(), stable while the drivers stay the same
+  std::string name;            // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string driver;          // "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
+  std::string type;            // "cpu", "integrated", "discrete", "virtual", "other"
+  uint32_t api_major = 0, api_minor = 0, api_patch = 0;
+  uint64_t memory_bytes = 0;   // largest device-local heap
+  std::string unusable;        // empty, or what is missing ("Vulkan 1.2", "timelineSemaphore", ...)
+  Target target;               // facts after the self-test
+  std::vector<std::string> verdicts;  // self-test, one line each: "atomic f32 add: proved", "offered, but wrong: not used"
+};
+
+/// All devices of all drivers, best first (discrete, integrated, virtual, cpu). With prove: runs the self-test on each usable one.
+/// Error SG0301 when the loader is missing, SG0302 when it finds no driver.
+Result<std::vector<DeviceInfo>> devices(bool prove = false);
+
+struct DeviceOptions {
+  std::string select;          // "": the best; "0": by index; else a part of the name, letter case ignored
+  bool validation = false;     // Khronos validation layer, core and synchronization; messages come through on_message
+  void (*on_message)(void* user, const char* id, const char* text) = nullptr;  // validation and driver messages
+  void* user = nullptr;
+  std::string cache_dir;       // pipeline cache and self-test verdicts; "": none
+};
+
+/// A device that belongs to the host. All handles stay the host's; they outlive the Device.
+struct External {
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  uint32_t queue_family = 0;
+  uint32_t api_version = 0;                 // what the instance was created with
+  bool buffer_device_address = false;       // enabled on the device
+  bool float64 = false;
+  bool atomic_float_add = false;            // shaderBufferFloat32AtomicAdd enabled
+  bool timeline_semaphore = false;          // needed for run(); record() works without
+  void (*lock_queue)(void* user) = nullptr;    // held around submits, if given
+  void (*unlock_queue)(void* user) = nullptr;
+  void* user = nullptr;
+};
+
+/// A range of a buffer, yours or ours.
+struct Slice {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0, bytes = 0;
+};
+
+class Device {
+ public:
+  static Result<std::shared_ptr<Device>> create(const DeviceOptions& options = {});
+  static Result<std::shared_ptr<Device>> adopt(const External& external);
+  ~Device();
+  const DeviceInfo& info() const;
+  const Target& target() const { return info().target; }
+  /// The binding form this device is best served with.
+  BindingForm preferred_form() const;
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  explicit Device(std::unique_ptr<Impl>);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Times of one run, in seconds. device: between timestamps around the commands, 0 where the queue has none.
+struct Timing {
+  double host = 0, device = 0;
+};
+
+/// An executable made ready for a device: pipelines, memory and recorded commands. Not for use from two threads at once.
+class Session {
+ public:
+  /// Creates pipelines on several threads and allocates all memory. Errors: SG03xx (limit, wish, device), SG0601.
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<Device> device, const Executable& executable);
+  ~Session();
+
+  /// Copies the inputs in, submits the recorded commands, waits, copies the outputs out. Order as in the executable. Allocates
+  /// nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost.
+  Result<std::vector<HostArray>> run(std::span<const HostArray> inputs, Timing* timing = nullptr);
+  /// The same with the inputs and outputs left on the device: replays with what is there.
+  Result<Timing> replay();
+
+  /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before: the
+  /// inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its own barrier.
+  /// No submit, no wait, no allocation. The session's scratch memory is used: one recording in flight at a time.
+  /// Buffers need STORAGE usage, in address form also SHADER_DEVICE_ADDRESS.
+  Result<bool> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
+
+  /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
+  uint64_t device_bytes() const;
+
+ private:
+  struct Impl;
+  explicit Session(std::unique_ptr<Impl>);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace spirograd::vk
