@@ -4,7 +4,9 @@
 
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "spirv/kernel/kernel.h"
 
@@ -26,7 +28,8 @@ class Builder {
   Scalar type(Value v) const;
   /// Interval of an integer value; the whole range of its type when nothing is known.
   Interval interval(Value v) const;
-  /// Promises a tighter interval (for values whose range the lowering knows: a loaded index after its guard).
+  /// Promises a tighter interval (for values whose range the lowering knows: a loaded index after its guard). The promise holds
+  /// to the end of the innermost open block. begin_if and select learn from integer comparisons in their condition themselves.
   void assume(Value v, Interval i);
   std::optional<uint64_t> constant_bits(Value v) const;
 
@@ -68,11 +71,48 @@ class Builder {
   Kernel finish() &&;
 
  private:
-  struct Scope;
-  Value append(Inst inst);
-  Value pure(Inst inst);
+  // An open block. Blocks whose condition is a known constant leave no markers; those that never run are cut out when they close.
+  struct Block {
+    enum class Kind : uint8_t { Body, If, Else, Loop } kind = Kind::Body;
+    bool marked = true;                               // If/Loop instructions were emitted
+    bool dead = false;                                // never runs: cut at its end
+    Value condition = 0;
+    size_t start = 0;                                 // position of its marker, or of its first instruction
+    std::vector<std::pair<Value, Interval>> undo;     // intervals to restore at the end
+  };
+  // c0 + sum of coefficient * value
+  struct Linear {
+    std::vector<std::pair<Value, int64_t>> terms;
+    int64_t constant = 0;
+  };
+
+  Value append(Inst inst, Interval interval);
+  Value pure(Inst inst, Interval interval);
+  void open(Block block);
+  void close();
+  void assume_condition(Value condition, bool truth);
+  void facts(Value condition, bool truth, std::vector<std::pair<Value, Interval>>& out) const;
+  const Inst& at(Value v) const { return kernel_.body[v]; }
+  Value narrowed(Value v, Interval i);
+  bool is_constant(Value v, uint64_t bits) const;
+  Value unsigned_or_signed(Scalar t, int64_t value) { return constant_word(t, static_cast<uint32_t>(value)); }
+
+  // Rules; nullopt: no rule applies.
+  std::optional<Value> fold(KOp op, Scalar result, Value a, std::optional<Value> b);
+  std::optional<Value> identity(KOp op, Value a, Value b);
+  std::optional<Value> identity_float(KOp op, Value a, Value b);
+  std::optional<Value> identity_bool(KOp op, Value a, Value b);
+  std::optional<Value> combined_sum(KOp op, Value a, Value b);
+  std::optional<Value> divided(KOp op, Value a, int64_t divisor);
+  bool join_quot_rem(Linear& sum) const;
+  Linear linear(Value v, bool exact) const;
+  Interval interval(const Linear& sum) const;
+  Value build(Scalar t, const Linear& sum);
+  Value plain(KOp op, Value a, Value b);
+
   Kernel kernel_;
   std::vector<Interval> intervals_;
+  std::vector<Block> blocks_;
   // Value numbering: one table per open block; closing a block drops its table.
   using Key = std::tuple<KOp, Scalar, std::array<uint32_t, 3>, uint64_t>;
   std::vector<std::map<Key, Value>> scopes_;
