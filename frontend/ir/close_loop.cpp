@@ -1,0 +1,91 @@
+#include "frontend/ir/close_loop.h"
+
+#include <unordered_set>
+
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::ir {
+namespace {
+
+using NodeSet = std::unordered_set<uint32_t>;
+
+bool is_literal(const Graph& g, const Node& n) {
+  return n.op == Op::Const || n.op == Op::Iota || (n.op == Op::Broadcast && g[n.in[0]].op == Op::Const);
+}
+
+// postorder() that does not look below nodes without any placeholder or free index: a loop at the end of a long program
+// costs no more than one at its start.
+std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots) {
+  std::vector<NodeId> order;
+  NodeSet seen;
+  std::vector<std::pair<NodeId, size_t>> stack;
+  const auto enter = [&](NodeId id) {
+    if (!seen.insert(id.v).second) return;
+    const bool open = g[id].has_var || g[id].free_vars != 0;
+    stack.emplace_back(id, open ? 0 : g[id].in.size());
+  };
+  for (NodeId root : roots) {
+    enter(root);
+    while (!stack.empty()) {
+      auto& [id, next] = stack.back();
+      if (next < g[id].in.size()) {
+        enter(g[id].in[next++]);
+      } else {
+        order.push_back(id);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+// Nodes that must stay in the body: they use a variable of the body or an index of a build inside it.
+NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<const Expr> vars) {
+  NodeSet bound;
+  for (Expr v : vars) bound.insert(v.id.v);
+  for (NodeId id : order) {
+    const Node& n = g[id];
+    bool is_bound = n.free_vars != 0;
+    for (NodeId operand : n.in) is_bound = is_bound || bound.contains(operand.v);
+    if (is_bound) bound.insert(id.v);
+  }
+  return bound;
+}
+
+// Outer terms that the bound part uses directly, each once, in the order in which a walk from the results meets them.
+std::vector<Expr> captured_terms(Graph& g, std::span<const NodeId> roots, std::span<const Expr> vars) {
+  const std::vector<NodeId> order = open_postorder(g, roots);
+  const NodeSet bound = bound_nodes(g, order, vars);
+  NodeSet wanted;
+  const auto want = [&](NodeId id) {
+    if (!bound.contains(id.v) && !is_literal(g, g[id])) wanted.insert(id.v);
+  };
+  for (NodeId root : roots) want(root);
+  for (NodeId id : order)
+    if (bound.contains(id.v))
+      for (NodeId operand : g[id].in) want(operand);
+  std::vector<Expr> captured;
+  for (NodeId id : order)
+    if (wanted.contains(id.v)) captured.push_back({&g, id});
+  return captured;
+}
+
+}  // namespace
+
+std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<const Expr> es, std::span<const Expr> vars,
+                             std::span<const Expr> results, bool reverse, int64_t length) {
+  std::vector<NodeId> roots;
+  for (Expr r : results) roots.push_back(r.id);
+  Loop loop;
+  loop.acc.assign(acc.begin(), acc.end());
+  loop.es.assign(es.begin(), es.end());
+  loop.consts = captured_terms(g, roots, vars);
+  loop.reverse = reverse;
+  loop.length = length;
+  std::vector<Expr> params(vars.begin(), vars.end());
+  params.insert(params.end(), loop.consts.begin(), loop.consts.end());
+  loop.function = close_function(g, params, results);
+  return map_accum(g, loop);
+}
+
+}  // namespace spirograd::ir

@@ -1,0 +1,152 @@
+// Closing a traced loop body: what is captured becomes a loop-invariant operand, what belongs to the body stays inside.
+#include "frontend/ir/close_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::ir {
+namespace {
+
+struct Closed {
+  std::vector<Expr> results;
+  const Node& loop() const { return (*results[0].graph)[results[0].node().in[0]]; }
+  LoopParts parts() const { return loop_parts(*results[0].graph, loop()); }
+  // Operand of the loop: accumulators, then elements, then consts.
+  NodeId const_operand(int j) const { return loop().in[static_cast<size_t>(parts().n_acc + parts().n_es + j)]; }
+};
+
+bool uses_op(const Graph& g, NodeId root, Op op) {
+  for (NodeId id : postorder(g, {&root, 1}))
+    if (g[id].op == op) return true;
+  return false;
+}
+
+TEST(CloseLoop, ClosedBodyHasNoConsts) {
+  Graph g;
+  const Expr x = param(g, 0, f32({5})), start = scalar(g, DType::F32, 0);
+  const Expr s = fresh_var(g, f32()), e = fresh_var(g, f32());
+  const Expr body[] = {s + e * scalar(g, DType::F32, 2)};
+  const Expr vars[] = {s, e};
+  const Closed c{close_loop(g, {&start, 1}, {&x, 1}, vars, body, false, 5)};
+  EXPECT_EQ(c.parts().n_consts, 0);
+  EXPECT_EQ(c.parts().n_bs, 0);
+  EXPECT_EQ(c.results[0].type(), f32());
+  EXPECT_FALSE(c.loop().has_var);
+}
+
+TEST(CloseLoop, LargestInvariantTermIsHoistedOnce) {
+  Graph g;
+  const Expr w = param(g, 0, f32()), start = scalar(g, DType::F32, 0);
+  const Expr s = fresh_var(g, f32());
+  const Expr invariant = unary(Op::Exp, w * w);
+  const Expr body[] = {s * invariant + invariant};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 1);
+  EXPECT_EQ(c.const_operand(0), invariant.id);
+  const NodeId result = g.function(c.parts().function).results[0];
+  EXPECT_FALSE(uses_op(g, result, Op::Exp));
+}
+
+TEST(CloseLoop, ConstsStandInTheOrderOfTheBody) {
+  Graph g;
+  const Expr a = param(g, 0, f32()), b = param(g, 1, f32()), start = scalar(g, DType::F32, 0);
+  const Expr s = fresh_var(g, f32());
+  const Expr body[] = {(s + b) * a};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 2);
+  EXPECT_EQ(c.const_operand(0), b.id);
+  EXPECT_EQ(c.const_operand(1), a.id);
+}
+
+TEST(CloseLoop, LiteralsStayInside) {
+  Graph g;
+  const Expr start = zeros(g, i32({4})), s = fresh_var(g, i32({4}));
+  const Expr body[] = {(s + iota(g, {4}, 0)) * full(g, i32({4}), 3) + constant(g, i32({4}), {1, 2, 3, 4})};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 3)};
+  EXPECT_EQ(c.parts().n_consts, 0);
+}
+
+TEST(CloseLoop, ParametersOfTheProgramAreNotTakenForThoseOfTheBody) {
+  Graph g;
+  const Expr outer0 = param(g, 0, f32()), start = scalar(g, DType::F32, 1);
+  const Expr s = fresh_var(g, f32());
+  const Expr body[] = {s * outer0};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 2)};
+  const Function& f = g.function(c.parts().function);
+  ASSERT_EQ(f.params.size(), 2u);
+  EXPECT_EQ(f.results[0], (param(g, 0, f32()) * param(g, 1, f32())).id);
+  EXPECT_EQ(c.const_operand(0), outer0.id);
+}
+
+TEST(CloseLoop, IndexOfAnEnclosingOpenBuildIsAnOuterTerm) {
+  Graph g;
+  const Expr x = param(g, 0, f32({7})), i = fresh_var(g, i32());
+  const Expr row = gather(x, {&i, 1}), start = scalar(g, DType::F32, 0), s = fresh_var(g, f32());
+  const Expr body[] = {s + row};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 4)};
+  ASSERT_EQ(c.parts().n_consts, 1);
+  EXPECT_EQ(c.const_operand(0), row.id);
+  const Expr built = build(7, i, c.results[0]);
+  EXPECT_EQ(built.type(), f32({7}));
+  EXPECT_FALSE(built.node().has_var);
+  EXPECT_EQ(built.node().free_vars, 0u);
+}
+
+TEST(CloseLoop, IndexOfABuildInsideTheBodyStaysInside) {
+  Graph g;
+  const Expr x = param(g, 0, f32({3})), start = zeros(g, f32({3})), s = fresh_var(g, f32({3}));
+  const Expr i = fresh_var(g, i32());
+  const Expr inner = build(3, i, gather(s, {&i, 1}) + gather(x, {&i, 1}));
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, {&inner, 1}, false, 4)};
+  ASSERT_EQ(c.parts().n_consts, 1);
+  EXPECT_EQ(c.const_operand(0), x.id);
+  EXPECT_EQ(g[g.function(c.parts().function).results[0]].free_vars, 0u);
+}
+
+TEST(CloseLoop, InnerLoopCapturesTheStateOfTheOuterOne) {
+  Graph g;
+  const Expr start = scalar(g, DType::F32, 1), outer = fresh_var(g, f32()), inner = fresh_var(g, f32());
+  const Expr inner_body[] = {inner + outer};
+  const Closed in{close_loop(g, {&start, 1}, {}, {&inner, 1}, inner_body, false, 3)};
+  ASSERT_EQ(in.parts().n_consts, 1);
+  EXPECT_EQ(in.const_operand(0), outer.id);
+  const Closed out{close_loop(g, {&start, 1}, {}, {&outer, 1}, {in.results.data(), 1}, false, 2)};
+  EXPECT_EQ(out.parts().n_consts, 0);
+  EXPECT_FALSE(out.loop().has_var);
+}
+
+TEST(CloseLoop, CapturedTermMayBeAResultItself) {
+  Graph g;
+  const Expr y = param(g, 0, f32()), start = scalar(g, DType::F32, 1), s = fresh_var(g, f32());
+  const Expr body[] = {y, s};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, true, 0)};
+  EXPECT_EQ(c.parts().n_consts, 1);
+  EXPECT_TRUE(c.parts().reverse);
+  ASSERT_EQ(c.results.size(), 2u);
+  EXPECT_EQ(c.results[1].type(), f32({0}));
+}
+
+TEST(CloseLoop, StateOfAnotherTypeIsAnError) {
+  Graph g;
+  const Expr start = scalar(g, DType::F32, 1), s = fresh_var(g, f32());
+  const Expr body[] = {replicate(s, 0, 2)};
+  EXPECT_THROW(close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 3), Error);
+}
+
+TEST(CloseLoop, LongChainsDoNotRecurse) {
+  Graph g;
+  const Expr w = param(g, 0, f32()), start = scalar(g, DType::F32, 1), s = fresh_var(g, f32());
+  Expr body = s, outer = w;
+  for (int j = 0; j < 50000; ++j) {
+    body = unary(Op::Sin, body);
+    outer = unary(Op::Cos, outer);
+  }
+  const Expr results[] = {body * outer};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, results, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 1);
+  EXPECT_EQ(c.const_operand(0), outer.id);
+}
+
+}  // namespace
+}  // namespace spirograd::ir
