@@ -1,0 +1,2 @@
+# Removal of builds, and the ranges of integer expressions that its bounds proofs use.
+spirograd_test(unit/interval_test.cpp LABELS unit LINK spirograd_rewrite)
