@@ -1,0 +1,161 @@
+#include "frontend/ir/composite.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace spirograd::ir {
+namespace {
+
+Expr full_like(Expr a, double value) { return full(*a.graph, a.type(), value); }
+
+// Axes of `shape` that are not in `axes`.
+std::vector<int64_t> other_axes(const Shape& shape, std::span<const int64_t> axes) {
+  std::vector<int64_t> kept;
+  for (int64_t j = 0; j < shape.rank(); ++j)
+    if (std::find(axes.begin(), axes.end(), j) == axes.end()) kept.push_back(j);
+  return kept;
+}
+
+void require_float(Expr a, const char* what) {
+  if (!is_float(a.dtype())) throw Error("SG0101", std::string(what) + ": not defined for " + std::string(name(a.dtype())));
+}
+
+std::vector<int64_t> first_axes(int n) {
+  std::vector<int64_t> axes;
+  for (int64_t j = 0; j < n; ++j) axes.push_back(j);
+  return axes;
+}
+
+}  // namespace
+
+Expr binary_broadcast(Op op, Expr a, Expr b) {
+  const Shape s = broadcast_shapes(a.shape(), b.shape(), name(op));
+  return binary(op, broadcast_to(a, s), broadcast_to(b, s));
+}
+
+Expr select_broadcast(Expr mask, Expr a, Expr b) {
+  const Shape s = broadcast_shapes(mask.shape(), broadcast_shapes(a.shape(), b.shape(), "select"), "select");
+  return select(broadcast_to(mask, s), broadcast_to(a, s), broadcast_to(b, s));
+}
+
+Expr cond(Expr condition, Expr a, Expr b) {
+  if (condition.type() != boolean())
+    throw Error("SG0101", "cond: the condition must be one bool, not " + to_string(condition.type()))
+        .hint("select(mask, a, b) chooses element by element");
+  return select_broadcast(condition, a, b);
+}
+
+std::vector<int64_t> all_axes(Expr a) { return first_axes(a.rank()); }
+
+Expr restore_axes(Expr reduced, const Shape& shape, std::span<const int64_t> axes) {
+  if (axes.empty()) return reduced;
+  return broadcast(reduced, shape, other_axes(shape, axes));
+}
+
+Expr keep_dims(Expr reduced, const Shape& shape, std::span<const int64_t> axes) {
+  if (axes.empty()) return reduced;
+  Shape kept = shape;
+  for (int64_t a : axes) kept[static_cast<int>(a)] = 1;
+  return reshape(reduced, kept);
+}
+
+Expr mean(Expr a, std::span<const int64_t> axes) {
+  require_float(a, "mean");
+  double n = 1;
+  const Expr total = reduce(Op::Sum, a, axes);
+  for (int64_t axis : axes) n *= static_cast<double>(a.shape()[static_cast<int>(axis)]);
+  return total / full_like(total, n);
+}
+
+Expr finite_max(Expr a, std::span<const int64_t> axes) {
+  const Expr m = reduce(Op::ReduceMax, a, axes);
+  const Expr finite = binary(Op::Lt, unary(Op::Abs, m), full_like(m, std::numeric_limits<double>::infinity()));
+  return unary(Op::StopGradient, select(finite, m, full_like(m, 0)));
+}
+
+Expr log_sum_exp(Expr a, std::span<const int64_t> axes) {
+  require_float(a, "logsumexp");
+  const Expr m = finite_max(a, axes);
+  const Expr shifted = unary(Op::Exp, a - restore_axes(m, a.shape(), axes));
+  return unary(Op::Log, reduce(Op::Sum, shifted, axes)) + m;
+}
+
+Expr softmax(Expr a, std::span<const int64_t> axes) {
+  require_float(a, "softmax");
+  const Expr e = unary(Op::Exp, a - restore_axes(finite_max(a, axes), a.shape(), axes));
+  return e / restore_axes(reduce(Op::Sum, e, axes), a.shape(), axes);
+}
+
+Expr arg_reduce_all(Op op, Expr a) { return arg_reduce(op, a.rank() == 1 ? a : reshape(a, {a.shape().count()}), 0); }
+
+Expr square(Expr a) { return a * a; }
+
+Expr recip(Expr a) { return full_like(a, 1) / a; }
+
+Expr relu(Expr a) {
+  const Expr zero = full_like(a, 0);
+  return select(binary(Op::Gt, a, zero), a, zero);
+}
+
+Expr leaky_relu(Expr a, double slope) {
+  require_float(a, "leaky_relu");
+  if (a.dtype() == DType::F32) slope = static_cast<float>(slope);
+  return select(binary(Op::Gt, a, full_like(a, 0)), a, full_like(a, slope) * a);
+}
+
+Expr floor_to_int(Expr a) {
+  if (is_integer(a.dtype())) return cast(a, DType::I32);
+  return cast(unary(Op::Floor, a), DType::I32);
+}
+
+Expr one_hot(Expr index, int64_t n, DType t) {
+  if (index.dtype() != DType::I32) throw Error("SG0101", "one_hot: an index must be i32, not " + to_string(index.type()));
+  if (index.rank() + 1 > kMaxRank) throw Error("SG0101", "one_hot: the rank of " + to_string(index.type()) + " is too high");
+  const int axis = index.rank();
+  const Expr wide = replicate(index, axis, n);
+  return cast(binary(Op::Eq, wide, iota(*index.graph, wide.shape(), axis)), t);
+}
+
+Expr dot(Expr a, Expr b) {
+  if (a.rank() != 1 || b.rank() != 1)
+    throw Error("SG0101", "dot: needs two vectors, not " + to_string(a.type()) + " and " + to_string(b.type()))
+        .hint("matmul multiplies matrices; sum(a * b) is the inner product of any two arrays");
+  if (a.type() != b.type())
+    throw Error("SG0101", "dot: " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
+  return sum(a * b, 0);
+}
+
+Expr matmul(Expr a, Expr b) {
+  const auto bad = [&](const std::string& why) {
+    return Error("SG0101", "matmul: " + to_string(a.type()) + " times " + to_string(b.type()) + ": " + why);
+  };
+  if (a.rank() == 0 || b.rank() == 0) throw bad("both need at least one axis").hint("use * to scale by a number");
+  if (a.dtype() != b.dtype()) throw bad("the element types differ");
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  const Shape a_batch = row ? Shape{} : a.shape().slice(0, a.rank() - 2);
+  const Shape b_batch = column ? Shape{} : b.shape().slice(0, b.rank() - 2);
+  const int64_t k = a.shape()[a.rank() - 1], kb = b.shape()[column ? 0 : b.rank() - 2];
+  if (k != kb) throw bad("the inner extents " + std::to_string(k) + " and " + std::to_string(kb) + " differ");
+  const Shape batch = broadcast_shapes(a_batch, b_batch, "matmul");
+  if (batch.rank() + 3 > kMaxRank) throw bad("too many axes");
+  const Shape a_part = row ? Shape{k} : Shape{a.shape()[a.rank() - 2], k};
+  const Shape b_part = column ? Shape{k} : Shape{k, b.shape()[b.rank() - 1]};
+  const Shape product = batch + (row ? Shape{} : a_part.slice(0, 1)) + b_part;
+  const int inner = batch.rank() + (row ? 0 : 1);
+  std::vector<int64_t> a_axes = first_axes(inner + 1), b_axes = first_axes(batch.rank());
+  for (int j = 0; j < b_part.rank(); ++j) b_axes.push_back(inner + j);
+  // A vector has no batch axes of its own: it enters every matrix of the other side.
+  if (row) a_axes = {inner};
+  if (column) b_axes = {inner};
+  const Expr left = row ? a : broadcast_to(a, batch + a_part), right = column ? b : broadcast_to(b, batch + b_part);
+  const Expr wide_left = left.shape() == product ? left : broadcast(left, product, a_axes);
+  const Expr wide_right = right.shape() == product ? right : broadcast(right, product, b_axes);
+  return sum(wide_left * wide_right, inner);
+}
+
+Expr scan_rows(Expr start, Expr stack) {
+  const Expr parts[] = {replicate(start, 0, 1), stack};
+  return concat(parts, 0);
+}
+
+}  // namespace spirograd::ir

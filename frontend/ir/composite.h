@@ -1,0 +1,50 @@
+// Operations of the surface languages that are no opcodes: each is spelt here once, in terms of algebra.h, so that the same
+// function written in C++ and as text is the same program. They throw Error SG0101 as the constructors do.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "frontend/ir/algebra.h"
+
+namespace spirograd::ir {
+
+/// Elementwise with NumPy's broadcasting made explicit. Dtypes must agree already.
+Expr binary_broadcast(Op op, Expr a, Expr b);
+Expr select_broadcast(Expr mask, Expr a, Expr b);
+/// Both branches broadcast together, chosen by one scalar bool.
+Expr cond(Expr condition, Expr a, Expr b);
+
+/// All axes of `a`: 0 .. rank-1.
+std::vector<int64_t> all_axes(Expr a);
+/// `reduced` has lost `axes` of `shape`: stretches it back over them.
+Expr restore_axes(Expr reduced, const Shape& shape, std::span<const int64_t> axes);
+/// `reduced` with the lost axes as extents 1.
+Expr keep_dims(Expr reduced, const Shape& shape, std::span<const int64_t> axes);
+
+Expr mean(Expr a, std::span<const int64_t> axes);
+/// The largest value along `axes`, stretched back to the shape of `a`; 0 where it is not finite; carries no derivative.
+/// What exp() may be shifted by: log_sum_exp and softmax stay exact where all or some elements are infinite.
+Expr finite_max(Expr a, std::span<const int64_t> axes);
+Expr log_sum_exp(Expr a, std::span<const int64_t> axes);
+Expr softmax(Expr a, std::span<const int64_t> axes);
+/// argmax/argmin of all elements in row-major order.
+Expr arg_reduce_all(Op op, Expr a);
+
+Expr square(Expr a);
+Expr recip(Expr a);
+Expr relu(Expr a);                       // select(a > 0, a, 0)
+Expr leaky_relu(Expr a, double slope);   // select(a > 0, a, slope * a)
+Expr floor_to_int(Expr a);               // i32
+Expr one_hot(Expr index, int64_t n, DType t);  // new last axis; all zero for an index out of range
+
+/// Sum of products of two vectors.
+Expr dot(Expr a, Expr b);
+/// NumPy's matmul: matrices in the last two axes, leading axes broadcast, a vector is a row on the left and a column on the
+/// right. The product has axes batch.., m, k, n and is summed over k.
+Expr matmul(Expr a, Expr b);
+
+/// Rows of a scan: the start, then the k-stack of the later states.
+Expr scan_rows(Expr start, Expr stack);
+
+}  // namespace spirograd::ir
