@@ -57,6 +57,7 @@ class Graph {
 
   int64_t intern(Function f);
   const Function& function(int64_t index) const { return functions_[static_cast<size_t>(index)]; }
+  int64_t function_count() const { return static_cast<int64_t>(functions_.size()); }
 
   /// First user place that made this node; empty if none was noted. For messages only.
   void note_loc(NodeId id, const Loc& loc) { locs_.try_emplace(id.v, loc); }
