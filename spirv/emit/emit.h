@@ -1,0 +1,40 @@
+// Kernel to SPIR-V for Vulkan 1.2. Needs only 32-bit integers and floats (64-bit floats where the kernel uses them); float
+// arithmetic is never contracted; elementary functions are the kernel's own instructions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "spirograd/executable.h"
+#include "spirograd/result.h"
+#include "spirograd/target.h"
+#include "spirv/kernel/kernel.h"
+
+namespace spirograd::spirv {
+
+struct EmitOptions {
+  bool native_float_atomics = true;  // where the target has them; otherwise a compare-exchange loop on the bits
+  bool value_names = false;          // name each value by its number in the kernel
+};
+
+/// Pre: kernel::verify finds nothing. Throws SG0303 for what the target cannot do.
+KernelBinary emit(const kernel::Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options = {});
+
+/// Whether the module would use native float atomics on this target.
+bool uses_native_float_atomics(const kernel::Kernel& kernel, const Target& target, const EmitOptions& options = {});
+
+/// The first complaint of SPIRV-Tools for Vulkan 1.2, if any (SG0903).
+std::optional<Error> validate(std::span<const uint32_t> words);
+/// SPIR-V assembly with raw ids, without header comments.
+std::string disassemble(std::span<const uint32_t> words);
+
+struct EmitStats {
+  uint32_t words = 0;
+  uint32_t instructions = 0;  // inside functions, without labels
+  uint32_t loads = 0, stores = 0, atomics = 0, loops = 0;
+};
+EmitStats stats(std::span<const uint32_t> words);
+
+}  // namespace spirograd::spirv

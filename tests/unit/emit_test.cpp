@@ -1,0 +1,158 @@
+// Modules that the emitter writes: valid for Vulkan 1.2 in both binding forms, with the decorations that exact arithmetic needs.
+#include "spirv/emit/emit.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/kernels.h"
+
+namespace spirograd {
+namespace {
+
+using namespace kernel;
+
+Target device() {
+  Target t;
+  t.float64 = true;
+  t.signed_zero_inf_nan = true;
+  t.round_to_even = true;
+  return t;
+}
+
+size_t occurrences(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+std::string valid_text(const Kernel& k, const Target& t, BindingForm form, const spirv::EmitOptions& options = {}) {
+  const KernelBinary binary = spirv::emit(k, t, form, options);
+  if (const auto error = spirv::validate(binary.words)) ADD_FAILURE() << error->str() << "\n" << spirv::disassemble(binary.words);
+  return spirv::disassemble(binary.words);
+}
+
+Kernel axpy() {
+  Builder k("axpy", 64, 1000);
+  const uint32_t x = k.bind("x", Scalar::F32, Access::Read), y = k.bind("y", Scalar::F32, Access::ReadWrite);
+  const Value i = k.index();
+  k.store(y, i, k.add(k.mul(k.f32(2.5), k.load(x, i)), k.load(y, i)));
+  return std::move(k).finish();
+}
+
+TEST(Emit, EveryOperationIsValidInBothForms) {
+  for (const bool f64 : {false, true})
+    for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+      for (const bool native : {false, true})
+        for (const bool cpu : {false, true}) {
+          Target t = device();
+          t.atomic_float_add = native;
+          t.cpu = cpu;
+          t.subgroup_size = cpu ? 8 : 32;
+          valid_text(test::every_operation(f64), t, form);
+        }
+}
+
+TEST(Emit, NoKernelNeeds64BitIntegers) {
+  const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
+  EXPECT_EQ(text.find("Int64"), std::string::npos);
+  EXPECT_EQ(text.find("OpTypeInt 64"), std::string::npos);
+}
+
+TEST(Emit, EveryFloatOperationForbidsContraction) {
+  const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
+  size_t arithmetic = 0;
+  for (const char* op : {"OpFAdd ", "OpFSub ", "OpFMul ", "OpFDiv "}) arithmetic += occurrences(text, op);
+  EXPECT_GE(arithmetic, 8u);
+  EXPECT_EQ(occurrences(text, "NoContraction"), arithmetic);
+}
+
+TEST(Emit, FloatControlsFollowTheTarget) {
+  EXPECT_EQ(occurrences(valid_text(axpy(), device(), BindingForm::Address), "SignedZeroInfNanPreserve 32"), 1u);
+  EXPECT_EQ(occurrences(valid_text(axpy(), device(), BindingForm::Address), "RoundingModeRTE 32"), 1u);
+  const std::string plain = valid_text(axpy(), Target{}, BindingForm::Address);
+  EXPECT_EQ(plain.find("SignedZeroInfNanPreserve"), std::string::npos);
+  EXPECT_EQ(plain.find("RoundingModeRTE"), std::string::npos);
+}
+
+TEST(Emit, NotEqualOfFloatsIsUnordered) {
+  const std::string text = valid_text(test::every_operation(false), device(), BindingForm::Address);
+  EXPECT_EQ(occurrences(text, "OpFUnordNotEqual"), 1u);
+  EXPECT_EQ(text.find("OpFNegate"), std::string::npos);
+  EXPECT_EQ(text.find("OpSRem"), std::string::npos);
+  EXPECT_EQ(text.find("OpFOrdNotEqual"), std::string::npos);
+}
+
+TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
+  Target t = device();
+  EXPECT_EQ(valid_text(test::every_operation(false), t, BindingForm::Address).find("AtomicFloat32AddEXT"), std::string::npos);
+  EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicCompareExchange"), 1u);
+  t.atomic_float_add = true;
+  EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicFAddEXT"), 1u);
+  EXPECT_TRUE(spirv::uses_native_float_atomics(test::every_operation(false), t));
+  EXPECT_FALSE(spirv::uses_native_float_atomics(axpy(), t));
+  const std::string off = valid_text(test::every_operation(false), t, BindingForm::Address, {.native_float_atomics = false});
+  EXPECT_EQ(off.find("OpAtomicFAddEXT"), std::string::npos);
+}
+
+TEST(Emit, ReadOnlyBuffersAreNotWritable) {
+  for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+    EXPECT_EQ(occurrences(valid_text(axpy(), device(), form), "NonWritable"), 1u);
+}
+
+TEST(Emit, KernelWithoutBindingsOrBodyIsValid) {
+  valid_text(Builder("nothing", 64, 0).size() == 0 ? std::move(Builder("nothing", 64, 0)).finish() : axpy(), device(), BindingForm::Address);
+}
+
+TEST(Emit, MoreThanTheDeviceHasIsAnError) {
+  const auto code = [](const Kernel& k, const Target& t) {
+    try {
+      spirv::emit(k, t, BindingForm::Address);
+    } catch (const Error& e) {
+      return e.code;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(code(test::every_operation(true), Target{}), "SG0303");
+  EXPECT_EQ(code(std::move(Builder("wide", 256, 10)).finish(), Target{}), "SG0303");
+  EXPECT_EQ(code(std::move(Builder("huge", 64, uint64_t{1} << 32)).finish(), Target{}), "SG0303");
+  Builder k("f64_atomic", 64, 1);
+  const uint32_t s = k.bind("s", Scalar::F64, Access::Atomic);
+  k.atomic_add(s, k.i32(0), k.constant(Scalar::F64, 1));
+  EXPECT_EQ(code(std::move(k).finish(), device()), "SG0303");
+}
+
+TEST(Emit, BrokenModulesAreReported) {
+  KernelBinary binary = spirv::emit(axpy(), device(), BindingForm::Address);
+  binary.words.resize(binary.words.size() - 1);
+  const auto error = spirv::validate(binary.words);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, "SG0903");
+}
+
+TEST(Emit, StatsCountWhatTheModuleDoes) {
+  const spirv::EmitStats s = spirv::stats(spirv::emit(axpy(), device(), BindingForm::Descriptors).words);
+  EXPECT_EQ(s.stores, 1u);
+  EXPECT_EQ(s.loads, 2u + 2u + 3u);  // elements, offsets, built-ins
+  EXPECT_EQ(s.loops, 0u);
+  EXPECT_LT(s.instructions, 40u);
+}
+
+// Set SPIROGRAD_BLESS=1 to write the files anew; the review is the difference.
+void compare_with_file(const std::string& name, const std::string& text) {
+  const std::string path = std::string(SPIROGRAD_SOURCE_DIR) + "/tests/golden/" + name;
+  if (std::getenv("SPIROGRAD_BLESS")) std::ofstream(path) << text;
+  std::ifstream file(path);
+  std::stringstream wanted;
+  wanted << file.rdbuf();
+  EXPECT_EQ(text, wanted.str()) << "differs from " << path;
+}
+
+TEST(Emit, AxpyTextIsAsReviewed) {
+  compare_with_file("axpy_address.spvasm", valid_text(axpy(), device(), BindingForm::Address));
+  compare_with_file("axpy_descriptors.spvasm", valid_text(axpy(), device(), BindingForm::Descriptors));
+}
+
+}  // namespace
+}  // namespace spirograd
