@@ -1,0 +1,244 @@
+#include "vk_runtime/device.h"
+
+#include "vk_runtime/cache_file.h"
+#include "vk_runtime/errors.h"
+#include "vk_runtime/self_test.h"
+
+namespace spirograd::vk {
+namespace {
+
+VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                              const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+  const auto& options = *static_cast<const DeviceOptions*>(user);
+  options.on_message(options.user, data->pMessageIdName ? data->pMessageIdName : "", data->pMessage ? data->pMessage : "");
+  return VK_FALSE;
+}
+
+void create_messenger(Device::Impl& d) {
+  if (!d.options.on_message || !d.instance_fns.vkCreateDebugUtilsMessengerEXT) return;
+  VkDebugUtilsMessengerCreateInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
+  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+  info.pfnUserCallback = on_message;
+  info.pUserData = &d.options;
+  check(d.instance_fns.vkCreateDebugUtilsMessengerEXT(d.instance, &info, nullptr, &d.messenger), "vkCreateDebugUtilsMessengerEXT",
+        d.name());
+}
+
+void create_device(Device::Impl& d) {
+  const float priority = 1;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = d.plan.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
+  atomic.shaderBufferFloat32AtomicAdd = VK_TRUE;
+  VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  if (d.plan.enable_atomic_float_add) f12.pNext = &atomic;
+  f12.timelineSemaphore = VK_TRUE;
+  f12.bufferDeviceAddress = d.plan.enable_device_address;
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
+  features.features.shaderFloat64 = d.plan.enable_float64;
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<uint32_t>(d.plan.extensions.size());
+  info.ppEnabledExtensionNames = d.plan.extensions.data();
+  check(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), "vkCreateDevice", d.name());
+  // Until the table is loaded nobody can destroy the device but this one entry.
+  d.fns.vkDestroyDevice = reinterpret_cast<PFN_vkDestroyDevice>(d.instance_fns.vkGetDeviceProcAddr(d.device, "vkDestroyDevice"));
+  d.fns = load_device(d.instance_fns.vkGetDeviceProcAddr, d.device);
+  d.queue_family = d.plan.queue_family;
+  d.fns.vkGetDeviceQueue(d.device, d.queue_family, 0, &d.queue);
+}
+
+struct Found {
+  VkPhysicalDevice handle;
+  DeviceFacts facts;
+};
+
+// All devices in the order of devices().
+std::vector<Found> ranked_devices(const Instance& instance) {
+  std::vector<DeviceFacts> facts;
+  const std::vector<VkPhysicalDevice> handles = physical_devices(instance);
+  for (VkPhysicalDevice p : handles) facts.push_back(read_facts(instance.fns, p, instance.api_version));
+  std::vector<Found> out;
+  for (size_t i : rank_devices(facts)) out.push_back({handles[i], facts[i]});
+  return out;
+}
+
+std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& found, uint32_t index, const DeviceOptions& options) {
+  auto d = std::make_unique<Device::Impl>();
+  d->owned = true;
+  d->options = options;
+  d->instance = instance.handle;
+  d->instance_fns = instance.fns;
+  d->physical = found.handle;
+  d->facts = found.facts;
+  d->plan = plan_device(found.facts, host_cores());
+  d->info = describe(found.facts, d->plan);
+  d->info.index = index;
+  create_messenger(*d);
+  create_device(*d);
+  d->set_up();
+  return d;
+}
+
+}  // namespace
+
+Device::Impl::~Impl() {
+  if (device && fns.vkDestroyPipelineCache) {
+    save_pipeline_cache();
+    if (pipeline_cache) fns.vkDestroyPipelineCache(device, pipeline_cache, nullptr);
+  }
+  memory.reset();
+  if (owned && device && fns.vkDestroyDevice) fns.vkDestroyDevice(device, nullptr);
+  if (messenger) instance_fns.vkDestroyDebugUtilsMessengerEXT(instance, messenger, nullptr);
+}
+
+void Device::Impl::check(VkResult r, const char* call) {
+  if (r == VK_SUCCESS) return;
+  if (r == VK_ERROR_DEVICE_LOST) lost = true;
+  throw vulkan_error(r, call, name());
+}
+
+void Device::Impl::check_alive() const {
+  if (lost) throw vulkan_error(VK_ERROR_DEVICE_LOST, "an earlier call", name());
+}
+
+void Device::Impl::submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value) {
+  VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+  values.signalSemaphoreValueCount = 1;
+  values.pSignalSemaphoreValues = &value;
+  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, &values};
+  work.commandBufferCount = 1;
+  work.pCommandBuffers = &commands;
+  work.signalSemaphoreCount = 1;
+  work.pSignalSemaphores = &timeline;
+  VkResult r;
+  {
+    const std::lock_guard lock(queue_mutex);
+    if (external.lock_queue) external.lock_queue(external.user);
+    r = fns.vkQueueSubmit(queue, 1, &work, VK_NULL_HANDLE);
+    if (external.unlock_queue) external.unlock_queue(external.user);
+  }
+  check(r, "vkQueueSubmit");
+}
+
+void Device::Impl::open_pipeline_cache() {
+  VkPipelineCacheCreateInfo cache{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  std::optional<std::vector<uint8_t>> data;
+  if (!options.cache_dir.empty()) data = load_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity);
+  if (data) {
+    cache.initialDataSize = data->size();
+    cache.pInitialData = data->data();
+    saved_cache_hash = hash64(*data);
+  }
+  check(fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache), "vkCreatePipelineCache");
+}
+
+void Device::Impl::save_pipeline_cache() {
+  if (options.cache_dir.empty() || !pipeline_cache || lost) return;
+  const std::lock_guard lock(queue_mutex);
+  size_t bytes = 0;
+  if (fns.vkGetPipelineCacheData(device, pipeline_cache, &bytes, nullptr) != VK_SUCCESS || bytes == 0) return;
+  std::vector<uint8_t> data(bytes);
+  // VK_INCOMPLETE happens when another thread adds a pipeline in between; the next save has it all.
+  if (fns.vkGetPipelineCacheData(device, pipeline_cache, &bytes, data.data()) != VK_SUCCESS) return;
+  data.resize(bytes);
+  if (hash64(data) == saved_cache_hash) return;
+  if (save_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity, data)) saved_cache_hash = hash64(data);
+}
+
+void Device::Impl::set_up() {
+  MemoryConfig config;
+  instance_fns.vkGetPhysicalDeviceMemoryProperties(physical, &config.properties);
+  config.device_address = plan.enable_device_address;
+  config.direct = facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU || facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  config.alignment = plan.descriptor_alignment;
+  config.max_allocation = facts.max_allocation;
+  config.device = info.name;
+  memory = std::make_unique<Memory>(fns, device, config);
+  open_pipeline_cache();
+}
+
+Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Device::~Device() = default;
+
+const DeviceInfo& Device::info() const { return impl_->info; }
+
+BindingForm Device::preferred_form() const {
+  return impl_->plan.enable_device_address ? BindingForm::Address : BindingForm::Descriptors;
+}
+
+Result<std::shared_ptr<Device>> Device::create(const DeviceOptions& options) {
+  return guarded([&] {
+    const Instance& instance = process_instance(options.validation);
+    const std::vector<Found> found = ranked_devices(instance);
+    std::vector<Candidate> candidates;
+    for (const Found& f : found) candidates.push_back({f.facts.name, plan_device(f.facts, 1).unusable});
+    const size_t i = select_device(candidates, options.select);
+    std::shared_ptr<Device> device(new Device(own_device(instance, found[i], static_cast<uint32_t>(i), options)));
+    prove(device);
+    return device;
+  });
+}
+
+Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
+  return guarded([&] {
+    if (!e.get_instance_proc_addr || !e.instance || !e.physical_device || !e.device || !e.queue) {
+      throw Error("SG0303", "adopt: get_instance_proc_addr, instance, physical_device, device and queue must be given");
+    }
+    auto d = std::make_unique<Impl>();
+    d->external = e;
+    d->instance = e.instance;
+    d->instance_fns = load_instance(e.get_instance_proc_addr, e.instance);
+    d->physical = e.physical_device;
+    d->queue = e.queue;
+    d->queue_family = e.queue_family;
+    d->facts = read_facts(d->instance_fns, e.physical_device, e.api_version);
+    // What counts is what the host enabled, and the one queue that it gives.
+    d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
+    d->facts.buffer_device_address = d->facts.buffer_device_address && e.buffer_device_address;
+    d->facts.float64 = d->facts.float64 && e.float64;
+    d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
+    d->plan = plan_device(d->facts, host_cores());
+    d->info = describe(d->facts, d->plan);
+    if (d->facts.api_version < VK_API_VERSION_1_2) throw Error("SG0303", "'" + d->name() + "' cannot be used: it lacks Vulkan 1.2");
+    if (e.queue_family >= d->facts.queues.size() || !(d->facts.queues[e.queue_family].flags & VK_QUEUE_COMPUTE_BIT)) {
+      throw Error("SG0303", "adopt: queue family " + std::to_string(e.queue_family) + " of '" + d->name() + "' has no compute");
+    }
+    d->plan.queue_family = e.queue_family;
+    d->plan.timestamp_bits = d->facts.timestamp_period > 0 ? d->facts.queues[e.queue_family].timestamp_bits : 0;
+    d->fns = load_device(d->instance_fns.vkGetDeviceProcAddr, e.device);
+    d->device = e.device;
+    d->set_up();
+    std::shared_ptr<Device> device(new Device(std::move(d)));
+    prove(device);
+    return device;
+  });
+}
+
+Result<std::vector<DeviceInfo>> devices(bool prove_each) {
+  return guarded([&] {
+    const Instance& instance = process_instance(false);
+    std::vector<DeviceInfo> out;
+    for (const Found& f : ranked_devices(instance)) {
+      const DevicePlan plan = plan_device(f.facts, host_cores());
+      DeviceInfo info = describe(f.facts, plan);
+      info.index = static_cast<uint32_t>(out.size());
+      if (prove_each && plan.unusable.empty()) {
+        DeviceOptions options;
+        options.select = std::to_string(info.index);
+        auto device = Device::create(options);
+        if (device) info = (*device)->info();
+        else info.unusable = device.error().message;  // one broken driver does not hide the others
+      }
+      out.push_back(std::move(info));
+    }
+    return out;
+  });
+}
+
+}  // namespace spirograd::vk

@@ -1,0 +1,58 @@
+// The inside of a Device: handles, tables, memory, pipeline cache; ours or the host's.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "spirograd/vk.h"
+#include "vk_runtime/device_plan.h"
+#include "vk_runtime/functions.h"
+#include "vk_runtime/instance.h"
+#include "vk_runtime/memory.h"
+
+namespace spirograd::vk {
+
+struct Device::Impl {
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
+
+  bool owned = false;
+  External external;                 // adopted devices: handles and the lock
+  DeviceOptions options;
+  VkInstance instance = VK_NULL_HANDLE;
+  InstanceFns instance_fns;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  uint32_t queue_family = 0;
+  DeviceFns fns{};                   // every device call goes through this table: tests replace entries
+  DeviceFacts facts;
+  DevicePlan plan;
+  DeviceInfo info;
+  std::unique_ptr<Memory> memory;
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+  uint64_t saved_cache_hash = 0;
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  std::mutex queue_mutex;
+  std::atomic<bool> lost = false;
+  bool always_stage = false;         // tests: copy through staging memory even where arrays are mapped
+
+  const std::string& name() const { return info.name; }
+  /// Throws vulkan_error; remembers a lost device.
+  void check(VkResult, const char* call);
+  /// Throws SG0310 when the device was lost before.
+  void check_alive() const;
+  void submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value);
+  /// Reads the pipeline cache of the cache folder, or starts with an empty one.
+  void open_pipeline_cache();
+  /// Writes it back if it has changed. Never fails: a cache is a convenience.
+  void save_pipeline_cache();
+  /// Memory, pipeline cache: what own and adopted devices share, once device, fns, facts and plan are set.
+  void set_up();
+};
+
+}  // namespace spirograd::vk

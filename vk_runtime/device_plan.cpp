@@ -1,0 +1,126 @@
+#include "vk_runtime/device_plan.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+
+#include "spirograd/result.h"
+
+namespace spirograd::vk {
+namespace {
+
+// Compute-only families first: they run beside a host's graphics. Families with timestamps before those without.
+int queue_score(const QueueFamilyFacts& q) {
+  if (!(q.flags & VK_QUEUE_COMPUTE_BIT) || q.count == 0) return -1;
+  return ((q.flags & VK_QUEUE_GRAPHICS_BIT) ? 0 : 2) + (q.timestamp_bits ? 1 : 0);
+}
+
+int type_score(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return 0;
+    default: return 1;  // types of later versions count as "other"
+  }
+}
+
+std::string missing(const DeviceFacts& f) {
+  if (f.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2";
+  if (std::none_of(f.queues.begin(), f.queues.end(), [](const auto& q) { return queue_score(q) >= 0; })) return "a compute queue";
+  if (!f.timeline_semaphore) return "timelineSemaphore";
+  return "";
+}
+
+std::string lower(std::string s) {
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+}  // namespace
+
+std::string type_name(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
+    default: return "other";
+  }
+}
+
+DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
+  DevicePlan p;
+  p.unusable = missing(f);
+  int best = -1;
+  for (uint32_t i = 0; i < f.queues.size(); ++i) {
+    if (queue_score(f.queues[i]) <= best) continue;
+    best = queue_score(f.queues[i]);
+    p.queue_family = i;
+    p.timestamp_bits = f.timestamp_period > 0 ? f.queues[i].timestamp_bits : 0;
+  }
+  p.enable_timeline = f.timeline_semaphore;
+  p.enable_device_address = f.buffer_device_address;
+  p.enable_float64 = f.float64;
+  p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
+  if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
+  if (f.portability_subset) p.extensions.push_back("VK_KHR_portability_subset");
+  p.descriptor_alignment = std::max<uint64_t>(256, f.limits.minStorageBufferOffsetAlignment);
+
+  Target& t = p.target;
+  t.cpu = f.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  t.float64 = p.enable_float64;
+  t.atomic_float_add = false;
+  t.signed_zero_inf_nan = f.signed_zero_inf_nan;
+  t.round_to_even = f.round_to_even;
+  t.device_address = p.enable_device_address;
+  t.subgroup_size = std::max(1u, f.subgroup_size);
+  t.max_invocations = std::min(f.limits.maxComputeWorkGroupInvocations, f.limits.maxComputeWorkGroupSize[0]);
+  t.max_groups = std::min(f.limits.maxComputeWorkGroupCount[0], f.limits.maxComputeWorkGroupCount[1]);
+  // A stage-wide limit and one for whole pipeline layouts; kernels have one stage and one set.
+  t.max_buffers = std::min({f.limits.maxPerStageDescriptorStorageBuffers, f.limits.maxDescriptorSetStorageBuffers,
+                            f.limits.maxPerStageResources});
+  t.max_push_bytes = f.limits.maxPushConstantsSize;
+  t.max_range = f.limits.maxStorageBufferRange;
+  // Vulkan does not tell the number of compute units; 32 keeps grids of GPUs large enough.
+  t.cores = t.cpu ? std::max(1u, cores) : 32u;
+  return p;
+}
+
+std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts) {
+  std::vector<size_t> order(facts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto score = [&](size_t i) { return (missing(facts[i]).empty() ? 10 : 0) + type_score(facts[i].type); };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score(a) > score(b); });
+  return order;
+}
+
+size_t select_device(std::span<const Candidate> ranked, const std::string& select) {
+  if (ranked.empty()) throw Error("SG0302", "no Vulkan device found").hint("sudo apt install mesa-vulkan-drivers   (has a driver that needs no GPU)");
+  size_t found = ranked.size();
+  uint32_t index = 0;
+  const auto [end, status] = std::from_chars(select.data(), select.data() + select.size(), index);
+  if (select.empty()) {
+    found = 0;
+  } else if (status == std::errc() && end == select.data() + select.size()) {
+    found = index;
+  } else {
+    for (size_t i = ranked.size(); i-- > 0;) {
+      const bool matches = lower(ranked[i].name).find(lower(select)) != std::string::npos;
+      if (matches && (found == ranked.size() || ranked[i].unusable.empty() || !ranked[found].unusable.empty())) found = i;
+    }
+  }
+  if (found >= ranked.size()) {
+    Error e("SG0304", "no Vulkan device is called '" + select + "'");
+    for (size_t i = 0; i < ranked.size(); ++i) e.notes.push_back("device " + std::to_string(i) + ": " + ranked[i].name);
+    e.help = "give a number, or a part of a name";
+    throw e;
+  }
+  if (!ranked[found].unusable.empty()) {
+    throw Error("SG0303", "'" + ranked[found].name + "' cannot be used: it lacks " + ranked[found].unusable);
+  }
+  return found;
+}
+
+}  // namespace spirograd::vk

@@ -1,0 +1,66 @@
+// What a device can do and how it will be used: pure functions over facts, so that they are tested with invented GPUs.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirograd/target.h"
+#include "vk_runtime/cache_file.h"
+
+namespace spirograd::vk {
+
+struct QueueFamilyFacts {
+  VkQueueFlags flags = 0;
+  uint32_t count = 0;
+  uint32_t timestamp_bits = 0;
+};
+
+struct DeviceFacts {
+  std::string name, driver;
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  uint32_t api_version = 0;           // what instance and device both speak
+  CacheIdentity identity;
+  std::vector<QueueFamilyFacts> queues;
+  uint64_t memory_bytes = 0;          // largest device-local heap
+  uint64_t max_allocation = 0;
+  bool timeline_semaphore = false, buffer_device_address = false, float64 = false;
+  bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
+  bool portability_subset = false;    // the extension must be enabled where it is offered
+  bool signed_zero_inf_nan = false, round_to_even = false;
+  uint32_t subgroup_size = 1;
+  float timestamp_period = 0;         // nanoseconds per tick
+  VkPhysicalDeviceLimits limits{};
+};
+
+/// How to create the device. Usable when `unusable` is empty.
+struct DevicePlan {
+  std::string unusable;
+  uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;
+  std::vector<const char*> extensions;
+  bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false, enable_timeline = false;
+  uint64_t descriptor_alignment = 256;  // of storage buffer offsets and of sub-allocations
+  Target target;                        // atomic_float_add stays false until the self-test has proved it
+};
+
+/// cores: processors of the host, for software drivers.
+DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
+
+/// "cpu", "integrated", "discrete", "virtual", "other".
+std::string type_name(VkPhysicalDeviceType type);
+
+/// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, cpu; equals keep their order.
+std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts);
+
+struct Candidate {
+  std::string name, unusable;
+};
+/// The position in `ranked` that DeviceOptions::select means. Throws SG0304 naming all devices when none does, SG0303 when it
+/// lacks something, SG0302 when there is no device at all.
+size_t select_device(std::span<const Candidate> ranked, const std::string& select);
+
+}  // namespace spirograd::vk

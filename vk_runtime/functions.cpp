@@ -1,0 +1,119 @@
+#include "vk_runtime/functions.h"
+
+#include <dlfcn.h>
+
+#include "spirograd/result.h"
+
+namespace spirograd::vk {
+namespace {
+
+template <class F, class Get, class Owner>
+void load(F& function, Get get, Owner owner, const char* name, bool needed = true) {
+  function = reinterpret_cast<F>(get(owner, name));
+  if (!function && needed) {
+    throw Error("SG0301", std::string("the Vulkan implementation lacks the entry point ") + name)
+        .note("Vulkan 1.2 is the least version that works");
+  }
+}
+
+GlobalFns open_loader() {
+  void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) library = dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    throw Error("SG0301", "no Vulkan loader found (libvulkan.so.1)")
+        .hint("sudo apt install libvulkan1 mesa-vulkan-drivers   (loader, and drivers incl. one that needs no GPU)");
+  }
+  GlobalFns f;
+  f.vkGetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
+  if (!f.vkGetInstanceProcAddr) throw Error("SG0301", "the Vulkan loader does not export vkGetInstanceProcAddr");
+  const VkInstance none = VK_NULL_HANDLE;
+  load(f.vkEnumerateInstanceVersion, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceVersion");
+  load(f.vkEnumerateInstanceExtensionProperties, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceExtensionProperties");
+  load(f.vkEnumerateInstanceLayerProperties, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceLayerProperties");
+  load(f.vkCreateInstance, f.vkGetInstanceProcAddr, none, "vkCreateInstance");
+  return f;
+}
+
+}  // namespace
+
+const GlobalFns& load_global() {
+  static const GlobalFns fns = open_loader();  // a failed attempt throws and is tried again at the next call
+  return fns;
+}
+
+InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
+  InstanceFns f;
+  // clang-format off
+  load(f.vkEnumeratePhysicalDevices,               get, instance, "vkEnumeratePhysicalDevices");
+  load(f.vkEnumerateDeviceExtensionProperties,     get, instance, "vkEnumerateDeviceExtensionProperties");
+  load(f.vkGetPhysicalDeviceProperties,            get, instance, "vkGetPhysicalDeviceProperties");
+  load(f.vkGetPhysicalDeviceProperties2,           get, instance, "vkGetPhysicalDeviceProperties2");
+  load(f.vkGetPhysicalDeviceFeatures2,             get, instance, "vkGetPhysicalDeviceFeatures2");
+  load(f.vkGetPhysicalDeviceMemoryProperties,      get, instance, "vkGetPhysicalDeviceMemoryProperties");
+  load(f.vkGetPhysicalDeviceQueueFamilyProperties, get, instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+  load(f.vkCreateDevice,                           get, instance, "vkCreateDevice");
+  load(f.vkGetDeviceProcAddr,                      get, instance, "vkGetDeviceProcAddr");
+  load(f.vkCreateDebugUtilsMessengerEXT,           get, instance, "vkCreateDebugUtilsMessengerEXT", false);
+  load(f.vkDestroyDebugUtilsMessengerEXT,          get, instance, "vkDestroyDebugUtilsMessengerEXT", false);
+  // clang-format on
+  return f;
+}
+
+DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
+  DeviceFns f{};
+  // clang-format off
+  load(f.vkDestroyDevice,                get, device, "vkDestroyDevice");
+  load(f.vkDeviceWaitIdle,               get, device, "vkDeviceWaitIdle");
+  load(f.vkGetDeviceQueue,               get, device, "vkGetDeviceQueue");
+  load(f.vkQueueSubmit,                  get, device, "vkQueueSubmit");
+  load(f.vkAllocateMemory,               get, device, "vkAllocateMemory");
+  load(f.vkFreeMemory,                   get, device, "vkFreeMemory");
+  load(f.vkMapMemory,                    get, device, "vkMapMemory");
+  load(f.vkCreateBuffer,                 get, device, "vkCreateBuffer");
+  load(f.vkDestroyBuffer,                get, device, "vkDestroyBuffer");
+  load(f.vkGetBufferMemoryRequirements,  get, device, "vkGetBufferMemoryRequirements");
+  load(f.vkBindBufferMemory,             get, device, "vkBindBufferMemory");
+  load(f.vkGetBufferDeviceAddress,       get, device, "vkGetBufferDeviceAddress", false);
+  load(f.vkCreateFence,                  get, device, "vkCreateFence");
+  load(f.vkDestroyFence,                 get, device, "vkDestroyFence");
+  load(f.vkCreateSemaphore,              get, device, "vkCreateSemaphore");
+  load(f.vkDestroySemaphore,             get, device, "vkDestroySemaphore");
+  load(f.vkWaitSemaphores,               get, device, "vkWaitSemaphores", false);
+  load(f.vkCreateShaderModule,           get, device, "vkCreateShaderModule");
+  load(f.vkDestroyShaderModule,          get, device, "vkDestroyShaderModule");
+  load(f.vkCreatePipelineCache,          get, device, "vkCreatePipelineCache");
+  load(f.vkDestroyPipelineCache,         get, device, "vkDestroyPipelineCache");
+  load(f.vkGetPipelineCacheData,         get, device, "vkGetPipelineCacheData");
+  load(f.vkCreatePipelineLayout,         get, device, "vkCreatePipelineLayout");
+  load(f.vkDestroyPipelineLayout,        get, device, "vkDestroyPipelineLayout");
+  load(f.vkCreateComputePipelines,       get, device, "vkCreateComputePipelines");
+  load(f.vkDestroyPipeline,              get, device, "vkDestroyPipeline");
+  load(f.vkCreateDescriptorSetLayout,    get, device, "vkCreateDescriptorSetLayout");
+  load(f.vkDestroyDescriptorSetLayout,   get, device, "vkDestroyDescriptorSetLayout");
+  load(f.vkCreateDescriptorPool,         get, device, "vkCreateDescriptorPool");
+  load(f.vkDestroyDescriptorPool,        get, device, "vkDestroyDescriptorPool");
+  load(f.vkAllocateDescriptorSets,       get, device, "vkAllocateDescriptorSets");
+  load(f.vkUpdateDescriptorSets,         get, device, "vkUpdateDescriptorSets");
+  load(f.vkCreateCommandPool,            get, device, "vkCreateCommandPool");
+  load(f.vkDestroyCommandPool,           get, device, "vkDestroyCommandPool");
+  load(f.vkAllocateCommandBuffers,       get, device, "vkAllocateCommandBuffers");
+  load(f.vkFreeCommandBuffers,           get, device, "vkFreeCommandBuffers");
+  load(f.vkBeginCommandBuffer,           get, device, "vkBeginCommandBuffer");
+  load(f.vkEndCommandBuffer,             get, device, "vkEndCommandBuffer");
+  load(f.vkCreateQueryPool,              get, device, "vkCreateQueryPool");
+  load(f.vkDestroyQueryPool,             get, device, "vkDestroyQueryPool");
+  load(f.vkGetQueryPoolResults,          get, device, "vkGetQueryPoolResults");
+  load(f.vkCmdBindPipeline,              get, device, "vkCmdBindPipeline");
+  load(f.vkCmdBindDescriptorSets,        get, device, "vkCmdBindDescriptorSets");
+  load(f.vkCmdPushConstants,             get, device, "vkCmdPushConstants");
+  load(f.vkCmdDispatch,                  get, device, "vkCmdDispatch");
+  load(f.vkCmdFillBuffer,                get, device, "vkCmdFillBuffer");
+  load(f.vkCmdCopyBuffer,                get, device, "vkCmdCopyBuffer");
+  load(f.vkCmdPipelineBarrier,           get, device, "vkCmdPipelineBarrier");
+  load(f.vkCmdResetQueryPool,            get, device, "vkCmdResetQueryPool");
+  load(f.vkCmdWriteTimestamp,            get, device, "vkCmdWriteTimestamp");
+  // clang-format on
+  return f;
+}
+
+}  // namespace spirograd::vk

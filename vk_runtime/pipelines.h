@@ -1,0 +1,45 @@
+// Compute pipelines of an executable, created on several threads.
+#pragma once
+
+#include <vector>
+
+#include "spirograd/executable.h"
+#include "vk_runtime/device.h"
+
+namespace spirograd::vk {
+
+struct Pipeline {
+  VkPipeline handle = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;         // shared by kernels with equally many bindings
+  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // Descriptors only
+};
+
+/// One pipeline per kernel. Destroys them at its end.
+class Pipelines {
+ public:
+  /// Throws SG0303 where a kernel exceeds a limit, vulkan_error where a call fails.
+  Pipelines(Device::Impl& device, BindingForm form, const std::vector<KernelBinary>& kernels);
+  ~Pipelines();
+  Pipelines(const Pipelines&) = delete;
+  Pipelines& operator=(const Pipelines&) = delete;
+  const Pipeline& operator[](uint32_t kernel) const { return pipelines_[kernel]; }
+
+ private:
+  void create(BindingForm form, const std::vector<KernelBinary>& kernels);
+  void create_layouts(BindingForm form, uint32_t bindings);
+  VkResult create_pipeline(const KernelBinary& kernel, Pipeline& out) const;
+  void destroy();
+
+  struct Layout {
+    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  };
+  Device::Impl& device_;
+  std::vector<Layout> layouts_;  // by number of bindings
+  std::vector<Pipeline> pipelines_;
+};
+
+/// Bytes of push constants per binding.
+constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
+
+}  // namespace spirograd::vk

@@ -1,0 +1,169 @@
+#include "vk_runtime/recorder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "vk_runtime/barrier_plan.h"
+#include "vk_runtime/errors.h"
+
+namespace spirograd::vk {
+namespace {
+
+uint64_t element_bytes(const BufferDesc& buffer) { return device_bytes(buffer.type.dtype); }
+
+}  // namespace
+
+DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment) {
+  const uint64_t offset = place.offset / alignment * alignment;
+  const uint64_t lead = place.offset - offset;
+  const uint64_t bytes = std::max<uint64_t>(4, (buffer.bytes + 3) / 4 * 4);
+  return {offset, lead + bytes, lead / element_bytes(buffer)};
+}
+
+DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const Pipelines& pipelines)
+    : device_(device), executable_(e), set_of_step_(e.steps.size()) {
+  std::map<std::vector<uint32_t>, size_t> known;
+  std::vector<VkDescriptorSetLayout> layouts;
+  uint32_t n_descriptors = 0;
+  for (size_t i = 0; i < e.steps.size(); ++i) {
+    const Step& step = e.steps[i];
+    if (step.kind != Step::Kind::Dispatch || is_idle(step) || step.uses.empty()) continue;
+    std::vector<uint32_t> buffers;
+    for (const BufferUse& use : step.uses) buffers.push_back(use.buffer);
+    const auto [it, fresh] = known.emplace(buffers, buffers_of_set_.size());
+    set_of_step_[i] = it->second;
+    if (!fresh) continue;
+    n_descriptors += static_cast<uint32_t>(buffers.size());
+    buffers_of_set_.push_back(std::move(buffers));
+    layouts.push_back(pipelines[step.kernel].set_layout);
+  }
+  if (layouts.empty()) return;
+
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, n_descriptors};
+  VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  pool.maxSets = static_cast<uint32_t>(layouts.size());
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &size;
+  device_.check(device_.fns.vkCreateDescriptorPool(device_.device, &pool, nullptr, &pool_), "vkCreateDescriptorPool");
+  sets_.resize(layouts.size());
+  VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  allocate.descriptorPool = pool_;
+  allocate.descriptorSetCount = static_cast<uint32_t>(layouts.size());
+  allocate.pSetLayouts = layouts.data();
+  const VkResult r = device_.fns.vkAllocateDescriptorSets(device_.device, &allocate, sets_.data());
+  if (r == VK_SUCCESS) return;
+  device_.fns.vkDestroyDescriptorPool(device_.device, pool_, nullptr);
+  device_.check(r, "vkAllocateDescriptorSets");
+}
+
+DescriptorSets::~DescriptorSets() {
+  if (pool_) device_.fns.vkDestroyDescriptorPool(device_.device, pool_, nullptr);
+}
+
+void DescriptorSets::update(const std::vector<Place>& places) {
+  const VkPhysicalDeviceLimits& limits = device_.facts.limits;
+  std::vector<VkDescriptorBufferInfo> infos;
+  std::vector<VkWriteDescriptorSet> writes;
+  for (const auto& buffers : buffers_of_set_)
+    for (uint32_t b : buffers) {
+      const BufferDesc& buffer = executable_.buffers[b];
+      const DescriptorRange r = descriptor_range(places[b], buffer, limits.minStorageBufferOffsetAlignment);
+      if (r.range > limits.maxStorageBufferRange) {
+        throw limit_error("an array of " + to_string(buffer.type) + (buffer.name.empty() ? "" : " ('" + buffer.name + "')") + " in bytes",
+                          r.range, "maxStorageBufferRange", limits.maxStorageBufferRange, device_.name())
+            .hint("device addresses have no such limit: compile with BindingForm::Address");
+      }
+      infos.push_back({places[b].buffer, r.offset, r.range});
+    }
+  size_t info = 0;
+  for (size_t s = 0; s < sets_.size(); ++s) {
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = sets_[s];
+    write.descriptorCount = static_cast<uint32_t>(buffers_of_set_[s].size());  // spills over into the following bindings
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = &infos[info];
+    info += write.descriptorCount;
+    writes.push_back(write);
+  }
+  if (!writes.empty()) {
+    device_.fns.vkUpdateDescriptorSets(device_.device, static_cast<uint32_t>(writes.size()), writes.data(), 0, nullptr);
+  }
+}
+
+void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after) {
+  VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  barrier.srcAccessMask = before.access;
+  barrier.dstAccessMask = after.access;
+  fns.vkCmdPipelineBarrier(commands, before.stages, after.stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+Grid fold_grid(uint32_t groups, uint32_t max_groups) {
+  const uint32_t x = std::min(groups, max_groups);
+  return {x, static_cast<uint32_t>((uint64_t{groups} + x - 1) / x)};
+}
+
+namespace {
+
+void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines, const Step& step,
+                     const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
+  const Pipeline& pipeline = pipelines[step.kernel];
+  const Grid grid = fold_grid(step.groups, d.info.target.max_groups);
+  if (grid.y > d.facts.limits.maxComputeWorkGroupCount[1]) {
+    throw limit_error("kernel '" + e.kernels[step.kernel].name + "' in workgroups", grid.y, "maxComputeWorkGroupCount[1]",
+                      d.facts.limits.maxComputeWorkGroupCount[1], d.name());
+  }
+  if (bound != pipeline.handle) d.fns.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+  bound = pipeline.handle;
+  std::vector<uint32_t> words;
+  for (const BufferUse& use : step.uses) {
+    const Place& place = places[use.buffer];
+    const BufferDesc& buffer = e.buffers[use.buffer];
+    if (e.form == BindingForm::Address) {
+      const uint64_t address = place.address + use.offset;
+      words.push_back(static_cast<uint32_t>(address));
+      words.push_back(static_cast<uint32_t>(address >> 32));
+    } else {
+      const DescriptorRange r = descriptor_range(place, buffer, d.facts.limits.minStorageBufferOffsetAlignment);
+      words.push_back(static_cast<uint32_t>(r.first_element + use.offset / element_bytes(buffer)));
+    }
+  }
+  if (set) d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0, nullptr);
+  if (!words.empty()) {
+    d.fns.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(words.size() * 4), words.data());
+  }
+  d.fns.vkCmdDispatch(commands, grid.x, grid.y, 1);
+}
+
+}  // namespace
+
+void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
+                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets) {
+  auto barrier = barriers.begin();
+  VkPipeline bound = VK_NULL_HANDLE;
+  for (uint32_t i = 0; i < e.steps.size(); ++i) {
+    const Step& step = e.steps[i];
+    if (barrier != barriers.end() && *barrier == i) {
+      memory_barrier(d.fns, commands, kOurUses, kOurUses);
+      ++barrier;
+    }
+    if (is_idle(step)) continue;
+    switch (step.kind) {
+      case Step::Kind::Dispatch:
+        record_dispatch(d, commands, e, pipelines, step, places, sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
+        break;
+      case Step::Kind::Fill: {
+        const BufferUse& to = step.uses[0];
+        d.fns.vkCmdFillBuffer(commands, places[to.buffer].buffer, places[to.buffer].offset + to.offset, to.bytes, step.fill_word);
+        break;
+      }
+      case Step::Kind::Copy: {
+        const BufferUse &from = step.uses[0], &to = step.uses[1];
+        const VkBufferCopy copy{places[from.buffer].offset + from.offset, places[to.buffer].offset + to.offset, std::min(from.bytes, to.bytes)};
+        d.fns.vkCmdCopyBuffer(commands, places[from.buffer].buffer, places[to.buffer].buffer, 1, &copy);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace spirograd::vk

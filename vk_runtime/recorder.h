@@ -1,0 +1,67 @@
+// Writes the steps of an executable into a command buffer: barriers, fills, copies, dispatches in both binding forms.
+#pragma once
+
+#include <vector>
+
+#include "vk_runtime/pipelines.h"
+
+namespace spirograd::vk {
+
+/// Where the first byte of an executable's buffer lies.
+struct Place {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+  VkDeviceAddress address = 0;  // Address form
+};
+
+/// Descriptor sets of one recording. Steps with the same layout and the same buffers share one.
+class DescriptorSets {
+ public:
+  DescriptorSets(Device::Impl& device, const Executable& executable, const Pipelines& pipelines);
+  ~DescriptorSets();
+  DescriptorSets(const DescriptorSets&) = delete;
+  DescriptorSets& operator=(const DescriptorSets&) = delete;
+  /// Points all sets to these places. Not while a recording that uses them runs. Throws SG0303 when a range exceeds the device's limit.
+  void update(const std::vector<Place>& places);
+  /// The set of a step, null for steps without.
+  VkDescriptorSet of_step(size_t step) const { return sets_.empty() ? VK_NULL_HANDLE : sets_[set_of_step_[step]]; }
+
+ private:
+  Device::Impl& device_;
+  const Executable& executable_;
+  VkDescriptorPool pool_ = VK_NULL_HANDLE;
+  std::vector<VkDescriptorSet> sets_;
+  std::vector<std::vector<uint32_t>> buffers_of_set_;
+  std::vector<size_t> set_of_step_;
+};
+
+/// A storage-buffer descriptor that holds a whole array, and the element at which the array starts in it.
+struct DescriptorRange {
+  VkDeviceSize offset = 0, range = 0;
+  uint64_t first_element = 0;
+};
+DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment);
+
+/// Compute and transfer, in both directions: all that our commands do.
+struct StageAccess {
+  VkPipelineStageFlags stages;
+  VkAccessFlags access;
+};
+inline constexpr StageAccess kOurUses = {
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+inline constexpr StageAccess kHostReads = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT};
+
+void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after);
+
+/// Records all steps; `sets` only in the Descriptors form. Throws SG0303 when a grid exceeds the device's limit.
+void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
+                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets);
+
+/// Workgroups along x and y for so many in all: x = min(groups, max), y = ceil(groups / x). Pre: groups > 0.
+struct Grid {
+  uint32_t x, y;
+};
+Grid fold_grid(uint32_t groups, uint32_t max_groups);
+
+}  // namespace spirograd::vk
