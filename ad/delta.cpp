@@ -1,0 +1,214 @@
+// The dual transformation: from primal nodes to Delta terms, through the derivative table.
+#include "ad/delta.h"
+
+#include <unordered_map>
+
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::ad {
+
+using namespace ir;
+
+DeltaId Deltas::push(Delta d) {
+  nodes_.push_back(std::move(d));
+  return size() - 1;
+}
+
+DeltaId Deltas::input(Type type, int64_t which) { return push({DeltaKind::Input, type, {}, {}, which}); }
+
+DeltaId Deltas::add(DeltaId a, DeltaId b) {
+  if (a == kZeroDelta) return b;
+  if (b == kZeroDelta) return a;
+  return push({DeltaKind::Add, nodes_[a].type, {a, b}, {}});
+}
+
+DeltaId Deltas::neg(DeltaId a) {
+  if (a == kZeroDelta) return a;
+  if (nodes_[a].kind == DeltaKind::Neg) return nodes_[a].in[0];
+  return push({DeltaKind::Neg, nodes_[a].type, {a}, {}});
+}
+
+DeltaId Deltas::scale(Expr k, DeltaId a) {
+  if (a == kZeroDelta || is_number(k, 0)) return kZeroDelta;
+  if (is_number(k, 1)) return a;
+  return push({DeltaKind::Scale, k.type(), {a}, k});
+}
+
+DeltaId Deltas::over(DeltaId a, Expr k) {
+  if (a == kZeroDelta || is_number(k, 1)) return a;
+  return push({DeltaKind::Over, k.type(), {a}, k});
+}
+
+DeltaId Deltas::choose(Expr mask, DeltaId a, DeltaId b) {
+  if (a == b) return a;
+  return push({DeltaKind::Choose, nodes_[a == kZeroDelta ? b : a].type, {a, b}, mask});
+}
+
+DeltaId Deltas::linear(Expr node, std::vector<DeltaId> in) {
+  for (DeltaId d : in)
+    if (d != kZeroDelta) return push({DeltaKind::Linear, node.type(), std::move(in), node});
+  return kZeroDelta;
+}
+
+DeltaId Deltas::loop(Expr map_accum, std::vector<DeltaId> in, std::vector<bool> active) {
+  return push({DeltaKind::Loop, map_accum.type(), std::move(in), map_accum, 0, std::move(active)});
+}
+
+DeltaId Deltas::proj(DeltaId loop, int64_t j, Type type) { return push({DeltaKind::Proj, type, {loop}, {}, j}); }
+
+namespace {
+
+class Dualiser {
+ public:
+  Dualiser(Graph& g, DualScope& scope) : g_(g), deltas_(scope.deltas) {}
+
+  void bind(Expr input, int64_t which) { of_[input.id.v] = deltas_.input(input.type(), which); }
+  DeltaId of(NodeId id) const {
+    auto it = of_.find(id.v);
+    return it == of_.end() ? kZeroDelta : it->second;
+  }
+
+  void visit(NodeId id) {
+    if (of_.contains(id.v)) return;
+    const Node& n = g_[id];
+    const DeltaId d = dual(id, n);
+    if (d != kZeroDelta) of_[id.v] = d;
+  }
+
+ private:
+  DeltaId dual(NodeId id, const Node& n) {
+    if (n.op == Op::MapAccum) return loop(id, n);
+    if (n.op == Op::Proj) {
+      const DeltaId loop = of(n.in[0]);
+      if (loop == kZeroDelta || !deltas_[loop].active[static_cast<size_t>(n.attr[0])]) return kZeroDelta;
+      return deltas_.proj(loop, n.attr[0], n.type);
+    }
+    if (!is_float(n.type.dtype)) return kZeroDelta;
+    if (n.op == Op::Prod && of(n.in[0]) != kZeroDelta) throw Error("SG0900", "internal: a product was not expanded");
+    if (n.op == Op::Build) throw Error("SG0900", "internal: derivative of a build that was not vectorised");
+    std::vector<DeltaId> in(n.in.size(), kZeroDelta);
+    bool any = false;
+    for (size_t j = 0; j < in.size(); ++j) {
+      if (!differentiable(g_, n, static_cast<int>(j))) continue;
+      in[j] = of(n.in[j]);
+      any |= in[j] != kZeroDelta;
+    }
+    if (!any) return kZeroDelta;
+    const DerivRule& r = rule(n.op);
+    return r.kind == RuleKind::Linear ? deltas_.linear({&g_, id}, std::move(in)) : sum_of_partials(id, n, r, in);
+  }
+
+  // Partials are formed only for operands with a tangent.
+  DeltaId sum_of_partials(NodeId id, const Node& n, const DerivRule& r, const std::vector<DeltaId>& in) {
+    Point p{.a = {}, .b = {}, .c = {}, .y = {&g_, id}};
+    Expr* slots[] = {&p.a, &p.b, &p.c};
+    for (size_t j = 0; j < in.size(); ++j) *slots[j] = {&g_, n.in[j]};
+    DeltaId total = kZeroDelta;
+    std::array<DeltaId, 2> branch{};
+    Expr mask;
+    for (size_t j = 0; j < in.size(); ++j) {
+      if (in[j] == kZeroDelta) continue;
+      const Factor f = r.partial[j](p);
+      DeltaId d = kZeroDelta;
+      switch (f.kind) {
+        case FactorKind::None: break;
+        case FactorKind::One: d = in[j]; break;
+        case FactorKind::Scale: d = deltas_.scale(f.k, in[j]); break;
+        case FactorKind::Over: d = deltas_.over(in[j], f.k); break;
+        case FactorKind::Keep: mask = f.k, branch[0] = in[j]; break;
+        case FactorKind::Drop: mask = f.k, branch[1] = in[j]; break;
+      }
+      total = deltas_.add(total, f.negative ? deltas_.neg(d) : d);
+    }
+    if (mask) total = deltas_.choose(mask, branch[0], branch[1]);
+    // A reduction: the partial lives on the operand, the sum over the axes brings it to the result.
+    if (info(n.op).kind == Kind::Reduce && total != kZeroDelta)
+      total = deltas_.linear(reduce(Op::Sum, p.a, n.attr), {total});
+    return total;
+  }
+
+  DeltaId loop(NodeId id, const Node& n) {
+    std::vector<DeltaId> in;
+    std::vector<bool> operands;
+    bool any = false;
+    for (NodeId operand : n.in) {
+      in.push_back(of(operand));
+      operands.push_back(in.back() != kZeroDelta);
+      any |= operands.back();
+    }
+    if (!any) return kZeroDelta;
+    return deltas_.loop({&g_, id}, std::move(in), active_loop_results(g_, n, std::move(operands)));
+  }
+
+  Graph& g_;
+  Deltas& deltas_;
+  std::unordered_map<uint32_t, DeltaId> of_;
+};
+
+std::vector<NodeId> ids_of(std::span<const Expr> exprs) {
+  std::vector<NodeId> ids;
+  for (Expr e : exprs) ids.push_back(e.id);
+  return ids;
+}
+
+}  // namespace
+
+DualScope dualise(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs) {
+  DualScope scope;
+  Dualiser dualiser(g, scope);
+  for (size_t j = 0; j < inputs.size(); ++j) dualiser.bind(inputs[j], static_cast<int64_t>(j));
+  for (NodeId id : postorder(g, ids_of(roots))) dualiser.visit(id);
+  for (Expr r : roots) scope.roots.push_back(dualiser.of(r.id));
+  return scope;
+}
+
+Activity find_active(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs) {
+  Activity active;
+  active.node.resize(g.size(), false);
+  for (Expr e : inputs) active.node[e.id.v] = true;
+  std::unordered_map<uint32_t, std::vector<bool>> loops;
+  for (NodeId id : postorder(g, ids_of(roots))) {
+    const Node& n = g[id];
+    bool on = active[id];
+    if (n.op == Op::MapAccum) {
+      std::vector<bool> operands;
+      for (NodeId operand : n.in) on |= operands.emplace_back(active[operand]);
+      if (on) loops[id.v] = active_loop_results(g, n, std::move(operands));
+    } else if (n.op == Op::Proj) {
+      auto it = loops.find(n.in[0].v);
+      on = it != loops.end() && it->second[static_cast<size_t>(n.attr[0])];
+    } else if (n.op == Op::Prod) {
+      on = active[n.in[0]];
+    } else {
+      for (size_t j = 0; j < n.in.size() && !on; ++j)
+        on = active[n.in[j]] && differentiable(g, n, static_cast<int>(j));
+    }
+    active.node[id.v] = on;
+  }
+  return active;
+}
+
+std::vector<bool> active_loop_results(Graph& g, const Node& map_accum, std::vector<bool> operands) {
+  const LoopParts parts = loop_parts(g, map_accum);
+  const Function f = g.function(parts.function);
+  std::vector<Expr> roots, params(f.params.size());
+  for (NodeId r : f.results) roots.push_back({&g, r});
+  for (size_t j = 0; j < params.size(); ++j) params[j] = param(g, static_cast<int64_t>(j), f.params[j]);
+  for (;;) {
+    std::vector<Expr> inputs;
+    for (size_t j = 0; j < params.size(); ++j)
+      if (operands[j] && is_float(f.params[j].dtype)) inputs.push_back(params[j]);
+    const Activity active = find_active(g, roots, inputs);
+    std::vector<bool> results;
+    for (Expr r : roots) results.push_back(active[r.id]);
+    // A step that makes an accumulator active makes it active for all later steps.
+    bool grown = false;
+    for (size_t j = 0; j < static_cast<size_t>(parts.n_acc); ++j) {
+      if (results[j] && !operands[j]) operands[j] = grown = true;
+      results[j] = results[j] || operands[j];
+    }
+    if (!grown) return results;
+  }
+}
+
+}  // namespace spirograd::ad

@@ -1,0 +1,120 @@
+// Forward mode: Delta terms evaluated upwards.
+#include "ad/scope.h"
+
+namespace spirograd::ad {
+
+using namespace ir;
+
+Expr times(Expr k, Expr t) {
+  if (is_number(t, 1)) return k;
+  return is_number(k, 1) ? t : k * t;
+}
+
+Expr or_zeros(Graph& g, Expr e, Type type) { return e ? e : zeros(g, type); }
+
+namespace {
+
+Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
+  const Node& n = d.k.node();
+  std::vector<Expr> in;
+  for (size_t j = 0; j < n.in.size(); ++j) {
+    const int operand = static_cast<int>(j);
+    if (j < d.in.size() && d.in[j] != kZeroDelta) in.push_back(tangent[d.in[j]]);
+    else if (differentiable(g, n, operand)) in.push_back(zeros(g, d.k.in(operand).type()));
+    else in.push_back(d.k.in(operand));
+  }
+  return with_operands(g, n, in);
+}
+
+}  // namespace
+
+Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs, std::span<const Expr> tangents) {
+  const std::vector<Expr> prepared = expand_products(g, roots, inputs);
+  const DualScope dual = dualise(g, prepared, inputs);
+  std::vector<Expr> tangent(dual.deltas.size());
+  std::unordered_map<DeltaId, std::vector<Expr>> loop_results;
+  Replaced replaced;
+  for (DeltaId id = 1; id < dual.deltas.size(); ++id) {
+    const Delta& d = dual.deltas[id];
+    const auto in = [&](size_t j) { return or_zeros(g, tangent[d.in[j]], d.type); };
+    switch (d.kind) {
+      case DeltaKind::Zero: break;
+      case DeltaKind::Input: tangent[id] = tangents[static_cast<size_t>(d.which)]; break;
+      case DeltaKind::Add: {
+        // a + (-b) is a - b.
+        const Delta& right = dual.deltas[d.in[1]];
+        tangent[id] = right.kind == DeltaKind::Neg ? in(0) - tangent[right.in[0]] : in(0) + in(1);
+        break;
+      }
+      case DeltaKind::Neg: tangent[id] = -in(0); break;
+      case DeltaKind::Scale: tangent[id] = times(d.k, in(0)); break;
+      case DeltaKind::Over: tangent[id] = in(0) / d.k; break;
+      case DeltaKind::Choose: tangent[id] = select(d.k, in(0), in(1)); break;
+      case DeltaKind::Linear: tangent[id] = apply_linear(g, d, tangent); break;
+      case DeltaKind::Loop: {
+        std::vector<Expr> operands;
+        for (DeltaId operand : d.in) operands.push_back(tangent[operand]);
+        loop_results[id] = push_loop(g, d, operands, replaced);
+        break;
+      }
+      case DeltaKind::Proj:
+        tangent[id] = or_zeros(g, loop_results.at(d.in[0])[static_cast<size_t>(d.which)], d.type);
+        break;
+    }
+  }
+  std::vector<Expr> all = prepared;
+  std::vector<size_t> place(roots.size(), 0);
+  for (size_t j = 0; j < roots.size(); ++j) {
+    if (dual.roots[j] == kZeroDelta) continue;
+    place[j] = all.size();
+    all.push_back(tangent[dual.roots[j]]);
+  }
+  all = resolve(g, all, replaced);
+  Derivative out;
+  out.primal.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(roots.size()));
+  for (size_t p : place) out.linear.push_back(p == 0 ? Expr{} : all[p]);
+  return out;
+}
+
+std::vector<Expr> resolve(Graph& g, std::span<const Expr> roots, const Replaced& replaced) {
+  std::vector<Expr> out(roots.begin(), roots.end());
+  if (replaced.empty()) return out;
+  std::unordered_map<uint32_t, NodeId> done;
+  struct Frame {
+    NodeId id;
+    size_t next;
+  };
+  std::vector<Frame> stack;
+  for (Expr& root : out) {
+    if (!root) continue;
+    stack.push_back({root.id, 0});
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      const NodeId id = top.id;
+      if (top.next == 0 && done.contains(id.v)) {
+        stack.pop_back();
+        continue;
+      }
+      const auto substitute = replaced.find(id.v);
+      const std::span<const NodeId> below = substitute == replaced.end() ? std::span<const NodeId>(g[id].in)
+                                                                         : std::span<const NodeId>(&substitute->second, 1);
+      if (top.next < below.size()) {
+        const NodeId operand = below[top.next++];
+        if (!done.contains(operand.v)) stack.push_back({operand, 0});
+        continue;
+      }
+      if (substitute != replaced.end()) {
+        done[id.v] = done.at(substitute->second.v);
+      } else {
+        Node n = g[id];
+        for (NodeId& operand : n.in) operand = done.at(operand.v);
+        done[id.v] = g.intern(std::move(n));
+      }
+      stack.pop_back();
+    }
+    root.id = done.at(root.id.v);
+  }
+  return out;
+}
+
+}  // namespace spirograd::ad

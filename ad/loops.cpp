@@ -1,0 +1,167 @@
+// Loops. Forward: one loop over pairs (value, tangent); nothing is stored. Reverse: the primal loop also returns the stack of
+// the accumulators before each step; the transposed loop runs the other way, its accumulators are the cotangents of the
+// accumulators and the running sums of the cotangents of the constants. Bodies are differentiated here, when a tangent or a
+// cotangent really arrives, so nested loops cost one derivative per level.
+#include <set>
+
+#include "ad/scope.h"
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::ad {
+
+using namespace ir;
+
+namespace {
+
+// The body of a loop, its Param nodes, and which operands carry tangents (accumulators: from any step on).
+struct Body {
+  Node node;
+  LoopParts parts;
+  Function function;
+  std::vector<Expr> params, roots;
+  std::vector<bool> active;       // per operand
+  std::vector<Expr> inputs;       // the active ones of params
+  std::vector<size_t> slot_of;    // input -> operand
+  size_t n_acc, n_es, n_consts, n_bs;
+
+  size_t es(size_t j) const { return n_acc + j; }
+  size_t consts(size_t j) const { return n_acc + n_es + j; }
+  Expr operand(size_t j) const { return {params[j].graph, node.in[j]}; }
+};
+
+Body open_body(Graph& g, const Delta& loop) {
+  const Node& n = loop.k.node();
+  Body b{.node = n, .parts = loop_parts(g, n), .function = g.function(n.attr[0]), .params = {}, .roots = {}, .active = {},
+         .inputs = {}, .slot_of = {}, .n_acc = 0, .n_es = 0, .n_consts = 0, .n_bs = 0};
+  b.n_acc = static_cast<size_t>(b.parts.n_acc);
+  b.n_es = static_cast<size_t>(b.parts.n_es);
+  b.n_consts = static_cast<size_t>(b.parts.n_consts);
+  b.n_bs = static_cast<size_t>(b.parts.n_bs);
+  for (NodeId r : b.function.results) b.roots.push_back({&g, r});
+  for (size_t j = 0; j < b.function.params.size(); ++j) {
+    b.params.push_back(param(g, static_cast<int64_t>(j), b.function.params[j]));
+    b.active.push_back(loop.in[j] != kZeroDelta || (j < b.n_acc && loop.active[j]));
+    if (!b.active[j]) continue;
+    b.inputs.push_back(b.params[j]);
+    b.slot_of.push_back(j);
+  }
+  return b;
+}
+
+// Results of the old loop -> results of the new one.
+void replace_results(Graph& g, NodeId old_loop, std::span<const Expr> results, Replaced& replaced) {
+  const std::vector<Expr> old = projections(g, old_loop);
+  for (size_t j = 0; j < old.size(); ++j) replaced[old[j].id.v] = results[j].id;
+}
+
+// Slots of the parameters that `roots` read.
+std::set<size_t> used_slots(const Graph& g, std::span<const Expr> roots) {
+  std::vector<NodeId> ids;
+  for (Expr r : roots) ids.push_back(r.id);
+  std::set<size_t> slots;
+  for (NodeId id : postorder(g, ids))
+    if (g[id].op == Op::Param) slots.insert(static_cast<size_t>(g[id].attr[0]));
+  return slots;
+}
+
+}  // namespace
+
+std::vector<Expr> push_loop(Graph& g, const Delta& loop, std::span<const Expr> tangents, Replaced& replaced) {
+  const Body b = open_body(g, loop);
+  std::vector<Expr> dots(b.params.size()), input_dots;
+  for (size_t slot : b.slot_of) input_dots.push_back(dots[slot] = fresh_var(g, b.params[slot].type()));
+  const Derivative d = push_forward(g, b.roots, b.inputs, input_dots);
+
+  Loop pair{.function = 0, .reverse = b.parts.reverse, .length = b.parts.length, .acc = {}, .es = {}, .consts = {}};
+  std::vector<Expr> vars, results;
+  const auto add_class = [&](size_t from, size_t to, std::vector<Expr>& operands) {
+    for (size_t j = from; j < to; ++j) vars.push_back(b.params[j]), operands.push_back(b.operand(j));
+    for (size_t j = from; j < to; ++j)
+      if (b.active[j]) vars.push_back(dots[j]), operands.push_back(or_zeros(g, tangents[j], b.operand(j).type()));
+  };
+  add_class(0, b.n_acc, pair.acc);
+  add_class(b.n_acc, b.consts(0), pair.es);
+  add_class(b.consts(0), b.params.size(), pair.consts);
+
+  const size_t n_results = b.n_acc + b.n_bs;
+  std::vector<size_t> primal_at(n_results), dot_at(n_results, SIZE_MAX);
+  const auto add_results = [&](size_t from, size_t to, bool fill) {
+    for (size_t j = from; j < to; ++j) primal_at[j] = results.size(), results.push_back(d.primal[j]);
+    for (size_t j = from; j < to; ++j) {
+      if (fill ? !b.active[j] : !d.linear[j]) continue;
+      dot_at[j] = results.size();
+      results.push_back(or_zeros(g, d.linear[j], d.primal[j].type()));
+    }
+  };
+  add_results(0, b.n_acc, true);
+  add_results(b.n_acc, n_results, false);
+
+  pair.function = close_function(g, vars, results);
+  const std::vector<Expr> all = map_accum(g, pair);
+  std::vector<Expr> primal, out(n_results);
+  for (size_t j = 0; j < n_results; ++j) {
+    primal.push_back(all[primal_at[j]]);
+    if (dot_at[j] != SIZE_MAX) out[j] = all[dot_at[j]];
+  }
+  replace_results(g, loop.k.id, primal, replaced);
+  return out;
+}
+
+std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> cotangents, Replaced& replaced) {
+  const Body b = open_body(g, loop);
+  std::vector<Expr> root_cts(b.roots.size());
+  for (size_t j = 0; j < b.roots.size(); ++j)
+    if (j < b.n_acc ? b.active[j] : static_cast<bool>(cotangents[j])) root_cts[j] = fresh_var(g, b.roots[j].type());
+  const Derivative d = pull_back(g, b.roots, b.inputs, root_cts);
+  std::vector<Expr> grads(b.params.size());
+  for (size_t j = 0; j < b.inputs.size(); ++j) grads[b.slot_of[j]] = d.linear[j];
+
+  Loop back{.function = 0, .reverse = !b.parts.reverse, .length = b.parts.length, .acc = {}, .es = {}, .consts = {}};
+  std::vector<Expr> vars, results;
+  std::vector<size_t> operand_of;  // result of the transposed loop -> operand of the primal one
+  for (size_t j = 0; j < b.n_acc; ++j) {
+    if (!b.active[j]) continue;
+    vars.push_back(root_cts[j]);
+    back.acc.push_back(or_zeros(g, cotangents[j], b.params[j].type()));
+    results.push_back(or_zeros(g, grads[j], b.params[j].type()));
+    operand_of.push_back(j);
+  }
+  for (size_t j = b.consts(0); j < b.params.size(); ++j) {
+    if (!grads[j]) continue;
+    vars.push_back(fresh_var(g, b.params[j].type()));
+    back.acc.push_back(zeros(g, b.params[j].type()));
+    results.push_back(vars.back() + grads[j]);
+    operand_of.push_back(j);
+  }
+  for (size_t j = b.n_acc; j < b.consts(0); ++j)
+    if (grads[j]) results.push_back(grads[j]), operand_of.push_back(j);
+  std::vector<Expr> out(b.params.size());
+  if (results.empty()) return out;
+
+  for (size_t j = b.n_acc; j < b.roots.size(); ++j)
+    if (root_cts[j]) vars.push_back(root_cts[j]), back.es.push_back(cotangents[j]);
+  // What the transposed body reads of the primal: saved accumulators, elements, constants, in that order.
+  const std::set<size_t> used = used_slots(g, results);
+  Function saving = b.function;
+  for (size_t slot : used)
+    if (slot < b.n_acc) saving.results.push_back(b.params[slot].id);
+  std::vector<Expr> stacks;
+  if (saving.results.size() > b.function.results.size()) {
+    Node n = b.node;
+    n.attr[0] = g.intern(std::move(saving));
+    stacks = projections(g, g.intern(std::move(n)));
+    replace_results(g, loop.k.id, stacks, replaced);
+  }
+  size_t next_stack = b.function.results.size();
+  for (size_t slot : used) {
+    vars.push_back(b.params[slot]);
+    if (slot < b.n_acc) back.es.push_back(stacks[next_stack++]);
+    else (slot < b.consts(0) ? back.es : back.consts).push_back(b.operand(slot));
+  }
+  back.function = close_function(g, vars, results);
+  const std::vector<Expr> all = map_accum(g, back);
+  for (size_t j = 0; j < all.size(); ++j) out[operand_of[j]] = all[j];
+  return out;
+}
+
+}  // namespace spirograd::ad
