@@ -103,7 +103,7 @@ size_t select_device(std::span<const Candidate> ranked, const std::string& selec
   const auto [end, status] = std::from_chars(select.data(), select.data() + select.size(), index);
   if (select.empty()) {
     found = 0;
-  } else if (status == std::errc() && end == select.data() + select.size()) {
+  } else if (status == std::errc() && end == select.data() + select.size() && index < ranked.size()) {
     found = index;
   } else {
     for (size_t i = ranked.size(); i-- > 0;) {

@@ -1,0 +1,321 @@
+// Sessions on a device of our own: both binding forms, empty arrays, staging, replay, errors, and the canaries of validation.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/gpu/fixture.h"
+#include "vk_runtime/device.h"
+
+namespace spirograd::vk {
+namespace {
+
+using namespace testing;
+
+class SessionTest : public Gpu {};
+
+TEST_F(SessionTest, RunsAKernelInBothForms) {
+  for (BindingForm form : kForms) {
+    const auto s = session(affine_program(form, 1000));
+    const auto y = s->run(std::vector{ramp(1000)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(1000), (*y)[0], 2, 1), -1) << form_name(form);
+    EXPECT_EQ((*y)[0].type, f32({1000}));
+  }
+}
+
+TEST_F(SessionTest, RepeatedRunsTakeNewInputs) {
+  for (BindingForm form : kForms) {
+    const auto s = session(affine_program(form, 3));
+    for (int i = 0; i < 20; ++i) {
+      const auto y = s->run(std::vector{HostArray(f32({3}), {double(i), -1, 0.5})});
+      ASSERT_TRUE(y) << y.error().str();
+      EXPECT_EQ((*y)[0].values(), (std::vector<double>{2.0 * i + 1, -1, 2}));
+    }
+  }
+}
+
+TEST_F(SessionTest, ReplayUsesTheInputsThatAreThere) {
+  // y is an input of the next replay here: x stays, so y stays; a counter in scratch would not.
+  const auto s = session(chain_program(BindingForm::Address, 100, 4));
+  Timing timing;
+  ASSERT_TRUE(s->run(std::vector{ramp(100)}, &timing));
+  EXPECT_GT(timing.host, 0);
+  EXPECT_GE(timing.host, timing.device);
+  for (int i = 0; i < 5; ++i) {
+    const auto t = s->replay();
+    ASSERT_TRUE(t) << t.error().str();
+    EXPECT_GT(t->host, 0);
+  }
+  const auto y = s->run(std::vector{ramp(100)});
+  EXPECT_EQ(first_wrong(ramp(100), (*y)[0], 16, 15), -1);
+}
+
+TEST_F(SessionTest, DependentStepsSeeEachOther) {
+  for (BindingForm form : kForms) {
+    const auto s = session(chain_program(form, 5000, 11));
+    const auto y = s->run(std::vector{ramp(5000)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(5000), (*y)[0], 2048, 2047), -1) << form_name(form);
+  }
+}
+
+TEST_F(SessionTest, StagingGivesTheSame) {
+  device->impl().always_stage = true;
+  for (BindingForm form : kForms) {
+    const auto s = session(chain_program(form, 777, 3));
+    for (int i = 0; i < 3; ++i) {
+      const auto y = s->run(std::vector{ramp(777)});
+      ASSERT_TRUE(y) << y.error().str();
+      EXPECT_EQ(first_wrong(ramp(777), (*y)[0], 8, 7), -1);
+      ASSERT_TRUE(s->replay());
+    }
+  }
+}
+
+TEST_F(SessionTest, EmptyArraysGiveEmptyArrays) {
+  for (const bool stage : {false, true})
+    for (BindingForm form : kForms) {
+      device->impl().always_stage = stage;
+      Executable e = chain_program(form, 0, 3);
+      const auto idle = session(e)->run(std::vector{HostArray(f32({0}))});
+      ASSERT_TRUE(idle) << idle.error().str();
+      EXPECT_EQ((*idle)[0].count(), 0);
+      for (Step& s : e.steps) s.groups = 1;  // kernels run, and their guards hold
+      const auto y = session(e)->run(std::vector{HostArray(f32({0}))});
+      ASSERT_TRUE(y) << y.error().str();
+      EXPECT_EQ((*y)[0].count(), 0);
+    }
+}
+
+TEST_F(SessionTest, NoInputsNoStepsNoOutputs) {
+  const auto s = session(Executable{});
+  const auto y = s->run({});
+  ASSERT_TRUE(y) << y.error().str();
+  EXPECT_TRUE(y->empty());
+}
+
+TEST_F(SessionTest, BoolsAreBytesHereAndWordsThere) {
+  for (const bool stage : {false, true})
+    for (BindingForm form : kForms) {
+      device->impl().always_stage = stage;
+      Executable e;
+      e.form = form;
+      e.kernels = {flip(form)};
+      e.buffers = {array(Role::Input, "x", boolean({5})), array(Role::Output, "y", boolean({5})), constant(5)};
+      e.n_inputs = e.n_outputs = 1;
+      e.steps = {apply(e, 0, 2, 1)};
+      HostArray x(boolean({5}));
+      x.bytes = {1, 0, 7, 0, 255};  // any byte but 0 is true
+      const auto y = session(e)->run(std::vector{x});
+      ASSERT_TRUE(y) << y.error().str();
+      EXPECT_EQ((*y)[0].bytes, (std::vector<uint8_t>{0, 1, 0, 1, 0}));
+    }
+}
+
+TEST_F(SessionTest, FillsAndCopiesAreOrderedWithDispatches) {
+  for (BindingForm form : kForms) {
+    Executable e = chain_program(form, 64, 1);
+    e.buffers[0] = array(Role::Scratch, "x", f32({64}), 0);
+    std::swap(e.buffers[0], e.buffers[1]);  // output, x, n, a, b
+    e.n_inputs = 0;
+    const uint32_t three = 0x40400000;
+    e.steps = {{Step::Kind::Fill, 0, 1, three, {{1, 0, 256, false, true}}, "threes"},
+               apply(e, 1, 2, 4),
+               {Step::Kind::Copy, 0, 1, 0, {{4, 128, 128, true, false}, {0, 0, 128, false, true}}, "upper half to the lower"},
+               {Step::Kind::Fill, 0, 1, 0, {{0, 128, 128, false, true}}, "zeros"},
+               {Step::Kind::Fill, 0, 1, 77, {{0, 128, 0, false, true}}, "nothing"}};
+    const auto y = session(e)->run({});
+    ASSERT_TRUE(y) << y.error().str();
+    std::vector<double> expected(64, 0.0);
+    std::fill(expected.begin(), expected.begin() + 32, 7.0);
+    EXPECT_EQ((*y)[0].values(), expected) << form_name(form);
+  }
+}
+
+TEST_F(SessionTest, OffsetsIntoArraysReachTheKernel) {
+  for (BindingForm form : kForms) {
+    Executable e = affine_program(form, 64);
+    e.buffers[2] = constant(16);
+    e.steps[0].uses[0].offset = 12 * 4;
+    e.steps[0].uses[2].offset = 33 * 4;
+    e.steps[0].uses[0].bytes = e.steps[0].uses[2].bytes = 16 * 4;
+    e.steps.insert(e.steps.begin(), {Step::Kind::Fill, 0, 1, 0, {{1, 0, 256, false, true}}, "zeros"});
+    const auto y = session(e)->run(std::vector{ramp(64)});
+    ASSERT_TRUE(y) << y.error().str();
+    for (int i = 0; i < 64; ++i) {
+      EXPECT_EQ((*y)[0].values()[static_cast<size_t>(i)], i >= 33 && i < 49 ? 2 * (i - 33 + 12) + 1 : 0) << i << " " << form_name(form);
+    }
+  }
+}
+
+TEST_F(SessionTest, GridsBeyondOneAxisFold) {
+  device->impl().info.target.max_groups = 7;
+  for (BindingForm form : kForms) {
+    const auto y = session(affine_program(form, 5000))->run(std::vector{ramp(5000)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(5000), (*y)[0], 2, 1), -1);
+  }
+}
+
+TEST_F(SessionTest, SessionsOnTwoThreadsShareADevice) {
+  std::vector<std::jthread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        auto s = Session::create(device, chain_program(BindingForm::Address, 500, 4));
+        if (!s) continue;
+        const auto y = (*s)->run(std::vector{ramp(500)});
+        right += y && first_wrong(ramp(500), (*y)[0], 16, 15) == -1;
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(right, 10);
+}
+
+TEST_F(SessionTest, WrongInputsAreToldByName) {
+  const auto s = session(affine_program(BindingForm::Address, 4));
+  const auto none = s->run({});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "SG0501");
+  const auto wrong = s->run(std::vector{HostArray(i32({4}))});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "input 'x' is f32[4], and i32[4] is given");
+  HostArray torn = ramp(4);
+  torn.bytes.pop_back();
+  EXPECT_FALSE(s->run(std::vector{torn}));
+  EXPECT_TRUE(s->run(std::vector{ramp(4)})) << "an error leaves the session usable";
+}
+
+TEST_F(SessionTest, LimitsAreNamedWithWishAndDevice) {
+  Executable e = affine_program(BindingForm::Descriptors, 100);
+  device->impl().facts.limits.maxStorageBufferRange = 256;
+  const auto range = Session::create(device, e);
+  ASSERT_FALSE(range);
+  EXPECT_EQ(range.error().code, "SG0303");
+  for (const char* part : {"400", "maxStorageBufferRange", "256", device->info().name.c_str()}) {
+    EXPECT_NE(range.error().message.find(part), std::string::npos) << range.error().message;
+  }
+  e.kernels[0].workgroup = 1u << 20;
+  EXPECT_NE(Session::create(device, e).error().message.find("maxComputeWorkGroupInvocations"), std::string::npos);
+  e.kernels[0].workgroup = 64;
+  e.needs_float64 = true;
+  device->impl().plan.enable_float64 = false;
+  EXPECT_NE(Session::create(device, e).error().message.find("shaderFloat64"), std::string::npos);
+}
+
+TEST_F(SessionTest, MoreMemoryThanThereIsIsAnError) {
+  Executable e = affine_program(BindingForm::Address, 4);
+  e.scratch_bytes = uint64_t{1} << 46;
+  const auto s = Session::create(device, e);
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().code, "SG0601") << s.error().str();
+  EXPECT_NE(s.error().str().find("64 TiB"), std::string::npos) << s.error().str();
+  messages.lines.clear();  // validation remarks on the size, as it should
+}
+
+TEST_F(SessionTest, MalformedExecutablesAreRefused) {
+  const Executable good = affine_program(BindingForm::Address, 4);
+  const auto refused = [&](auto change) {
+    Executable e = good;
+    change(e);
+    const auto s = Session::create(device, e);
+    return !s && s.error().code == "SG0900";
+  };
+  EXPECT_TRUE(refused([](Executable& e) { e.version = 2; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.n_inputs = 9; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.steps[0].kernel = 1; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.steps[0].uses[0].buffer = 3; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.steps[0].uses[0].bytes = 20; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.steps[0].uses[0].offset = ~uint64_t{0} - 3; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.steps[0].uses.pop_back(); }));
+  EXPECT_TRUE(refused([](Executable& e) { e.buffers[0].bytes = 12; }));
+  EXPECT_TRUE(refused([](Executable& e) { e.buffers[2].data.clear(); }));
+  EXPECT_TRUE(refused([](Executable& e) { e.buffers[1].role = Role::Scratch; }));
+}
+
+TEST_F(SessionTest, MemoryIsGivenBackAndFewSlabsServeMany) {
+  for (int i = 0; i < 50; ++i) {
+    const auto s = session(chain_program(BindingForm::Address, 1000, 3));
+    EXPECT_GE(s->device_bytes(), 4u * 4000);
+    EXPECT_LE(device->impl().memory->slab_count(), 2u);
+  }
+}
+
+TEST_F(SessionTest, SelfTestToldItsVerdicts) {
+  const DeviceInfo& i = device->info();
+  ASSERT_EQ(i.verdicts.size(), 2u);
+  EXPECT_EQ(i.verdicts[1], "compare-exchange f32 add: proved");
+  const std::string driver = std::getenv("SPIROGRAD_TEST_DRIVER") ? std::getenv("SPIROGRAD_TEST_DRIVER") : "";
+  if (driver == "lavapipe") EXPECT_TRUE(i.target.atomic_float_add);
+  if (driver == "swiftshader") EXPECT_EQ(i.verdicts[0], "atomic f32 add: not offered");
+  EXPECT_EQ(i.target.atomic_float_add, i.verdicts[0] == "atomic f32 add: proved");
+}
+
+TEST_F(SessionTest, DevicesListsThisOne) {
+  const auto all = devices(true);
+  ASSERT_TRUE(all) << all.error().str();
+  ASSERT_FALSE(all->empty());
+  for (size_t i = 0; i < all->size(); ++i) EXPECT_EQ((*all)[i].index, i);
+  EXPECT_EQ((*all)[0].name, device->info().name);
+  EXPECT_EQ((*all)[0].unusable, "");
+  EXPECT_EQ((*all)[0].target, device->info().target);
+  DeviceOptions options;
+  options.select = "no such thing";
+  const auto unknown = Device::create(options);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, "SG0304");
+  EXPECT_NE(unknown.error().str().find(device->info().name), std::string::npos);
+}
+
+TEST_F(SessionTest, CacheFolderIsUsedAndDamageIsAColdStart) {
+  device.reset();
+  cache_dir = (std::filesystem::temp_directory_path() / ("spirograd_vk_" + std::to_string(getpid()))).string();
+  const auto files = [&] {
+    std::vector<std::filesystem::path> list;
+    for (const auto& f : std::filesystem::directory_iterator(cache_dir)) list.push_back(f.path());
+    return list;
+  };
+  open();
+  const std::vector<std::string> verdicts = device->info().verdicts;
+  ASSERT_TRUE(session(affine_program(BindingForm::Address, 4))->run(std::vector{ramp(4)}));
+  device.reset();
+  EXPECT_EQ(files().size(), 2u) << "pipelines and verdicts";
+  open();
+  EXPECT_EQ(device->info().verdicts, verdicts);
+  device.reset();
+  for (const auto& path : files()) std::ofstream(path, std::ios::binary | std::ios::in | std::ios::ate) << "damage";
+  open();
+  EXPECT_EQ(device->info().verdicts, verdicts);
+  ASSERT_TRUE(session(affine_program(BindingForm::Address, 4))->run(std::vector{ramp(4)}));
+  device.reset();
+  std::filesystem::remove_all(cache_dir);
+}
+
+// The canaries: validation that cannot see these sees nothing.
+
+TEST_F(SessionTest, CanaryALeakedFenceIsReported) {
+  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
+  VkFence fence;
+  ASSERT_EQ(device->impl().fns.vkCreateFence(device->impl().device, &info, nullptr, &fence), VK_SUCCESS);
+  device.reset();
+  EXPECT_FALSE(messages.lines.empty());
+  messages.lines.clear();
+}
+
+TEST_F(SessionTest, CanaryAMissingBarrierIsReported) {
+  Executable e = chain_program(BindingForm::Descriptors, 256, 2);
+  e.steps.insert(e.steps.begin(), {Step::Kind::Fill, 0, 1, 0, {{3, 0, 1024, false, true}}, "zeros"});
+  for (Step& s : e.steps)
+    for (BufferUse& u : s.uses) u.read = u.written = false;  // a lie: nothing depends on anything
+  const auto s = session(e);
+  ASSERT_TRUE(s->run(std::vector{ramp(256)}));
+  EXPECT_NE(messages.text().find("HAZARD"), std::string::npos) << messages.text();
+  messages.lines.clear();
+}
+
+}  // namespace
+}  // namespace spirograd::vk

@@ -1,0 +1,152 @@
+// The barrier planner against the definition of a hazard, on random step lists.
+#include "vk_runtime/barrier_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace spirograd::vk {
+namespace {
+
+struct Bytes {
+  bool arena;
+  uint32_t buffer;
+  uint64_t begin, end;
+};
+
+Bytes bytes_of(const Executable& e, const BufferUse& u) {
+  const BufferDesc& b = e.buffers[u.buffer];
+  const bool whole = e.form == BindingForm::Descriptors;
+  const uint64_t base = b.role == Role::Scratch ? b.scratch_offset : 0;
+  const uint64_t begin = base + (whole ? 0 : u.offset);
+  return {b.role == Role::Scratch, b.role == Role::Scratch ? 0 : u.buffer, begin, whole ? base + b.bytes : begin + u.bytes};
+}
+
+// Byte by byte, by definition.
+bool hazard(const Executable& e, const Step& a, const Step& b) {
+  if (is_idle(a) || is_idle(b)) return false;
+  for (const BufferUse& u : a.uses)
+    for (const BufferUse& v : b.uses) {
+      if (u.bytes == 0 || v.bytes == 0) continue;
+      if (!((u.written && (v.read || v.written)) || (u.read && v.written))) continue;
+      const Bytes x = bytes_of(e, u), y = bytes_of(e, v);
+      if (x.arena == y.arena && x.buffer == y.buffer && x.begin < y.end && y.begin < x.end) return true;
+    }
+  return false;
+}
+
+bool separated(const std::vector<uint32_t>& barriers, size_t i, size_t j) {
+  return std::any_of(barriers.begin(), barriers.end(), [&](uint32_t b) { return i < b && b <= j; });
+}
+
+bool safe(const Executable& e, const std::vector<uint32_t>& barriers) {
+  for (size_t j = 0; j < e.steps.size(); ++j)
+    for (size_t i = 0; i < j; ++i)
+      if (hazard(e, e.steps[i], e.steps[j]) && !separated(barriers, i, j)) return false;
+  return true;
+}
+
+Executable random_executable(std::mt19937& rng) {
+  const auto pick = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
+  Executable e;
+  e.form = pick(3) == 0 ? BindingForm::Descriptors : BindingForm::Address;
+  for (uint32_t i = 0; i < 6; ++i) {
+    BufferDesc b;
+    b.role = i < 2 ? Role::Input : Role::Scratch;
+    b.bytes = 4 * pick(16);
+    b.scratch_offset = b.role == Role::Scratch ? 4 * pick(24) : 0;
+    e.buffers.push_back(b);
+  }
+  const uint32_t n = 1 + pick(14);
+  for (uint32_t i = 0; i < n; ++i) {
+    Step s;
+    s.kind = static_cast<Step::Kind>(pick(3));
+    s.groups = pick(5);
+    const uint32_t uses = s.kind == Step::Kind::Fill ? 1 : s.kind == Step::Kind::Copy ? 2 : 1 + pick(4);
+    for (uint32_t u = 0; u < uses; ++u) {
+      BufferUse use;
+      use.buffer = pick(6);
+      const uint64_t words = e.buffers[use.buffer].bytes / 4;
+      use.offset = 4 * pick(static_cast<uint32_t>(words) + 1);
+      use.bytes = 4 * pick(static_cast<uint32_t>(words - use.offset / 4) + 1);
+      use.read = pick(2);
+      use.written = pick(3) == 0;
+      s.uses.push_back(use);
+    }
+    e.steps.push_back(s);
+  }
+  return e;
+}
+
+TEST(BarrierPlan, SeparatesEveryHazardAndNothingElseOnRandomSteps) {
+  std::mt19937 rng(20240711);
+  size_t with_barriers = 0;
+  for (int trial = 0; trial < 5000; ++trial) {
+    const Executable e = random_executable(rng);
+    const std::vector<uint32_t> plan = plan_barriers(e);
+    ASSERT_TRUE(std::is_sorted(plan.begin(), plan.end()));
+    ASSERT_TRUE(safe(e, plan)) << "trial " << trial;
+    for (size_t k = 0; k < plan.size(); ++k) {
+      std::vector<uint32_t> fewer = plan;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(k));
+      ASSERT_FALSE(safe(e, fewer)) << "trial " << trial << ": barrier before step " << plan[k] << " is useless";
+    }
+    with_barriers += !plan.empty();
+  }
+  EXPECT_GT(with_barriers, 1000u);
+}
+
+Step dispatch(std::vector<BufferUse> uses, uint32_t groups = 1) {
+  Step s;
+  s.groups = groups;
+  s.uses = std::move(uses);
+  return s;
+}
+
+Executable of(std::vector<Step> steps, BindingForm form = BindingForm::Address) {
+  Executable e;
+  e.form = form;
+  e.buffers.resize(3);
+  e.buffers[0] = {Role::Input, "x", {}, 64, 0, {}};
+  e.buffers[1] = {Role::Scratch, "a", {}, 64, 0, {}};
+  e.buffers[2] = {Role::Scratch, "b", {}, 64, 32, {}};
+  e.steps = std::move(steps);
+  return e;
+}
+
+TEST(BarrierPlan, ReadersOfOneArrayNeedNone) {
+  EXPECT_TRUE(plan_barriers(of({dispatch({{0, 0, 64, true, false}}), dispatch({{0, 0, 64, true, false}})})).empty());
+}
+
+TEST(BarrierPlan, ScratchArraysThatShareBytesDependOnEachOther) {
+  EXPECT_EQ(plan_barriers(of({dispatch({{1, 0, 64, false, true}}), dispatch({{2, 0, 64, false, true}})})), std::vector<uint32_t>{1});
+  EXPECT_TRUE(plan_barriers(of({dispatch({{1, 0, 32, false, true}}), dispatch({{2, 0, 64, false, true}})})).empty());
+}
+
+TEST(BarrierPlan, DescriptorsReachTheWholeArray) {
+  const std::vector<Step> halves = {dispatch({{0, 0, 32, false, true}}), dispatch({{0, 32, 32, false, true}})};
+  EXPECT_TRUE(plan_barriers(of(halves)).empty());
+  EXPECT_EQ(plan_barriers(of(halves, BindingForm::Descriptors)), std::vector<uint32_t>{1});
+}
+
+TEST(BarrierPlan, IdleStepsNeedNone) {
+  EXPECT_TRUE(plan_barriers(of({dispatch({{0, 0, 64, false, true}}), dispatch({{0, 0, 64, true, false}}, 0)})).empty());
+}
+
+TEST(BarrierPlan, OneBarrierServesAllEarlierSteps) {
+  EXPECT_EQ(plan_barriers(of({dispatch({{0, 0, 32, false, true}}), dispatch({{0, 32, 32, false, true}}), dispatch({{0, 0, 32, true, false}}),
+                              dispatch({{0, 32, 32, true, false}})})),
+            std::vector<uint32_t>{2});
+}
+
+TEST(BarrierPlan, TenThousandIndependentStepsAreQuick) {
+  Executable e;
+  e.buffers.push_back({Role::Output, "y", {}, 80000, 0, {}});
+  for (uint64_t i = 0; i < 10000; ++i) e.steps.push_back(dispatch({{0, 8 * i, 4, false, true}}));
+  EXPECT_TRUE(plan_barriers(e).empty());
+}
+
+}  // namespace
+}  // namespace spirograd::vk

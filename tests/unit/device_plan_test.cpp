@@ -1,0 +1,200 @@
+// Device plans, ranking, selection and memory types on invented GPUs.
+#include "vk_runtime/device_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "spirograd/result.h"
+#include "vk_runtime/memory.h"
+#include "vk_runtime/recorder.h"
+
+namespace spirograd::vk {
+namespace {
+
+DeviceFacts gpu() {
+  DeviceFacts f;
+  f.name = "Invented 9000";
+  f.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  f.api_version = VK_API_VERSION_1_3;
+  f.queues = {{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64}, {VK_QUEUE_TRANSFER_BIT, 2, 0}, {VK_QUEUE_COMPUTE_BIT, 4, 36}};
+  f.timeline_semaphore = f.buffer_device_address = f.float64 = true;
+  f.atomic_float_extension = f.atomic_float_add = true;
+  f.subgroup_size = 32;
+  f.timestamp_period = 1;
+  f.limits.maxComputeWorkGroupInvocations = 1024;
+  f.limits.maxComputeWorkGroupSize[0] = 512;
+  f.limits.maxComputeWorkGroupCount[0] = 1u << 31;
+  f.limits.maxComputeWorkGroupCount[1] = 65535;
+  f.limits.maxPerStageDescriptorStorageBuffers = 1000;
+  f.limits.maxDescriptorSetStorageBuffers = 500;
+  f.limits.maxPerStageResources = 200;
+  f.limits.maxPushConstantsSize = 256;
+  f.limits.maxStorageBufferRange = 1u << 30;
+  f.limits.minStorageBufferOffsetAlignment = 16;
+  return f;
+}
+
+TEST(DevicePlan, PrefersAQueueForComputeOnly) {
+  const DevicePlan p = plan_device(gpu(), 8);
+  EXPECT_EQ(p.unusable, "");
+  EXPECT_EQ(p.queue_family, 2u);
+  EXPECT_EQ(p.timestamp_bits, 36u);
+}
+
+TEST(DevicePlan, TakesTheLeastOfRelatedLimits) {
+  const Target t = plan_device(gpu(), 8).target;
+  EXPECT_EQ(t.max_invocations, 512u);
+  EXPECT_EQ(t.max_groups, 65535u);
+  EXPECT_EQ(t.max_buffers, 200u);
+  EXPECT_EQ(t.max_push_bytes, 256u);
+  EXPECT_EQ(t.max_range, 1u << 30);
+  EXPECT_EQ(t.subgroup_size, 32u);
+  EXPECT_FALSE(t.cpu);
+}
+
+TEST(DevicePlan, FloatAtomicsAreEnabledButNotTrustedBeforeTheSelfTest) {
+  const DevicePlan p = plan_device(gpu(), 8);
+  EXPECT_TRUE(p.enable_atomic_float_add);
+  EXPECT_FALSE(p.target.atomic_float_add);
+  ASSERT_EQ(p.extensions.size(), 1u);
+  EXPECT_STREQ(p.extensions[0], "VK_EXT_shader_atomic_float");
+}
+
+TEST(DevicePlan, TheExtensionAloneDoesNotPromiseTheAdd) {
+  DeviceFacts f = gpu();
+  f.atomic_float_add = false;
+  EXPECT_FALSE(plan_device(f, 8).enable_atomic_float_add);
+  EXPECT_TRUE(plan_device(f, 8).extensions.empty());
+}
+
+TEST(DevicePlan, NamesWhatIsMissing) {
+  DeviceFacts f = gpu();
+  f.api_version = VK_MAKE_API_VERSION(0, 1, 1, 200);
+  EXPECT_EQ(plan_device(f, 8).unusable, "Vulkan 1.2");
+  f = gpu();
+  f.timeline_semaphore = false;
+  EXPECT_EQ(plan_device(f, 8).unusable, "timelineSemaphore");
+  f = gpu();
+  f.queues = {{VK_QUEUE_TRANSFER_BIT, 1, 0}, {VK_QUEUE_COMPUTE_BIT, 0, 64}};
+  EXPECT_EQ(plan_device(f, 8).unusable, "a compute queue");
+}
+
+TEST(DevicePlan, WithoutAddressesTheTargetSaysSo) {
+  DeviceFacts f = gpu();
+  f.buffer_device_address = false;
+  EXPECT_FALSE(plan_device(f, 8).target.device_address);
+  EXPECT_FALSE(plan_device(f, 8).enable_device_address);
+}
+
+TEST(DevicePlan, SoftwareDriversCountTheHostsCores) {
+  DeviceFacts f = gpu();
+  f.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_TRUE(plan_device(f, 6).target.cpu);
+  EXPECT_EQ(plan_device(f, 6).target.cores, 6u);
+}
+
+TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {
+  DeviceFacts f = gpu();
+  EXPECT_EQ(plan_device(f, 8).descriptor_alignment, 256u);
+  f.limits.minStorageBufferOffsetAlignment = 1024;
+  EXPECT_EQ(plan_device(f, 8).descriptor_alignment, 1024u);
+}
+
+TEST(RankDevices, DiscreteFirstSoftwareLastUnusableAtTheEnd) {
+  std::vector<DeviceFacts> all(5, gpu());
+  all[0].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  all[1].timeline_semaphore = false;
+  all[2].type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  all[4].type = VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU;
+  EXPECT_EQ(rank_devices(all), (std::vector<size_t>{3, 2, 4, 0, 1}));
+  EXPECT_TRUE(rank_devices({}).empty());
+}
+
+std::string code_of(std::span<const Candidate> list, const std::string& select) {
+  try {
+    select_device(list, select);
+    return "";
+  } catch (const Error& e) {
+    return e.code;
+  }
+}
+
+TEST(SelectDevice, ByIndexByNameAndByDefault) {
+  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"llvmpipe (LLVM 15)", ""}, {"Old 9000", "Vulkan 1.2"}};
+  EXPECT_EQ(select_device(list, ""), 0u);
+  EXPECT_EQ(select_device(list, "1"), 1u);
+  EXPECT_EQ(select_device(list, "LLVMPIPE"), 1u);
+  EXPECT_EQ(select_device(list, "vented"), 0u);
+  EXPECT_EQ(select_device(list, "9000"), 0u) << "no index, but a part of a name";
+}
+
+TEST(SelectDevice, UnknownOnesAreToldAllNames) {
+  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"Old 9000", "Vulkan 1.2"}};
+  EXPECT_EQ(code_of(list, "radeon"), "SG0304");
+  EXPECT_EQ(code_of(list, "7"), "SG0304");
+  EXPECT_EQ(code_of(list, "old"), "SG0303");
+  EXPECT_EQ(code_of({}, ""), "SG0302");
+  try {
+    select_device(list, "radeon");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.str().find("device 1: Old 9000"), std::string::npos) << e.str();
+  }
+}
+
+VkPhysicalDeviceMemoryProperties memory_types(std::vector<VkMemoryPropertyFlags> flags) {
+  VkPhysicalDeviceMemoryProperties p{};
+  p.memoryTypeCount = static_cast<uint32_t>(flags.size());
+  for (size_t i = 0; i < flags.size(); ++i) p.memoryTypes[i].propertyFlags = flags[i];
+  return p;
+}
+
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+TEST(MemoryType, StagingIsCachedWherePossible) {
+  const auto p = memory_types({kLocal, kHost, kHost | kCached, kLocal | kHost});
+  EXPECT_EQ(choose_memory_type(p, 0xf, MemoryKind::Staging, false), 2u);
+  EXPECT_EQ(choose_memory_type(p, 0xb, MemoryKind::Staging, false), 1u);
+  EXPECT_EQ(choose_memory_type(p, 0x1, MemoryKind::Staging, false), std::nullopt);
+}
+
+TEST(MemoryType, ArraysOfUnifiedDevicesAreReachedThroughTheCaches) {
+  const auto p = memory_types({kLocal, kLocal | kHost, kLocal | kHost | kCached});
+  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, true), 2u);
+  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 0u);
+  EXPECT_EQ(choose_memory_type(p, 0x3, MemoryKind::Arrays, true), 0u) << "uncached reads are slower than a copy";
+}
+
+TEST(MemoryType, SpecialKindsAreLeftAlone) {
+  const auto p = memory_types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT, kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0});
+  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 2u);
+}
+
+TEST(Grid, FoldsIntoTwoAxesAndCoversAllGroups) {
+  EXPECT_EQ(fold_grid(1, 65535).x, 1u);
+  EXPECT_EQ(fold_grid(65535, 65535).y, 1u);
+  EXPECT_EQ(fold_grid(65536, 65535).y, 2u);
+  for (uint32_t groups : {1u, 7u, 65535u, 65536u, 200000u, 4294967295u}) {
+    const Grid g = fold_grid(groups, 65535);
+    EXPECT_GE(uint64_t{g.x} * g.y, groups);
+    EXPECT_LT(uint64_t{g.x} * g.y, uint64_t{groups} + g.x);
+  }
+}
+
+TEST(DescriptorRange, PutsTheRestOfTheOffsetIntoElements) {
+  BufferDesc b;
+  b.type = f32({10});
+  b.bytes = 40;
+  const DescriptorRange r = descriptor_range({VK_NULL_HANDLE, 1028, 0}, b, 256);
+  EXPECT_EQ(r.offset, 1024u);
+  EXPECT_EQ(r.first_element, 1u);
+  EXPECT_EQ(r.range, 44u);
+  b.type = f64({5});
+  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 1032, 0}, b, 256).first_element, 1u);
+  b.bytes = 0;
+  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 512, 0}, b, 256).range, 4u);
+}
+
+}  // namespace
+}  // namespace spirograd::vk

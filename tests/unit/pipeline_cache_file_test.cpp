@@ -1,0 +1,88 @@
+// Damaged or foreign cache files are never handed to a driver.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "vk_runtime/cache_file.h"
+
+namespace spirograd::vk {
+namespace {
+
+CacheIdentity identity() {
+  CacheIdentity id;
+  for (uint8_t i = 0; i < 16; ++i) id.device_uuid[i] = i, id.pipeline_cache_uuid[i] = static_cast<uint8_t>(100 + i);
+  id.driver_version = 0x01020304;
+  return id;
+}
+
+std::vector<uint8_t> payload() {
+  std::vector<uint8_t> p(200);
+  for (size_t i = 0; i < p.size(); ++i) p[i] = static_cast<uint8_t>(i * 7);
+  return p;
+}
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("spirograd_cache_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::remove_all(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+TEST(CacheFile, GivesBackWhatWasPacked) {
+  EXPECT_EQ(unpack_cache(identity(), pack_cache(identity(), payload())), payload());
+  EXPECT_EQ(unpack_cache(identity(), pack_cache(identity(), {})), std::vector<uint8_t>{});
+}
+
+TEST(CacheFile, EveryFlippedBitIsAColdStart) {
+  const std::vector<uint8_t> good = pack_cache(identity(), payload());
+  for (size_t i = 0; i < good.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<uint8_t> bad = good;
+      bad[i] = static_cast<uint8_t>(bad[i] ^ (1 << bit));
+      ASSERT_FALSE(unpack_cache(identity(), bad)) << "byte " << i << ", bit " << bit;
+    }
+}
+
+TEST(CacheFile, EveryTruncationIsAColdStart) {
+  const std::vector<uint8_t> good = pack_cache(identity(), payload());
+  for (size_t n = 0; n < good.size(); ++n) ASSERT_FALSE(unpack_cache(identity(), std::span(good).first(n))) << n;
+  std::vector<uint8_t> longer = good;
+  longer.push_back(0);
+  EXPECT_FALSE(unpack_cache(identity(), longer));
+}
+
+TEST(CacheFile, OtherDriversAndDevicesStartCold) {
+  const std::vector<uint8_t> good = pack_cache(identity(), payload());
+  CacheIdentity other = identity();
+  other.driver_version++;
+  EXPECT_FALSE(unpack_cache(other, good));
+  other = identity();
+  other.device_uuid[15]++;
+  EXPECT_FALSE(unpack_cache(other, good));
+  other = identity();
+  other.pipeline_cache_uuid[0]++;
+  EXPECT_FALSE(unpack_cache(other, good));
+  EXPECT_NE(cache_path("/c", "pipelines", other), cache_path("/c", "pipelines", identity()));
+}
+
+TEST(CacheFile, SavesByRenamingAndLoads) {
+  const Folder folder;
+  const std::string path = cache_path((folder.path / "deep" / "er").string(), "pipelines", identity());
+  EXPECT_FALSE(load_cache(path, identity()));
+  ASSERT_TRUE(save_cache(path, identity(), payload()));
+  EXPECT_EQ(load_cache(path, identity()), payload());
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path())) files += entry.is_regular_file();
+  EXPECT_EQ(files, 1u) << "a temporary file was left";
+}
+
+TEST(CacheFile, UnwritableFolderIsNoError) {
+  const Folder folder;
+  std::ofstream(folder.path) << "a file, not a folder";
+  EXPECT_FALSE(save_cache(cache_path(folder.path.string(), "pipelines", identity()), identity(), payload()));
+}
+
+}  // namespace
+}  // namespace spirograd::vk

@@ -1,0 +1,24 @@
+# The Vulkan runtime: pure plans, cache files, and sessions on every driver.
+spirograd_test(unit/barrier_plan_test.cpp LABELS unit LINK spirograd_vk)
+spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
+spirograd_test(unit/pipeline_cache_file_test.cpp LABELS unit LINK spirograd_vk)
+
+file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
+foreach(test session_test fault_test large_array_test host_test)
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/${test}.cpp)
+    continue()
+  endif()
+  set(link spirograd_vk spirograd_volk)
+  set(labels)
+  if(test STREQUAL large_array_test)
+    set(labels slow)
+  elseif(test STREQUAL host_test)
+    set(link spirograd_vk Vulkan::Vulkan)  # the host links the loader itself: no symbol may clash
+  endif()
+  spirograd_gpu_test(gpu/${test}.cpp LABELS ${labels} LINK ${link})
+  spirograd_embed_spirv(${test} ${gpu_shaders})
+endforeach()
+
+add_test(NAME symbols.NoVulkanNamesInLibraries
+  COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARIES=$<TARGET_FILE:spirograd_vk> -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/symbols_test.cmake)
+set_tests_properties(symbols.NoVulkanNamesInLibraries PROPERTIES LABELS unit)
