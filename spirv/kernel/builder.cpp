@@ -17,7 +17,7 @@ bool is_commutative(KOp op) {
          op == KOp::Ne;
 }
 
-bool allowed(KOp op, Scalar t) {
+[[maybe_unused]] bool allowed(KOp op, Scalar t) {
   switch (op) {
     case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Neg: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
       return t != Scalar::Bool;

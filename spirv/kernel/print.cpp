@@ -1,0 +1,98 @@
+// The printer. Robust against kernels that the verifier rejects, so that it can show them.
+#include "spirv/kernel/print.h"
+
+#include <cstdio>
+
+#include "spirv/kernel/scalar.h"
+
+namespace spirograd::kernel {
+namespace {
+
+// Shortest text that reads back as the same number; floats always have a point, an exponent or a name.
+template <class F>
+std::string number(F x, int digits) {
+  char text[40];
+  for (int precision = 1; precision <= digits; ++precision) {
+    std::snprintf(text, sizeof text, "%.*g", precision, static_cast<double>(x));
+    if (static_cast<F>(std::strtod(text, nullptr)) == x) break;
+  }
+  const std::string s = text;
+  return s.find_first_of(".eni") == std::string::npos ? s + ".0" : s;
+}
+
+std::string constant(const Inst& i) {
+  switch (i.type) {
+    case Scalar::Bool: return i.imm ? "true" : "false";
+    case Scalar::I32: return std::to_string(as_i32(i.imm));
+    case Scalar::U32: return std::to_string(as_u32(i.imm)) + "u";
+    case Scalar::F32: return number(as_f32(i.imm), 9);
+    case Scalar::F64: return number(as_f64(i.imm), 17) + "d";
+  }
+  return "?";
+}
+
+std::string operand(const Kernel& kernel, Value v) {
+  if (v < kernel.body.size() && kernel.body[v].op == KOp::Const) return constant(kernel.body[v]);
+  return "%" + std::to_string(v);
+}
+
+std::string binding(const Kernel& kernel, uint32_t b) {
+  return b < kernel.bindings.size() ? kernel.bindings[b].name : "binding" + std::to_string(b);
+}
+
+std::string_view name(Access a) {
+  switch (a) {
+    case Access::Read: return "read";
+    case Access::Write: return "write";
+    case Access::ReadWrite: return "read_write";
+    case Access::Atomic: return "atomic";
+  }
+  return "?";
+}
+
+int operand_count(KOp op) {
+  switch (op) {
+    case KOp::Const: case KOp::Index: case KOp::Else: case KOp::EndIf: case KOp::EndLoop: return 0;
+    case KOp::Neg: case KOp::Not: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
+    case KOp::Var: case KOp::Get: case KOp::If: case KOp::Loop: return 1;
+    case KOp::Load: case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Min:
+    case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU:
+    case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Set: return 2;
+    case KOp::Store: case KOp::AtomicAdd: case KOp::Select: return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string to_string(const Kernel& kernel, Value v) {
+  const Inst& i = kernel.body[v];
+  const auto in = [&](size_t k) { return operand(kernel, i.in[k]); };
+  const std::string op(name(i.op)), result = "%" + std::to_string(v) + ": " + std::string(name(i.type)) + " = ";
+  if (i.op == KOp::Const) return result + "const " + constant(i);
+  if (i.op == KOp::Load) return result + "load " + binding(kernel, i.in[0]) + "[" + in(1) + "]";
+  if (i.op == KOp::Store || i.op == KOp::AtomicAdd) return op + " " + binding(kernel, i.in[0]) + "[" + in(1) + "], " + in(2);
+  std::string text = i.op == KOp::Set || i.op == KOp::If || i.op >= KOp::Else ? op : result + op;
+  if (i.op == KOp::Loop) text = result + op;
+  for (int k = 0; k < operand_count(i.op); ++k) text += (k ? ", " : " ") + in(static_cast<size_t>(k));
+  return text;
+}
+
+std::string to_string(const Kernel& kernel) {
+  std::string text = "kernel " + kernel.name + " workgroup(" + std::to_string(kernel.workgroup) + ") invocations(" +
+                     std::to_string(kernel.invocations) + ")\n";
+  for (const Binding& b : kernel.bindings)
+    text += "  " + std::string(name(b.access)) + " " + b.name + ": " + std::string(name(b.type)) + "\n";
+  size_t depth = 0;
+  for (size_t v = 0; v < kernel.body.size(); ++v) {
+    const KOp op = kernel.body[v].op;
+    if (op == KOp::Const) continue;
+    const bool closes = op == KOp::Else || op == KOp::EndIf || op == KOp::EndLoop;
+    if (closes && depth > 0) --depth;
+    text += std::string(2 * depth + 2, ' ') + to_string(kernel, static_cast<Value>(v)) + "\n";
+    if (op == KOp::If || op == KOp::Else || op == KOp::Loop) ++depth;
+  }
+  return text;
+}
+
+}  // namespace spirograd::kernel

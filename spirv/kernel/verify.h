@@ -1,0 +1,14 @@
+// Checks that a kernel is what kernel.h says: types, visibility of values, nesting, and the access rules of bindings.
+#pragma once
+
+#include <optional>
+
+#include "spirograd/result.h"
+#include "spirv/kernel/kernel.h"
+
+namespace spirograd::kernel {
+
+/// The first violation, as SG0901 with the instruction.
+std::optional<Error> verify(const Kernel& kernel);
+
+}  // namespace spirograd::kernel
