@@ -1,0 +1,319 @@
+#include "spirv/lower/cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::lower {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
+constexpr size_t kLeafLimit = 11;        // buffers that one kernel reads; 128 bytes of push constants hold 16 addresses
+constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
+constexpr double kLoad = 2, kStore = 8;  // in operations
+
+// A dispatch, in operations: about 10 us of a small CPU, about 5 us of a large GPU.
+double dispatch_cost(const Target& t) { return t.cpu ? 5e4 : 5e6; }
+
+bool is_leaf(const Node& n) { return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0); }
+
+bool is_loop_result(const Node& n) { return n.op == Op::Proj; }
+
+double count(const Shape& s) {
+  double c = 1;
+  for (int64_t d : s) c *= static_cast<double>(d);
+  return c;
+}
+
+// Operations per element when everything down to loads is recomputed; saturates.
+std::unordered_map<uint32_t, double> inline_costs(const Graph& g, std::span<const NodeId> order) {
+  std::unordered_map<uint32_t, double> cost;
+  for (NodeId id : order) {
+    const Node& n = g[id];
+    double c = op_cost(n);
+    if (n.op == Op::Scatter || is_loop_result(n) || n.op == Op::MapAccum) {
+      c = kLoad;
+    } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
+      const double length = count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
+      c = length * (cost[n.in[0].v] + 1);
+    } else {
+      for (NodeId in : n.in) c += cost[in.v];
+    }
+    cost[id.v] = std::min(c, 1e15);
+  }
+  return cost;
+}
+
+// How one kernel uses a node: how many invocations there are, and along which axes of the node a loop of the kernel runs.
+struct Use {
+  uint32_t kernel;
+  double invocations;
+  uint32_t loop_axes;
+};
+
+double evaluations(const Use& u, const Shape& s) {
+  double e = u.invocations;
+  for (int a = 0; a < s.rank(); ++a)
+    if (u.loop_axes >> a & 1) e *= static_cast<double>(std::max<int64_t>(1, s[a]));
+  return e;
+}
+
+// Loop axes of operand j, given those of the node.
+uint32_t operand_axes(const Graph& g, const Node& n, size_t j, uint32_t axes) {
+  const Shape& from = g[n.in[j]].type.shape;
+  const uint32_t all = (1u << from.rank()) - 1;
+  uint32_t out = 0;
+  switch (n.op) {
+    case Op::Broadcast:
+      for (size_t a = 0; a < n.attr.size(); ++a)
+        if (axes >> n.attr[a] & 1) out |= 1u << a;
+      return out;
+    case Op::Transpose:
+      for (size_t a = 0; a < n.attr.size(); ++a)
+        if (axes >> a & 1) out |= 1u << n.attr[a];
+      return out;
+    case Op::Reshape: return axes == 0 ? 0 : all;
+    case Op::Stack: {
+      const uint32_t low = (1u << n.attr[0]) - 1;
+      return (axes & low) | ((axes >> 1) & ~low);
+    }
+    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: {
+      int next = 0;
+      for (int a = 0; a < from.rank(); ++a) {
+        const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
+        if (reduced || (axes >> next++ & 1)) out |= 1u << a;
+      }
+      return out;
+    }
+    case Op::Gather: {
+      const int m = g[n.in[1]].type.shape.rank();
+      const uint32_t outer = axes & ((1u << m) - 1);
+      if (j > 0) return outer;
+      const int addressed = static_cast<int>(n.in.size()) - 1;
+      if (outer != 0) out |= (1u << addressed) - 1;
+      return out | (axes >> m) << addressed;
+    }
+    default: return axes & all;
+  }
+}
+
+class Chooser {
+ public:
+  Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const Target& target)
+      : g_(g), target_(target) {
+    c_.order = ir::postorder(g, results);
+    forced_ = forced;
+    for (NodeId r : results) forced_.insert(r.v);
+    cost_ = inline_costs(g, c_.order);
+  }
+
+  Clusters run() {
+    for (NodeId id : c_.order) mark_forced(id);
+    for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
+    for (NodeId id : c_.order) limit_size(id);
+    return std::move(c_);
+  }
+
+ private:
+  void mark_forced(NodeId id) {
+    const Node& n = g_[id];
+    if (n.op == Op::Scatter) forced_.insert(id.v);
+    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kPulledParts) forced_.insert(id.v);
+    if (n.op != Op::MapAccum) return;
+    if (runs_in_kernel(g_, id, nullptr)) {
+      c_.loops_in_kernel.insert(id.v);
+    } else {
+      for (NodeId in : n.in) forced_.insert(in.v);
+    }
+  }
+
+  void visit(NodeId id) {
+    const Node& n = g_[id];
+    if (n.op == Op::MapAccum) {
+      c_.roots.insert(id.v);
+      use_loop_operands(id);
+      return;
+    }
+    if (is_loop_result(n)) return;  // its loop is a root
+    const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
+    if (n.op == Op::Param || constant_array) return;
+    if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
+      c_.roots.insert(id.v);
+      uses_[id.v] = {{id.v, count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape), 0}};
+    }
+    for (const Use& u : uses_[id.v]) pass_on(id, u);
+    uses_.erase(id.v);
+  }
+
+  void pass_on(NodeId id, const Use& u) {
+    const Node& n = g_[id];
+    for (size_t j = 0; j < n.in.size(); ++j) {
+      Use v = u;
+      v.loop_axes = operand_axes(g_, n, j, u.loop_axes);
+      if (n.op == Op::Scatter) v.loop_axes = 0;
+      const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
+      add_use(n.in[j], v, same_points);
+    }
+  }
+
+  // Pointwise users of one kernel ask for the same points, so the node is evaluated once for all of them; others add up.
+  void add_use(NodeId id, const Use& v, bool same_points) {
+    std::vector<Use>& uses = uses_[id.v];
+    const Shape& s = g_[id].type.shape;
+    if (same_points) {
+      for (Use& u : uses) {
+        if (u.kernel != v.kernel) continue;
+        if (evaluations(v, s) > evaluations(u, s)) u = v;
+        return;
+      }
+    }
+    if (uses.size() < 64) uses.push_back(v);
+  }
+
+  void use_loop_operands(NodeId id) {
+    const Node& n = g_[id];
+    const ir::LoopParts parts = ir::loop_parts(g_, n);
+    Shape state;
+    if (!runs_in_kernel(g_, id, &state)) {
+      return;  // operands are roots anyway
+    }
+    for (size_t j = 0; j < n.in.size(); ++j) {
+      const Shape& s = g_[n.in[j]].type.shape;
+      const auto k = static_cast<int>(j);
+      uint32_t axes = (1u << s.rank()) - 1;
+      if (k < parts.n_acc || s == state) axes = 0;
+      if (k >= parts.n_acc && k < parts.n_acc + parts.n_es) axes = s == state.inserted(0, parts.length) ? 1 : axes;
+      add_use(n.in[j], {id.v, count(state), axes}, false);
+    }
+  }
+
+  bool worth_storing(NodeId id) const {
+    const Node& n = g_[id];
+    auto it = uses_.find(id.v);
+    if (it == uses_.end()) return false;
+    const double size = count(n.type.shape);
+    double total = 0;
+    for (const Use& u : it->second) total += evaluations(u, n.type.shape);
+    const double again = (total - size) * cost_.at(id.v);
+    return again > size * kStore + total * kLoad + dispatch_cost(target_);
+  }
+
+  // Keeps kernels small: stores a node near the middle of a computation that has grown too large.
+  void limit_size(NodeId id) {
+    const Node& n = g_[id];
+    if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
+      // Results need buffers too.
+      const size_t results = g_.function(ir::loop_parts(g_, n).function).results.size();
+      if (kernel_extent(g_, id, c_.roots).leaves.size() + results <= kLeafLimit + 2) return;
+      for (NodeId in : n.in)
+        if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
+      return;
+    }
+    if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
+    for (int tries = 0; tries < 8; ++tries) {
+      const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
+      if (e.code <= kCodeLimit && e.leaves.size() <= kLeafLimit) return;
+      const NodeId cut = best_cut(id, e);
+      if (!cut) return;
+      c_.roots.insert(cut.v);
+    }
+  }
+
+  NodeId best_cut(NodeId root, const Extent& whole) const {
+    double largest = count(g_[root].type.shape);
+    for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
+    NodeId best;
+    double best_score = -1;
+    std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
+    std::unordered_set<uint32_t> seen;
+    while (!stack.empty() && seen.size() < 600) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      const Node& n = g_[id];
+      if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second) continue;
+      const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather;
+      if (candidate && count(n.type.shape) <= 2 * largest) {
+        const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
+        const double code = static_cast<double>(std::min(e.code, kCodeLimit)) + 40.0 * static_cast<double>(e.leaves.size());
+        // A node on its own is no use as a cut; a large array is a dear one.
+        if (e.leaves.size() + static_cast<size_t>(e.code) > 4 && e.code <= kCodeLimit && e.leaves.size() <= kLeafLimit) {
+          const double score = code / (1 + count(n.type.shape) / largest);
+          if (score > best_score) {
+            best_score = score;
+            best = id;
+          }
+        }
+      }
+      stack.insert(stack.end(), n.in.begin(), n.in.end());
+    }
+    return best;
+  }
+
+  const Graph& g_;
+  const Target& target_;
+  Clusters c_;
+  std::set<uint32_t> forced_;
+  std::unordered_map<uint32_t, double> cost_;
+  std::unordered_map<uint32_t, std::vector<Use>> uses_;
+};
+
+}  // namespace
+
+int op_cost(const Node& n) {
+  switch (n.op) {
+    case Op::Param: case Op::Const: case Op::Proj: case Op::MapAccum: return 2;
+    case Op::Iota: case Op::Broadcast: case Op::Transpose: case Op::StopGradient: case Op::IndexVar: case Op::Var: return 0;
+    case Op::Reverse: case Op::Neg: case Op::Not: case Op::Add: case Op::Sub: case Op::Mul: case Op::Eq: case Op::Ne: case Op::Lt:
+    case Op::Le: case Op::Gt: case Op::Ge: case Op::And: case Op::Or: case Op::Select: case Op::Floor: return 1;
+    case Op::Abs: case Op::Min: case Op::Max: case Op::Cast: return 3;
+    case Op::Reshape: case Op::Window: case Op::Concat: case Op::Stack: case Op::Sign: case Op::Sqrt: case Op::Div: return 4;
+    case Op::Quot: return 6;
+    case Op::Gather: case Op::Scatter: return 5;
+    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: return 8;
+    case Op::Exp: case Op::Logistic: case Op::Erf: return 25;
+    case Op::Log: case Op::Tanh: case Op::Sinh: case Op::Cosh: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Atan2:
+    case Op::Asinh: case Op::Acosh: case Op::Atanh: return 35;
+    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Pow: return 70;
+    case Op::Rem: return is_float(n.type.dtype) ? 40 : 6;
+    case Op::Build: return 0;
+  }
+  return 1;
+}
+
+Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& roots, int64_t code_limit) {
+  Extent e;
+  std::unordered_set<uint32_t> seen;
+  std::vector<NodeId> stack = {root};
+  while (!stack.empty() && e.code <= code_limit) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id.v).second) continue;
+    const Node& n = g[id];
+    const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
+    const bool stored = id != root && (roots.contains(id.v) || is_loop_result(n));
+    if (n.op == Op::Param || constant_array || stored) {
+      e.leaves.push_back(id);
+      e.code += 2;
+      continue;
+    }
+    e.code += op_cost(n);
+    for (auto in = n.in.rbegin(); in != n.in.rend(); ++in) stack.push_back(*in);
+  }
+  return e;
+}
+
+Clusters choose_clusters(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const Target& target) {
+  return Chooser(g, results, forced, target).run();
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,369 @@
+// The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become sections, kernels and steps.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/traverse.h"
+#include "spirograd/host_array.h"
+#include "spirv/lower/cluster.h"
+#include "spirv/lower/memory.h"
+#include "spirv/lower/plan.h"
+#include "spirv/lower/section.h"
+#include "spirv/lower/split_reduce.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+constexpr uint32_t kFormal = 0x80000000u;      // buffer ids of a loop body's own parameters and results, replaced per step
+constexpr size_t kStepLimit = 2'000'000;       // dispatches of one program
+constexpr int64_t kArrayLimit = 0x7fffffff;    // elements of an array in memory: indices are 32 bits wide
+
+uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
+
+struct Wanted {
+  NodeId node;
+  BufferRef to;
+};
+
+class Lowering {
+ public:
+  Lowering(Graph& g, const Target& target) : g_(g), target_(target) {}
+
+  Plan run(const Program& p) {
+    std::vector<ParamSource> params;
+    for (const Param& param : p.params) {
+      const uint32_t id = add_buffer(Role::Input, param.type, param.name);
+      params.push_back({ParamSource::Kind::Buffer, {id, 0}});
+    }
+    std::vector<Wanted> wanted;
+    for (const ProgramResult& r : p.results) wanted.push_back({{r.node}, {add_buffer(Role::Output, r.type, r.name), 0}});
+    plan_.n_inputs = static_cast<uint32_t>(p.params.size());
+    plan_.n_outputs = static_cast<uint32_t>(p.results.size());
+    region(params, wanted, p.name);
+    place_scratch(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  uint32_t add_buffer(Role role, const Type& type, std::string name) {
+    if (type.shape.count() > kArrayLimit)
+      throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
+                                " elements; at most " + std::to_string(kArrayLimit) + " can stand in memory");
+    if (type.dtype == DType::F64 && !target_.float64)
+      throw Error("SG0303", "the program uses f64 (" + to_string(type) + "), which the device does not offer (shaderFloat64)")
+          .hint("use f32, or choose a device with f64: spirograd devices");
+    BufferDesc d;
+    d.role = role;
+    d.name = std::move(name);
+    d.type = type;
+    d.bytes = bytes_of(type);
+    plan_.buffers.push_back(std::move(d));
+    return static_cast<uint32_t>(plan_.buffers.size() - 1);
+  }
+
+  BufferRef scratch(const Type& type) { return {add_buffer(Role::Scratch, type, ""), 0}; }
+
+  BufferRef constant_buffer(NodeId id) {
+    auto [it, fresh] = constants_.try_emplace(id.v, 0);
+    if (fresh) {
+      const Node& n = g_[id];
+      it->second = add_buffer(Role::Constant, n.type, "");
+      Type stored = n.type;  // device layout: bool as words
+      if (stored.dtype == DType::Bool) stored.dtype = DType::U32;
+      plan_.buffers[it->second].data = HostArray(stored, n.data).bytes;
+    }
+    return {it->second, 0};
+  }
+
+  void place_body_constants(int64_t function, Materialised& places) {
+    for (NodeId id : ir::postorder(g_, g_.function(function).results)) {
+      const Node& n = g_[id];
+      if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
+      if (n.op == Op::MapAccum) place_body_constants(ir::loop_parts(g_, n).function, places);
+    }
+  }
+
+  // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan.
+  void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name) {
+    std::vector<NodeId> results;
+    for (const Wanted& w : wanted) results.push_back(w.node);
+    const SplitReductions split = split_reductions(g_, results, target_);
+    for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = split.roots[j];
+    const Clusters clusters = choose_clusters(g_, split.roots, split.partial, target_);
+
+    Materialised places;
+    std::vector<Wanted> copies;  // results that stand somewhere already
+    for (const Wanted& w : wanted) {
+      const Node& n = g_[w.node];
+      const bool elsewhere = n.op == Op::Param || (n.op == Op::Const && n.type.shape.rank() > 0);
+      if (elsewhere || places.contains(w.node.v)) {
+        copies.push_back(w);
+      } else {
+        places[w.node.v] = w.to;
+      }
+    }
+    for (NodeId id : clusters.order) {
+      const Node& n = g_[id];
+      if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
+      if (clusters.loops_in_kernel.contains(id.v)) place_body_constants(ir::loop_parts(g_, n).function, places);
+      const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && clusters.roots.contains(id.v));
+      if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
+    }
+
+    std::vector<Section> pending;
+    std::map<uint32_t, int> level_of;  // buffer -> level of the section that writes it
+    const auto flush = [&] {
+      emit(std::move(pending), places, params, name);
+      pending.clear();
+      level_of.clear();
+    };
+    for (NodeId id : clusters.order) {
+      if (!clusters.roots.contains(id.v)) continue;
+      const Node& n = g_[id];
+      if (n.op == Op::MapAccum && !clusters.loops_in_kernel.contains(id.v)) {
+        flush();
+        loop_of_dispatches(id, params, places, name);
+        continue;
+      }
+      for (Section& s : sections_for(id, clusters, params, places)) {
+        for (uint32_t r : s.reads) s.level = std::max(s.level, level_of.contains(r) ? level_of[r] + 1 : 0);
+        for (uint32_t w : s.writes) level_of[w] = std::max(level_of[w], s.level);
+        pending.push_back(std::move(s));
+      }
+    }
+    flush();
+    for (const Wanted& w : copies) copy(source_of(w.node, params, places), w.to, g_[w.node].type);
+  }
+
+  BufferRef source_of(NodeId id, const std::vector<ParamSource>& params, const Materialised& places) const {
+    const Node& n = g_[id];
+    if (n.op == Op::Param) return params[static_cast<size_t>(n.attr[0])].buffer;
+    return places.at(id.v);
+  }
+
+  void copy(BufferRef from, BufferRef to, const Type& type) {
+    const uint64_t bytes = bytes_of(type);
+    if (bytes == 0) return;
+    Step s;
+    s.kind = Step::Kind::Copy;
+    s.uses = {{from.buffer, from.offset, bytes, true, false}, {to.buffer, to.offset, bytes, false, true}};
+    s.label = "copy " + to_string(type);
+    plan_.steps.push_back(std::move(s));
+  }
+
+  void fill_zero(BufferRef to, const Type& type) {
+    if (type.shape.count() == 0) return;
+    Step s;
+    s.kind = Step::Kind::Fill;
+    s.uses = {{to.buffer, to.offset, bytes_of(type), false, true}};
+    s.label = "zero " + to_string(type);
+    plan_.steps.push_back(std::move(s));
+  }
+
+  std::vector<Section> sections_for(NodeId id, const Clusters& clusters, const std::vector<ParamSource>& params,
+                                    const Materialised& places) {
+    const Node& n = g_[id];
+    std::vector<Section> out;
+    const auto add = [&](Section s, NodeId walk, std::vector<uint32_t> writes) {
+      // A part that stands in memory of its own is only read; everything else is computed here.
+      const bool stored = walk != id && (clusters.roots.contains(walk.v) || g_[walk].op == Op::Proj);
+      Extent e;
+      if (stored) {
+        e.leaves = {walk};
+        e.code = 4;
+      } else {
+        e = kernel_extent(g_, walk, clusters.roots);
+      }
+      for (NodeId leaf : e.leaves)
+        if (g_[leaf].type.shape.count() > 0) s.reads.push_back(source_of(leaf, params, places).buffer);
+      s.writes = std::move(writes);
+      s.code = e.code;
+      if (s.label.empty()) s.label = std::string(ir::name(n.op)) + " " + to_string(n.type);
+      out.push_back(std::move(s));
+    };
+    if (n.op == Op::MapAccum) {
+      Section s;
+      s.kind = Section::Kind::Loop;
+      s.node = id;
+      runs_in_kernel(g_, id, &s.domain);
+      std::vector<uint32_t> writes;
+      for (Expr r : ir::projections(g_, id)) {
+        auto it = places.find(r.id.v);
+        s.results.push_back(it == places.end() ? std::nullopt : std::optional(it->second));
+        if (it != places.end()) writes.push_back(it->second.buffer);
+      }
+      const ir::LoopParts parts = ir::loop_parts(g_, n);
+      s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(s.domain);
+      add(std::move(s), id, writes);
+      Materialised constants;
+      place_body_constants(parts.function, constants);
+      for (const auto& [node, ref] : constants) out.back().reads.push_back(ref.buffer);
+      out.back().code += body_code(parts.function);
+      return out;
+    }
+    if (n.type.shape.count() == 0) return out;
+    const BufferRef to = places.at(id.v);
+    if (n.op == Op::Scatter) {
+      fill_zero_first_.push_back({to, n.type});
+      const Type& updates = g_[n.in[0]].type;
+      if (updates.shape.count() == 0) return out;
+      Section s;
+      s.kind = n.type.dtype == DType::F64 ? Section::Kind::SerialScatter : Section::Kind::Scatter;
+      s.node = id;
+      s.to = to;
+      const int m = g_[n.in[1]].type.shape.rank();
+      s.domain = s.kind == Section::Kind::Scatter ? updates.shape : updates.shape.slice(m, updates.shape.rank());
+      add(std::move(s), id, {to.buffer});
+      return out;
+    }
+    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 1) {
+      const int axis = static_cast<int>(n.attr[0]);
+      int64_t start = 0;
+      for (NodeId part : n.in) {
+        const Type& t = g_[part].type;
+        Section s;
+        s.domain = t.shape;
+        s.stores = {{part, to, n.type, axis, start, n.op == Op::Stack}};
+        start += n.op == Op::Stack ? 1 : t.shape[axis];
+        if (t.shape.count() > 0) add(std::move(s), part, {to.buffer});
+      }
+      return out;
+    }
+    Section s;
+    s.domain = n.type.shape;
+    s.stores = {{id, to, n.type}};
+    add(std::move(s), id, {to.buffer});
+    return out;
+  }
+
+  int64_t body_code(int64_t function) const {
+    int64_t code = 0;
+    for (NodeId id : ir::postorder(g_, g_.function(function).results)) code += op_cost(g_[id]);
+    return code;
+  }
+
+  void emit(std::vector<Section> sections, const Materialised& places, const std::vector<ParamSource>& params,
+            const std::string& name) {
+    for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
+    fill_zero_first_.clear();
+    for (const std::vector<Section>& group : group_sections(std::move(sections), target_)) {
+      Materialised visible = places;
+      for (const Section& s : group)
+        for (const Store& store : s.stores) {
+          // The root itself is computed here, not loaded; parts of a whole that stand in memory of their own are loaded.
+          auto it = visible.find(store.value.v);
+          if (it != visible.end() && it->second == store.to) visible.erase(it);
+        }
+      MadeKernel made = make_kernel(g_, group, visible, params, target_, name + "_" + std::to_string(plan_.kernels.size()));
+      Step step;
+      step.kernel = static_cast<uint32_t>(plan_.kernels.size());
+      step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
+      for (const Puller::Bound& b : made.bound) {
+        const bool writes = b.access != kernel::Access::Read;
+        const bool reads = b.access != kernel::Access::Write;
+        step.uses.push_back({b.ref.buffer, b.ref.offset, b.bytes, reads, writes});
+      }
+      for (const Section& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
+      check_limits(made, step);
+      plan_.kernels.push_back(std::move(made.kernel));
+      plan_.steps.push_back(std::move(step));
+    }
+  }
+
+  void check_limits(const MadeKernel& made, const Step& step) const {
+    const size_t most = std::min<size_t>(target_.max_buffers, target_.max_push_bytes / 8);
+    if (made.bound.size() > most)
+      throw Error("SG0303", "kernel '" + made.kernel.name + "' (" + step.label + ") needs " + std::to_string(made.bound.size()) +
+                                " buffers, the device allows " + std::to_string(most));
+  }
+
+  // A loop whose steps are dispatches: the body is lowered once on formal buffers and repeated with the real ones.
+  void loop_of_dispatches(NodeId id, const std::vector<ParamSource>& params, const Materialised& places, const std::string& name) {
+    const Node& n = g_[id];
+    const ir::LoopParts parts = ir::loop_parts(g_, n);
+    const ir::Function& f = g_.function(parts.function);
+    const std::vector<Expr> projections = ir::projections(g_, id);
+    const auto n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
+    std::vector<BufferRef> given;
+    for (NodeId in : n.in) given.push_back(source_of(in, params, places));
+    std::vector<BufferRef> result_place;
+    for (Expr e : projections) result_place.push_back(places.contains(e.id.v) ? places.at(e.id.v) : scratch(e.type()));
+    if (parts.length == 0) {
+      for (size_t j = 0; j < n_acc; ++j) copy(given[j], result_place[j], f.params[j]);
+      return;
+    }
+    std::vector<BufferRef> other;  // accumulators alternate between their result's place and this one
+    for (size_t j = 0; j < n_acc; ++j) other.push_back(parts.length > 1 ? scratch(f.params[j]) : result_place[j]);
+
+    std::vector<ParamSource> body_params;
+    for (size_t j = 0; j < f.params.size(); ++j) {
+      const BufferRef ref = j < n_acc + n_es ? BufferRef{formal(j), 0} : given[j];
+      body_params.push_back({ParamSource::Kind::Buffer, ref});
+    }
+    std::vector<Wanted> wanted;
+    for (size_t j = 0; j < f.results.size(); ++j) wanted.push_back({f.results[j], {formal(f.params.size() + j), 0}});
+    std::vector<Step> before;
+    std::swap(before, plan_.steps);
+    const uint32_t outer_base = formal_base_;
+    formal_base_ += static_cast<uint32_t>(f.params.size() + f.results.size());
+    region(body_params, wanted, name + "_body");
+    formal_base_ = outer_base;
+    std::vector<Step> body;
+    std::swap(body, plan_.steps);
+    plan_.steps = std::move(before);
+    if (plan_.steps.size() + body.size() * static_cast<size_t>(parts.length) > kStepLimit)
+      throw Error("SG0305", "a loop of " + std::to_string(parts.length) + " steps with " + std::to_string(body.size()) +
+                                " dispatches each is above the limit of " + std::to_string(kStepLimit) + " dispatches");
+
+    for (int64_t step = 0; step < parts.length; ++step) {
+      const int64_t row = parts.reverse ? parts.length - 1 - step : step;
+      const auto acc_place = [&](size_t j, int64_t after) {  // where the accumulator stands after `after` steps
+        if (after == 0) return given[j];
+        return (parts.length - after) % 2 == 0 ? result_place[j] : other[j];
+      };
+      for (Step s : body) {
+        for (BufferUse& u : s.uses) {
+          if (u.buffer < formal(0) || u.buffer >= formal(f.params.size() + f.results.size())) continue;
+          const size_t j = u.buffer - formal(0);
+          BufferRef ref;
+          if (j < n_acc) {
+            ref = acc_place(j, step);
+          } else if (j < f.params.size()) {
+            ref = {given[j].buffer, given[j].offset + static_cast<uint64_t>(row) * bytes_of(f.params[j])};
+          } else if (j < f.params.size() + n_acc) {
+            ref = acc_place(j - f.params.size(), step + 1);
+          } else {
+            const size_t r = j - f.params.size();
+            ref = {result_place[r].buffer, result_place[r].offset + static_cast<uint64_t>(row) * bytes_of(g_[f.results[r]].type)};
+          }
+          u.buffer = ref.buffer;
+          u.offset += ref.offset;
+        }
+        plan_.steps.push_back(std::move(s));
+      }
+    }
+  }
+
+  uint32_t formal(size_t j) const { return kFormal + formal_base_ + static_cast<uint32_t>(j); }
+
+  Graph& g_;
+  const Target& target_;
+  Plan plan_;
+  std::unordered_map<uint32_t, uint32_t> constants_;
+  std::vector<std::pair<BufferRef, Type>> fill_zero_first_;
+  uint32_t formal_base_ = 0;
+};
+
+}  // namespace
+
+Plan lower(const Program& p, const Target& target) { return Lowering(*p.graph, target).run(p); }
+
+}  // namespace spirograd::lower

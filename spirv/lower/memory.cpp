@@ -1,0 +1,73 @@
+#include "spirv/lower/memory.h"
+
+#include <algorithm>
+#include <map>
+
+namespace spirograd::lower {
+namespace {
+
+constexpr uint64_t kAlignment = 256;  // the coarsest storage-buffer offset alignment that is known of
+
+struct Life {
+  uint32_t buffer;
+  uint64_t bytes;
+  size_t first, last;
+};
+
+std::vector<Life> lifetimes(const Plan& plan) {
+  std::map<uint32_t, Life> lives;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    for (const BufferUse& u : plan.steps[s].uses) {
+      const BufferDesc& d = plan.buffers[u.buffer];
+      if (d.role != Role::Scratch) continue;
+      const uint64_t bytes = std::max<uint64_t>(kAlignment, (d.bytes + kAlignment - 1) / kAlignment * kAlignment);
+      auto [it, fresh] = lives.try_emplace(u.buffer, Life{u.buffer, bytes, s, s});
+      it->second.last = s;
+    }
+  }
+  std::vector<Life> out;
+  for (const auto& [id, life] : lives) out.push_back(life);
+  return out;
+}
+
+}  // namespace
+
+void place_scratch(Plan& plan) {
+  std::vector<Life> lives = lifetimes(plan);
+  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  std::vector<Life> placed;
+  plan.scratch_bytes = 0;
+  for (const Life& life : lives) {
+    // Ranges that are taken while this buffer lives, by start.
+    std::vector<std::pair<uint64_t, uint64_t>> taken;
+    for (const Life& other : placed)
+      if (other.first <= life.last && life.first <= other.last)
+        taken.emplace_back(plan.buffers[other.buffer].scratch_offset, plan.buffers[other.buffer].scratch_offset + other.bytes);
+    std::sort(taken.begin(), taken.end());
+    uint64_t offset = 0;
+    for (const auto& [from, to] : taken) {
+      if (offset + life.bytes <= from) break;
+      offset = std::max(offset, to);
+    }
+    plan.buffers[life.buffer].scratch_offset = offset;
+    plan.scratch_bytes = std::max(plan.scratch_bytes, offset + life.bytes);
+    placed.push_back(life);
+  }
+}
+
+uint64_t scratch_lower_bound(const Plan& plan) {
+  const std::vector<Life> lives = lifetimes(plan);
+  std::vector<int64_t> change(plan.steps.size() + 1, 0);
+  for (const Life& l : lives) {
+    change[l.first] += static_cast<int64_t>(l.bytes);
+    change[l.last + 1] -= static_cast<int64_t>(l.bytes);
+  }
+  int64_t alive = 0, most = 0;
+  for (int64_t c : change) {
+    alive += c;
+    most = std::max(most, alive);
+  }
+  return static_cast<uint64_t>(most);
+}
+
+}  // namespace spirograd::lower

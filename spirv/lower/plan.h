@@ -1,0 +1,34 @@
+// What lowering makes of a program: kernels in the kernel IR, buffers, and a flat list of steps. Emission turns it into an
+// Executable; evaluate.h runs it on the host.
+#pragma once
+
+#include <vector>
+
+#include "frontend/ir/graph.h"
+#include "spirograd/executable.h"
+#include "spirograd/program.h"
+#include "spirograd/target.h"
+#include "spirv/kernel/kernel.h"
+
+namespace spirograd::lower {
+
+struct Plan {
+  std::vector<kernel::Kernel> kernels;
+  std::vector<BufferDesc> buffers;  // inputs, outputs, then constants and scratch
+  std::vector<Step> steps;
+  uint32_t n_inputs = 0, n_outputs = 0;
+  uint64_t scratch_bytes = 0;
+};
+
+/// Pre: `p` is bulk. Post: running the steps in order gives the program's results in the output buffers.
+/// Throws SG03xx where the target lacks what the program asks for.
+Plan lower(const Program& p, const Target& target);
+
+/// A range inside a buffer that starts `offset` bytes in.
+struct BufferRef {
+  uint32_t buffer = 0;
+  uint64_t offset = 0;
+  bool operator==(const BufferRef&) const = default;
+};
+
+}  // namespace spirograd::lower

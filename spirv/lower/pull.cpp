@@ -1,0 +1,321 @@
+#include "spirv/lower/pull.h"
+
+#include <algorithm>
+
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using kernel::KOp;
+using kernel::Value;
+
+Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params, kernel::Builder& builder)
+    : graph_(graph), materialised_(materialised), b_(builder) {
+  Scope top;
+  top.varying.assign(params.size(), false);
+  top.params = std::move(params);
+  scopes_.push_back(std::move(top));
+  memo_.emplace_back();
+}
+
+Value Puller::eval(int scope, NodeId id, const Point& point) { return eval(scope, id, std::span(&point, 1))[0]; }
+
+std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> points) {
+  std::vector<Value> out(points.size(), kUnknown);
+  std::vector<Point> missing;
+  std::vector<size_t> places;
+  for (size_t u = 0; u < points.size(); ++u) {
+    const Key key{scope, id.v, points[u]};
+    for (auto block = memo_.rbegin(); block != memo_.rend() && out[u] == kUnknown; ++block) {
+      auto it = block->find(key);
+      if (it != block->end()) out[u] = it->second;
+    }
+    if (out[u] != kUnknown) continue;
+    missing.push_back(points[u]);
+    places.push_back(u);
+  }
+  if (missing.empty()) return out;
+  const std::vector<Value> made = compute(scope, id, missing);
+  for (size_t j = 0; j < missing.size(); ++j) {
+    out[places[j]] = made[j];
+    memo_.back()[Key{scope, id.v, missing[j]}] = made[j];
+  }
+  return out;
+}
+
+std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
+  if (scope == 0 || n.op == Op::Const) {  // constants are the same in every scope
+    auto it = materialised_.find(id.v);
+    if (it != materialised_.end()) return load(it->second, n.type, points);
+  }
+  const auto each = [&](auto&& f) {
+    std::vector<Value> out;
+    for (const Point& p : points) out.push_back(f(p));
+    return out;
+  };
+  switch (n.op) {
+    case Op::Param: return param(scope, n, points);
+    case Op::Const: return each([&](const Point& p) { return constant(n, id, p); });
+    case Op::Iota: return each([&](const Point& p) { return p[static_cast<size_t>(n.attr[0])]; });
+    case Op::Broadcast: case Op::Transpose: case Op::Reshape: case Op::Reverse: {
+      std::vector<Point> inner;
+      for (const Point& p : points) inner.push_back(operand_point(n, p).point);
+      return eval(scope, n.in[0], inner);
+    }
+    case Op::Window: {
+      if (node(n.in[0]).type.shape.count() == 0) return each([&](const Point&) { return zero(b_, scalar_of(n.type.dtype)); });
+      std::vector<Guarded> inner;
+      std::vector<Point> clamped;
+      for (const Point& p : points) {
+        inner.push_back(operand_point(n, p));
+        clamped.push_back(inner.back().point);
+      }
+      std::vector<Value> out = eval(scope, n.in[0], clamped);
+      for (size_t u = 0; u < out.size(); ++u)
+        if (inner[u].inside) out[u] = b_.select(*inner[u].inside, out[u], zero(b_, b_.type(out[u])));
+      return out;
+    }
+    case Op::Concat: case Op::Stack: return each([&](const Point& p) { return piecewise(scope, n, p); });
+    case Op::Gather: return gather(scope, n, points);
+    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return reduce(scope, n, points);
+    case Op::ArgMax: case Op::ArgMin: return each([&](const Point& p) { return arg_reduce(scope, n, p); });
+    case Op::Proj: return each([&](const Point& p) { return projection(scope, n, p); });
+    case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
+    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
+    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast:
+    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min:
+    case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
+    case Op::And: case Op::Or: case Op::Select:
+      return pointwise(scope, n, points);
+    case Op::IndexVar: case Op::Var: case Op::Scatter: case Op::Build: case Op::MapAccum: break;
+  }
+  throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be pulled");
+}
+
+std::vector<Value> Puller::param(int scope, const Node& n, std::span<const Point> points) {
+  const ParamSource source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
+  switch (source.kind) {
+    case ParamSource::Kind::Buffer: return load(source.buffer, n.type, points);
+    case ParamSource::Kind::Register: return std::vector<Value>(points.size(), b_.get(source.var));
+    case ParamSource::Kind::Outer: {
+      std::vector<Point> outer(points.begin(), points.end());
+      if (source.stacked)
+        for (Point& p : outer) p.insert(p.begin(), source.step);
+      return eval(source.scope, source.node, outer);
+    }
+  }
+  return {};
+}
+
+uint32_t Puller::binding(BufferRef ref, const Type& type, kernel::Access access) {
+  for (size_t j = 0; j < bound_.size(); ++j)
+    if (bound_[j].ref == ref) return static_cast<uint32_t>(j);
+  bound_.push_back({ref, access, static_cast<uint64_t>(type.shape.count()) * device_bytes(type.dtype)});
+  return b_.bind("b" + std::to_string(bound_.size() - 1), scalar_of(type.dtype), access);
+}
+
+std::vector<Value> Puller::load(BufferRef ref, const Type& type, std::span<const Point> points) {
+  const uint32_t slot = binding(ref, type, kernel::Access::Read);
+  std::vector<Value> out;
+  for (const Point& p : points) out.push_back(b_.load(slot, linear(p, type.shape)));
+  return out;
+}
+
+Value Puller::constant(const Node& n, NodeId, const Point& point) {
+  // Arrays that are not scalars stand in constant buffers; here only elements at known places are left.
+  int64_t place = 0;
+  for (int a = 0; a < n.type.shape.rank(); ++a) {
+    const auto bits = b_.constant_bits(point[static_cast<size_t>(a)]);
+    if (!bits) throw Error("SG0900", "internal: constant array " + to_string(n.type) + " without a buffer");
+    place = place * n.type.shape[a] + static_cast<int32_t>(*bits);
+  }
+  return b_.constant(scalar_of(n.type.dtype), n.data[static_cast<size_t>(place)]);
+}
+
+std::vector<Value> Puller::pointwise(int scope, const Node& n, std::span<const Point> points) {
+  std::vector<std::vector<Value>> operands;
+  for (NodeId in : n.in) operands.push_back(eval(scope, in, points));
+  std::vector<Value> out;
+  for (size_t u = 0; u < points.size(); ++u) {
+    std::vector<Value> args;
+    for (const std::vector<Value>& o : operands) args.push_back(o[u]);
+    out.push_back(lower::pointwise(b_, n.op, n.type.dtype, args));
+  }
+  return out;
+}
+
+// Clamps an index list into `dims` and says when it was inside; nothing is emitted for what intervals prove.
+std::vector<Value> Puller::in_range(std::span<const Value> index, const Shape& dims, std::optional<Value>& inside) {
+  std::vector<Value> out;
+  std::optional<Value> ok = inside;
+  for (size_t j = 0; j < index.size(); ++j) {
+    const int64_t extent = dims[static_cast<int>(j)];
+    if (index[j] == kUnknown) {
+      out.push_back(kUnknown);
+      continue;
+    }
+    const kernel::Interval i = b_.interval(index[j]);
+    if (i.lo >= 0 && i.hi < extent) {
+      out.push_back(index[j]);
+      continue;
+    }
+    // One unsigned comparison covers both ends.
+    const Value small = b_.op(KOp::Lt, b_.bitcast(kernel::Scalar::U32, index[j]),
+                              b_.constant(kernel::Scalar::U32, static_cast<double>(extent)));
+    ok = ok ? b_.logical_and(*ok, small) : small;
+    const Value safe = b_.select(small, index[j], b_.i32(0));
+    if (!b_.constant_bits(safe)) b_.assume(safe, {0, extent - 1});
+    out.push_back(safe);
+  }
+  inside = ok;
+  return out;
+}
+
+std::vector<Value> Puller::gather(int scope, const Node& n, std::span<const Point> points) {
+  const Type& table = node(n.in[0]).type;
+  const kernel::Scalar t = scalar_of(n.type.dtype);
+  if (table.shape.count() == 0) return std::vector<Value>(points.size(), zero(b_, t));
+  const size_t m = static_cast<size_t>(node(n.in[1]).type.shape.rank());
+  std::vector<Point> outer;
+  for (const Point& p : points) outer.emplace_back(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
+  std::vector<std::vector<Value>> index;
+  for (size_t j = 1; j < n.in.size(); ++j) index.push_back(eval(scope, n.in[j], outer));
+  std::vector<Point> inner;
+  std::vector<std::optional<Value>> inside(points.size());
+  for (size_t u = 0; u < points.size(); ++u) {
+    std::vector<Value> at;
+    for (const std::vector<Value>& i : index) at.push_back(i[u]);
+    Point p = in_range(at, table.shape, inside[u]);
+    p.insert(p.end(), points[u].begin() + static_cast<ptrdiff_t>(m), points[u].end());
+    inner.push_back(std::move(p));
+  }
+  std::vector<Value> out = eval(scope, n.in[0], inner);
+  for (size_t u = 0; u < out.size(); ++u)
+    if (inside[u]) out[u] = b_.select(*inside[u], out[u], zero(b_, t));
+  return out;
+}
+
+// Concat and Stack: the part that the coordinate along the axis falls into. Cheap parts are all evaluated and selected from;
+// otherwise a chain of branches runs one of them.
+Value Puller::piecewise(int scope, const Node& n, const Point& point) {
+  const size_t axis = static_cast<size_t>(n.attr[0]);
+  const bool stacked = n.op == Op::Stack;
+  struct Piece {
+    NodeId node;
+    int64_t start, extent;
+  };
+  const kernel::Interval where = b_.interval(point[axis]);
+  std::vector<Piece> pieces;
+  int64_t start = 0;
+  for (NodeId in : n.in) {
+    const int64_t extent = stacked ? 1 : node(in).type.shape[static_cast<int>(axis)];
+    if (extent > 0 && start <= where.hi && start + extent > where.lo) pieces.push_back({in, start, extent});
+    start += extent;
+  }
+  if (pieces.empty()) return zero(b_, scalar_of(n.type.dtype));
+  const auto value_in = [&](const Piece& piece) {
+    Point p = point;
+    if (stacked) {
+      p.erase(p.begin() + static_cast<ptrdiff_t>(axis));
+    } else {
+      Value local = b_.sub(point[axis], b_.i32(piece.start));
+      const kernel::Interval i = b_.interval(local);
+      if (i.lo < 0) local = b_.op(KOp::Max, local, b_.i32(0));
+      if (i.hi >= piece.extent) local = b_.op(KOp::Min, local, b_.i32(piece.extent - 1));
+      p[axis] = local;
+    }
+    return eval(scope, piece.node, p);
+  };
+  const auto cheap = [&](const Piece& piece) {
+    const Node& part = node(piece.node);
+    return part.op == Op::Const || part.op == Op::Param || part.op == Op::Iota || materialised_.contains(piece.node.v) ||
+           (part.op == Op::Broadcast && node(part.in[0]).op == Op::Const);
+  };
+  if (pieces.size() == 1) return value_in(pieces[0]);
+  if (pieces.size() <= 4 && std::all_of(pieces.begin(), pieces.end(), cheap)) {
+    Value out = value_in(pieces.back());
+    for (size_t j = pieces.size() - 1; j-- > 0;)
+      out = b_.select(b_.op(KOp::Lt, point[axis], b_.i32(pieces[j].start + pieces[j].extent)), value_in(pieces[j]), out);
+    return out;
+  }
+  const Value out = b_.var(zero(b_, scalar_of(n.type.dtype)));
+  for (size_t j = 0; j + 1 < pieces.size(); ++j) {
+    b_.begin_if(b_.op(KOp::Lt, point[axis], b_.i32(pieces[j].start + pieces[j].extent)));
+    push_block();
+    b_.set(out, value_in(pieces[j]));
+    pop_block();
+    b_.begin_else();
+    push_block();
+  }
+  b_.set(out, value_in(pieces.back()));
+  for (size_t j = 0; j + 1 < pieces.size(); ++j) {
+    pop_block();
+    b_.end_if();
+  }
+  return b_.get(out);
+}
+
+// ---- loops inside a kernel -------------------------------------------------------------------------------------------
+
+std::vector<Value> Puller::loop_state(int scope, NodeId loop, const Point& point) {
+  const Node& n = node(loop);
+  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  std::vector<Value> vars;
+  for (int j = 0; j < parts.n_acc; ++j) {
+    const NodeId initial = n.in[static_cast<size_t>(j)];
+    vars.push_back(b_.var(eval(scope, initial, node(initial).type.shape.rank() == 0 ? Point{} : point)));
+  }
+  return vars;
+}
+
+int Puller::open_loop_scope(int scope, NodeId loop, std::span<const Value> acc) {
+  const Node& n = node(loop);
+  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  Scope inner;
+  inner.function = parts.function;
+  for (size_t j = 0; j < n.in.size(); ++j) {
+    ParamSource s;
+    if (j < acc.size()) {
+      s.kind = ParamSource::Kind::Register;
+      s.var = acc[j];
+    } else {
+      s.kind = ParamSource::Kind::Outer;
+      s.scope = scope;
+      s.node = n.in[j];
+      s.stacked = j < acc.size() + static_cast<size_t>(parts.n_es);
+    }
+    inner.params.push_back(s);
+    inner.varying.push_back(j < acc.size() + static_cast<size_t>(parts.n_es));
+  }
+  scopes_.push_back(std::move(inner));
+  return static_cast<int>(scopes_.size()) - 1;
+}
+
+void Puller::set_step(int scope, Value step) {
+  for (ParamSource& s : scopes_[static_cast<size_t>(scope)].params) s.step = step;
+}
+
+Value Puller::projection(int scope, const Node& n, const Point& point) {
+  const NodeId loop = n.in[0];
+  const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
+  if (n.attr[0] >= parts.n_acc) throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
+  const std::vector<Value> finals = run_loop(scope, loop, point, [](Value, std::span<const Value>) {});
+  return finals[static_cast<size_t>(n.attr[0])];
+}
+
+bool Puller::varies(int scope, NodeId id) {
+  const Scope& s = scopes_[static_cast<size_t>(scope)];
+  if (s.function < 0) return false;
+  auto [it, fresh] = varies_.try_emplace({scope, id.v}, false);
+  if (!fresh) return it->second;
+  const Node& n = node(id);
+  bool v = n.op == Op::Param && s.varying[static_cast<size_t>(n.attr[0])];
+  for (NodeId in : n.in) v = v || varies(scope, in);
+  return varies_[{scope, id.v}] = v;
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,140 @@
+// Fusion by pulling: the value of a node at a point, as instructions. Layout operations become index arithmetic, pointwise
+// operations scalar instructions, reductions loops; the walk stops at nodes that stand in buffers. Reads out of range are guarded
+// here and nowhere else: every index that reaches a load is inside of its array.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "frontend/ir/algebra.h"
+#include "spirv/kernel/builder.h"
+#include "spirv/lower/plan.h"
+
+namespace spirograd::lower {
+
+/// An index per axis, i32 values. kUnknown marks coordinates that are not computed yet (only while hoisting).
+using Point = std::vector<kernel::Value>;
+inline constexpr kernel::Value kUnknown = 0xffffffffu;
+
+/// Where a parameter of a scope comes from.
+struct ParamSource {
+  enum class Kind : uint8_t { Buffer, Register, Outer } kind = Kind::Buffer;
+  BufferRef buffer;            // Buffer
+  kernel::Value var = 0;       // Register: the mutable variable of a loop state, read at the loop's own point
+  int scope = 0;               // Outer: the value of `node` in that scope,
+  ir::NodeId node;
+  bool stacked = false;           // the node is a stack with one element per step:
+  kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
+};
+
+/// Nodes of a scope that stand in memory.
+using Materialised = std::map<uint32_t, BufferRef>;
+
+class Puller {
+ public:
+  Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params, kernel::Builder& builder);
+
+  /// Values of `node` at each point of a batch. Instructions shared between the points are made once.
+  std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
+  kernel::Value eval(int scope, ir::NodeId node, const Point& point);
+
+  /// Runs a loop whose state is one element per invocation. `after_step(step, values)` sees the loop-body results of each step
+  /// (accumulators first). Returns the final accumulators.
+  template <class F>
+  std::vector<kernel::Value> run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step);
+
+  /// Coordinates of element number `linear` (i32) of a row-major array.
+  Point unlinear(kernel::Value linear, const Shape& shape);
+  kernel::Value linear(const Point& point, const Shape& shape);
+
+  /// Binding number of a buffer, added on first use.
+  uint32_t binding(BufferRef ref, const Type& type, kernel::Access access);
+  /// Buffers in binding order, with their access and size.
+  struct Bound {
+    BufferRef ref;
+    kernel::Access access;
+    uint64_t bytes;
+  };
+  const std::vector<Bound>& bound() const { return bound_; }
+
+  /// Values made between push and pop are forgotten at the pop: they stand in a block that ends there.
+  void push_block() { memo_.emplace_back(); }
+  void pop_block() { memo_.pop_back(); }
+
+  /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about to open.
+  /// Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
+  void hoist(int scope, ir::NodeId node, const Point& point, int guard = -1);
+
+ private:
+  struct Scope {
+    std::vector<ParamSource> params;
+    std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
+    int64_t function = -1;
+  };
+  struct Guarded {
+    Point point;
+    std::optional<kernel::Value> inside;  // none: always
+  };
+
+  std::vector<kernel::Value> compute(int scope, ir::NodeId node, std::span<const Point> points);
+  std::vector<kernel::Value> param(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> load(BufferRef ref, const Type& type, std::span<const Point> points);
+  kernel::Value constant(const ir::Node& n, ir::NodeId id, const Point& point);
+  std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
+  kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
+  kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
+  kernel::Value projection(int scope, const ir::Node& n, const Point& point);
+  Guarded operand_point(const ir::Node& n, const Point& point);  // Broadcast, Transpose, Reshape, Reverse, Window
+  Point reshape_point(const Shape& from, const Shape& to, const Point& point);
+  Point reduced_operand_point(const ir::Node& n, const Point& point) const;
+  std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims, std::optional<kernel::Value>& inside);
+  int open_loop_scope(int scope, ir::NodeId loop, std::span<const kernel::Value> acc);
+  void set_step(int scope, kernel::Value step);
+  std::vector<kernel::Value> loop_state(int scope, ir::NodeId loop, const Point& point);
+  void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
+  bool varies(int scope, ir::NodeId node);
+  const ir::Node& node(ir::NodeId id) const { return graph_[id]; }
+
+  const ir::Graph& graph_;
+  const Materialised& materialised_;
+  kernel::Builder& b_;
+  std::vector<Scope> scopes_;
+  using Key = std::tuple<int, uint32_t, Point>;
+  std::vector<std::map<Key, kernel::Value>> memo_;
+  std::map<std::pair<int, uint32_t>, bool> varies_;
+  std::map<Key, bool> hoisted_;  // visited by the hoist that is under way
+  std::vector<Bound> bound_;
+};
+
+template <class F>
+std::vector<kernel::Value> Puller::run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step) {
+  const ir::Node& n = node(loop);
+  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  const ir::Function& body = graph_.function(parts.function);
+  // A scalar accumulator beside array-shaped ones is the same for every invocation: its point is empty.
+  const auto point_of = [&](ir::NodeId result) { return node(result).type.shape.rank() == 0 ? Point{} : point; };
+  std::vector<kernel::Value> vars = loop_state(scope, loop, point);
+  const int inner = open_loop_scope(scope, loop, vars);
+  for (ir::NodeId r : body.results) hoist(inner, r, point_of(r), inner);
+  const kernel::Value counter = b_.begin_loop(b_.i32(parts.length));
+  push_block();
+  const kernel::Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
+  set_step(inner, step);
+  std::vector<kernel::Value> results;
+  for (ir::NodeId r : body.results) results.push_back(eval(inner, r, point_of(r)));
+  after_step(step, std::span<const kernel::Value>(results));
+  for (int j = 0; j < parts.n_acc; ++j) b_.set(vars[static_cast<size_t>(j)], results[static_cast<size_t>(j)]);
+  pop_block();
+  b_.end_loop();
+  std::vector<kernel::Value> finals;
+  for (kernel::Value v : vars) finals.push_back(b_.get(v));
+  return finals;
+}
+
+}  // namespace spirograd::lower

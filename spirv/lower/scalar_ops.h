@@ -1,0 +1,25 @@
+// One element of a pointwise operation, written as kernel instructions. Holds the total semantics of the language: divisors,
+// saturating conversions, NaN in min and max.
+#pragma once
+
+#include <span>
+
+#include "frontend/ir/op.h"
+#include "spirograd/result.h"
+#include "spirograd/dtype.h"
+#include "spirv/kernel/builder.h"
+
+namespace spirograd::lower {
+
+kernel::Scalar scalar_of(DType t);
+
+/// Pre: `op` is pointwise. `result` is the dtype of the node.
+kernel::Value pointwise(kernel::Builder& b, ir::Op op, DType result, std::span<const kernel::Value> in);
+
+/// True for NaN; from the bits for f32, since compilers may assume that x == x.
+kernel::Value is_nan(kernel::Builder& b, kernel::Value x);
+
+/// The value that a scalar of that type has when an array is read out of range.
+kernel::Value zero(kernel::Builder& b, kernel::Scalar t);
+
+}  // namespace spirograd::lower

@@ -1,0 +1,254 @@
+#include "spirv/lower/section.h"
+
+#include <algorithm>
+#include <set>
+
+namespace spirograd::lower {
+
+using kernel::Builder;
+using kernel::KOp;
+using kernel::Value;
+
+namespace {
+
+constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
+constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
+constexpr int64_t kSmall = 65536;     // elements up to which sections of different domains share a dispatch
+
+Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index()); }
+
+// Neighbouring invocations that should touch neighbouring elements.
+int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
+
+// Elements per invocation of a map: enough to pay for starting an invocation, as long as all processors still have work.
+int64_t elements_per_invocation(const Section& s, const Target& t) {
+  const int64_t n = s.domain.count();
+  if (!t.cpu || s.kind != Section::Kind::Map || s.code > 60) return 1;
+  for (int64_t e : {16, 8, 4, 2})
+    if (n >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * s.code <= 400) return e;
+  return 1;
+}
+
+int64_t invocations(const Section& s, const Target& t) {
+  const int64_t per = elements_per_invocation(s, t) * lanes(t);
+  if (per == lanes(t)) return s.domain.count();
+  return (s.domain.count() + per - 1) / per * lanes(t);
+}
+
+void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value) {
+  Point p = at;
+  if (s.inserted) p.insert(p.begin() + s.axis, b.i32(s.shift));
+  if (s.axis >= 0 && !s.inserted) p[static_cast<size_t>(s.axis)] = b.add(p[static_cast<size_t>(s.axis)], b.i32(s.shift));
+  b.store(pull.binding(s.to, s.target, kernel::Access::Write), pull.linear(p, s.target.shape), value);
+}
+
+void emit_map(Puller& pull, Builder& b, const Section& s, Value index, const Target& t) {
+  const int64_t per = elements_per_invocation(s, t), n = s.domain.count(), width = lanes(t);
+  std::vector<Value> elements = {index};
+  if (per > 1) {
+    // Each group of `width` neighbours owns a contiguous block of per * width elements and walks over it side by side.
+    const Value block = b.op(KOp::Quot, index, b.i32(width)), lane = b.op(KOp::Rem, index, b.i32(width));
+    elements.clear();
+    for (int64_t e = 0; e < per; ++e) elements.push_back(b.add(b.mul(block, b.i32(per * width)), b.add(lane, b.i32(e * width))));
+  }
+  const bool exact = per == 1 || n % (per * width) == 0;
+  std::vector<Point> points;
+  for (Value e : elements) {
+    // Surplus elements of the last block compute the last element again and do not store it.
+    const Value safe = exact ? e : b.op(KOp::Min, e, b.i32(n - 1));
+    if (!b.constant_bits(safe)) b.assume(safe, {0, n - 1});
+    points.push_back(pull.unlinear(safe, s.domain));
+  }
+  std::vector<std::vector<Value>> values;
+  for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, points));
+  for (size_t e = 0; e < elements.size(); ++e) {
+    if (!exact) b.begin_if(b.op(KOp::Lt, elements[e], b.i32(n)));
+    pull.push_block();
+    for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], points[e], values[j][e]);
+    pull.pop_block();
+    if (!exact) b.end_if();
+  }
+}
+
+// The target point of an update, and whether it is inside.
+Point scatter_target(Puller& pull, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at, Value& inside) {
+  const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
+  const Point outer(at.begin(), at.begin() + m);
+  Point target;
+  inside = b.boolean(true);
+  for (size_t j = 1; j < n.in.size(); ++j) {
+    const Value i = pull.eval(0, n.in[j], outer);
+    const auto extent = static_cast<double>(n.type.shape[static_cast<int>(j) - 1]);
+    inside = b.logical_and(inside, b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, i), b.constant(kernel::Scalar::U32, extent)));
+    target.push_back(i);
+  }
+  target.insert(target.end(), at.begin() + m, at.end());
+  return target;
+}
+
+void emit_scatter(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+  const ir::Node& n = g[s.node];
+  const Point at = pull.unlinear(index, s.domain);
+  Value inside = 0;
+  const Point target = scatter_target(pull, b, g, n, at, inside);
+  b.begin_if(inside);
+  pull.push_block();
+  const Value update = pull.eval(0, n.in[0], at);
+  b.atomic_add(pull.binding(s.to, n.type, kernel::Access::Atomic), pull.linear(target, n.type.shape), update);
+  pull.pop_block();
+  b.end_if();
+}
+
+// Without atomics on the element type: each invocation owns one trailing position and adds all updates to it in order.
+void emit_serial_scatter(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+  const ir::Node& n = g[s.node];
+  const Shape m = g[n.in[1]].type.shape;
+  const Point trailing = pull.unlinear(index, s.domain);
+  const Value counter = b.begin_loop(b.i32(m.count()));
+  pull.push_block();
+  Point at = pull.unlinear(counter, m);
+  at.insert(at.end(), trailing.begin(), trailing.end());
+  Value inside = 0;
+  const Point target = scatter_target(pull, b, g, n, at, inside);
+  b.begin_if(inside);
+  pull.push_block();
+  const uint32_t slot = pull.binding(s.to, n.type, kernel::Access::ReadWrite);
+  const Value place = pull.linear(target, n.type.shape);
+  b.store(slot, place, b.add(b.load(slot, place), pull.eval(0, n.in[0], at)));
+  pull.pop_block();
+  b.end_if();
+  pull.pop_block();
+  b.end_loop();
+}
+
+void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+  const ir::Node& n = g[s.node];
+  const ir::LoopParts parts = ir::loop_parts(g, n);
+  const ir::Function& f = g.function(parts.function);
+  const Point at = pull.unlinear(index, s.domain);
+  const auto result_type = [&](size_t j) { return g[f.results[j]].type; };
+  const std::vector<Value> finals = pull.run_loop(0, s.node, at, [&](Value step, std::span<const Value> values) {
+    for (size_t j = static_cast<size_t>(parts.n_acc); j < values.size(); ++j) {
+      if (!s.results[j]) continue;
+      Type whole = result_type(j);
+      whole.shape = whole.shape.inserted(0, parts.length);
+      Point p = at;
+      p.insert(p.begin(), step);
+      b.store(pull.binding(*s.results[j], whole, kernel::Access::Write), pull.linear(p, whole.shape), values[j]);
+    }
+  });
+  for (size_t j = 0; j < finals.size(); ++j) {
+    if (!s.results[j]) continue;
+    const Type t = result_type(j);
+    const bool once = t.shape.rank() == 0 && s.domain.rank() > 0;  // a scalar beside array state: all have it, one writes it
+    if (once) b.begin_if(b.op(KOp::Eq, index, b.i32(0)));
+    const Point p = once ? Point{} : at;
+    b.store(pull.binding(*s.results[j], t, kernel::Access::Write), pull.linear(p, t.shape), finals[j]);
+    if (once) b.end_if();
+  }
+}
+
+bool intersects(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  return std::any_of(a.begin(), a.end(), [&](uint32_t x) { return std::find(b.begin(), b.end(), x) != b.end(); });
+}
+
+bool fits_together(std::span<const Section> group, const Section& s) {
+  int64_t code = s.code;
+  std::set<uint32_t> buffers(s.reads.begin(), s.reads.end());
+  buffers.insert(s.writes.begin(), s.writes.end());
+  bool same_domain = true, small = s.domain.count() <= kSmall;
+  for (const Section& other : group) {
+    if (other.level != s.level || intersects(other.writes, s.reads) || intersects(other.reads, s.writes)) return false;
+    // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
+    if (intersects(other.writes, s.writes) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
+    code += other.code;
+    buffers.insert(other.reads.begin(), other.reads.end());
+    buffers.insert(other.writes.begin(), other.writes.end());
+    same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
+    small = small && other.domain.count() <= kSmall;
+  }
+  if (code > kGroupCode || buffers.size() > kGroupBuffers) return false;
+  return small || (same_domain && s.kind == Section::Kind::Map);
+}
+
+// Map sections of one group with the same domain become one section with several stores.
+std::vector<Section> merged(std::vector<Section> group) {
+  std::vector<Section> out;
+  for (Section& s : group) {
+    auto twin = std::find_if(out.begin(), out.end(), [&](const Section& o) {
+      return o.kind == Section::Kind::Map && s.kind == Section::Kind::Map && o.domain == s.domain;
+    });
+    if (twin == out.end()) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
+    twin->code += s.code;
+    twin->work += s.work;
+    twin->label += "; " + s.label;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target&) {
+  std::stable_sort(sections.begin(), sections.end(), [](const Section& a, const Section& b) { return a.level < b.level; });
+  std::vector<std::vector<Section>> groups;
+  size_t first_of_level = 0;
+  for (Section& s : sections) {
+    while (first_of_level < groups.size() && groups[first_of_level][0].level < s.level) ++first_of_level;
+    auto place = std::find_if(groups.begin() + static_cast<ptrdiff_t>(first_of_level), groups.end(),
+                              [&](const std::vector<Section>& g) { return fits_together(g, s); });
+    if (place == groups.end()) {
+      groups.push_back({std::move(s)});
+    } else {
+      place->push_back(std::move(s));
+    }
+  }
+  for (std::vector<Section>& g : groups) g = merged(std::move(g));
+  return groups;
+}
+
+MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
+                       const std::vector<ParamSource>& params, const Target& target, const std::string& name) {
+  const int64_t width = lanes(target);
+  int64_t total = 0;
+  std::vector<int64_t> starts;
+  for (const Section& s : group) {
+    starts.push_back(total);
+    // Sections begin at multiples of the width, so that neighbours take the same branch.
+    total += group.size() == 1 ? invocations(s, target) : (invocations(s, target) + width - 1) / width * width;
+  }
+  const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
+  const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
+  Builder b(name, workgroup, static_cast<uint64_t>(total));
+  Puller pull(g, materialised, params, b);
+  const Value index = element_index(b);
+  for (size_t j = 0; j < group.size(); ++j) {
+    const Section& s = group[j];
+    Value local = index;
+    if (group.size() > 1) {
+      const int64_t n = invocations(s, target);
+      local = b.sub(index, b.i32(starts[j]));
+      const Value ours = b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, local), b.constant(kernel::Scalar::U32, static_cast<double>(n)));
+      b.begin_if(ours);
+      pull.push_block();
+      local = b.add(local, b.i32(0));
+      if (!b.constant_bits(local)) b.assume(local, {0, n - 1});
+    }
+    switch (s.kind) {
+      case Section::Kind::Map: emit_map(pull, b, s, local, target); break;
+      case Section::Kind::Scatter: emit_scatter(pull, b, g, s, local); break;
+      case Section::Kind::SerialScatter: emit_serial_scatter(pull, b, g, s, local); break;
+      case Section::Kind::Loop: emit_loop(pull, b, g, s, local); break;
+    }
+    if (group.size() > 1) {
+      pull.pop_block();
+      b.end_if();
+    }
+  }
+  return {std::move(b).finish(), pull.bound()};
+}
+
+}  // namespace spirograd::lower

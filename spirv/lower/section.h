@@ -1,0 +1,48 @@
+// A section is a piece of work over one domain; a kernel runs one or more of them. Sections of the same domain share instructions;
+// small ones of different domains stand side by side in one kernel, so that gradients of many small arrays are one dispatch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spirv/lower/pull.h"
+
+namespace spirograd::lower {
+
+/// Where the value of a node goes. An axis moved by `shift` (concat) or inserted at `shift` (stack) puts parts into a whole.
+struct Store {
+  ir::NodeId value;
+  BufferRef to;
+  Type target;                          // type of the whole destination
+  int axis = -1;                        // -1: the destination has the domain's shape
+  int64_t shift = 0;
+  bool inserted = false;
+};
+
+struct Section {
+  enum class Kind : uint8_t { Map, Scatter, SerialScatter, Loop } kind = Kind::Map;
+  Shape domain;
+  std::vector<Store> stores;            // Map
+  ir::NodeId node;                      // Scatter, Loop: the node
+  BufferRef to;                         // Scatter: the destination
+  std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
+  std::string label;
+  // For scheduling:
+  std::vector<uint32_t> reads, writes;  // buffer ids
+  int64_t code = 0;                     // estimated instructions
+  double work = 0;                      // estimated operations in all
+  int level = 0;                        // sections of one level do not depend on each other
+};
+
+/// Groups sections into kernels, in order of their levels.
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target);
+
+struct MadeKernel {
+  kernel::Kernel kernel;
+  std::vector<Puller::Bound> bound;     // buffers in binding order
+};
+MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
+                       const std::vector<ParamSource>& params, const Target& target, const std::string& name);
+
+}  // namespace spirograd::lower
