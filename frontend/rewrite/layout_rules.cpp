@@ -1,0 +1,407 @@
+// Rows for broadcasts, permutations, windows, joins and reductions. The normal form has at most one of each between two
+// computations: windows are ordered by axis, broadcasts stand outermost and carry no transpose.
+#include <algorithm>
+
+#include "frontend/ir/eval_ops.h"
+#include "frontend/rewrite/simplify_rules.h"
+
+namespace spirograd::rewrite {
+
+using namespace ir;
+
+namespace {
+
+Expr no() { return {}; }
+using Axes = std::vector<int64_t>;
+
+bool contains(const Axes& axes, int64_t t) { return std::find(axes.begin(), axes.end(), t) != axes.end(); }
+int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
+
+// Axes of extent other than 1, in order.
+Axes wide_axes(const Shape& s) {
+  Axes out;
+  for (int t = 0; t < s.rank(); ++t)
+    if (s[t] != 1) out.push_back(t);
+  return out;
+}
+// Whether two shapes differ only by axes of extent 1.
+bool same_but_ones(const Shape& a, const Shape& b) {
+  const Axes x = wide_axes(a), y = wide_axes(b);
+  if (x.size() != y.size()) return false;
+  for (size_t j = 0; j < x.size(); ++j)
+    if (a[static_cast<int>(x[j])] != b[static_cast<int>(y[j])]) return false;
+  return true;
+}
+
+Expr empty_array(Facts&, Expr e) {
+  if (e.shape().count() != 0) return no();
+  const Expr z = zeros(*e.graph, e.type());
+  return z == e ? no() : z;
+}
+
+// ---- broadcast -------------------------------------------------------------------------------------------------------
+
+Expr broadcast_identity(Facts&, Expr e) { return e.shape() == e.in(0).shape() ? e.in(0) : no(); }
+Expr broadcast_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  Axes axes;
+  for (int64_t t : b.node().attr) axes.push_back(e.attr(static_cast<int>(t)));
+  return broadcast(b.in(0), e.shape(), axes);
+}
+Expr broadcast_iota(Facts&, Expr e) {
+  return e.in(0).op() == Op::Iota ? iota(*e.graph, e.shape(), static_cast<int>(e.attr(axis_of(e.in(0))))) : no();
+}
+// Axes of extent 1 that a reshape has put in are left to the broadcast.
+Expr broadcast_ones(Facts&, Expr e) {
+  const Expr a = e.in(0);
+  const Axes wide = wide_axes(a.shape());
+  if (static_cast<int>(wide.size()) == a.rank()) return no();
+  Shape kept;
+  Axes axes;
+  for (int64_t t : wide) {
+    kept.push_back(a.shape()[static_cast<int>(t)]);
+    axes.push_back(e.attr(static_cast<int>(t)));
+  }
+  return broadcast(reshape(a, kept), e.shape(), axes);
+}
+
+// ---- transpose -------------------------------------------------------------------------------------------------------
+
+Expr transpose_identity(Facts&, Expr e) { return std::is_sorted(e.node().attr.begin(), e.node().attr.end()) ? e.in(0) : no(); }
+Expr transpose_transpose(Facts&, Expr e) {
+  if (e.in(0).op() != Op::Transpose) return no();
+  Axes perm;
+  for (int64_t t : e.node().attr) perm.push_back(e.in(0).attr(static_cast<int>(t)));
+  return transpose(e.in(0).in(0), perm);
+}
+Expr transpose_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  Axes axes, perm;
+  for (int j = 0; j < e.rank(); ++j)
+    for (int k = 0; k < b.in(0).rank(); ++k)
+      if (b.attr(k) == e.attr(j)) {
+        axes.push_back(j);
+        perm.push_back(k);
+      }
+  return broadcast(transpose(b.in(0), perm), e.shape(), axes);
+}
+Expr transpose_iota(Facts&, Expr e) {
+  if (e.in(0).op() != Op::Iota) return no();
+  const auto& perm = e.node().attr;
+  return iota(*e.graph, e.shape(), static_cast<int>(std::find(perm.begin(), perm.end(), e.in(0).attr(0)) - perm.begin()));
+}
+// Only axes of extent 1 move.
+Expr transpose_ones(Facts&, Expr e) {
+  Axes wide;
+  for (int64_t t : e.node().attr)
+    if (e.in(0).shape()[static_cast<int>(t)] != 1) wide.push_back(t);
+  return std::is_sorted(wide.begin(), wide.end()) ? reshape(e.in(0), e.shape()) : no();
+}
+Expr transpose_stack(Facts&, Expr e) {
+  const Expr s = e.in(0);
+  if (s.op() != Op::Stack) return no();
+  const auto& perm = e.node().attr;
+  const int at = static_cast<int>(std::find(perm.begin(), perm.end(), s.attr(0)) - perm.begin());
+  Axes inner;
+  for (int64_t t : perm)
+    if (t != s.attr(0)) inner.push_back(t > s.attr(0) ? t - 1 : t);
+  std::vector<Expr> parts;
+  for (size_t j = 0; j < s.node().in.size(); ++j) parts.push_back(transpose(s.in(static_cast<int>(j)), inner));
+  return stack(parts, at);
+}
+
+// ---- reshape ---------------------------------------------------------------------------------------------------------
+
+Expr reshape_identity(Facts&, Expr e) { return e.shape() == e.in(0).shape() ? e.in(0) : no(); }
+Expr reshape_reshape(Facts&, Expr e) { return e.in(0).op() == Op::Reshape ? reshape(e.in(0).in(0), e.shape()) : no(); }
+Expr reshape_iota(Facts&, Expr e) {
+  const Expr a = e.in(0);
+  if (a.op() != Op::Iota || !same_but_ones(a.shape(), e.shape()) || a.shape()[axis_of(a)] == 1) return no();
+  const Axes from = wide_axes(a.shape()), to = wide_axes(e.shape());
+  const size_t k = static_cast<size_t>(std::find(from.begin(), from.end(), a.attr(0)) - from.begin());
+  return iota(*e.graph, e.shape(), static_cast<int>(to[k]));
+}
+// A broadcast under a reshape that keeps all wide axes, or whose operand is a scalar.
+Expr reshape_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  if (b.in(0).rank() == 0) return broadcast(b.in(0), e.shape(), {});
+  if (!same_but_ones(b.shape(), e.shape())) return no();
+  const Axes from = wide_axes(b.shape()), to = wide_axes(e.shape());
+  Shape kept;
+  Axes axes;
+  for (int64_t t : b.node().attr) {
+    const auto it = std::find(from.begin(), from.end(), t);
+    if (it == from.end()) continue;
+    kept.push_back(b.shape()[static_cast<int>(t)]);
+    axes.push_back(to[static_cast<size_t>(it - from.begin())]);
+  }
+  return broadcast(reshape(b.in(0), kept), e.shape(), axes);
+}
+
+// ---- window, reverse -------------------------------------------------------------------------------------------------
+
+bool window_inside(Expr e) {
+  const int t = axis_of(e);
+  return e.attr(1) >= 0 && e.attr(1) + e.shape()[t] <= e.in(0).shape()[t];
+}
+Expr window_identity(Facts&, Expr e) { return e.attr(1) == 0 && e.shape() == e.in(0).shape() ? e.in(0) : no(); }
+Expr window_outside(Facts&, Expr e) {
+  const int t = axis_of(e);
+  const bool outside = e.attr(1) >= e.in(0).shape()[t] || e.attr(1) + e.shape()[t] <= 0;
+  return outside || is_uniform(e.in(0), 0) ? zeros(*e.graph, e.type()) : no();
+}
+// Two windows on one axis are one unless the inner one cuts off something that the outer one would see again.
+Expr window_window(Facts&, Expr e) {
+  const Expr w = e.in(0);
+  if (w.op() != Op::Window || w.attr(0) != e.attr(0)) return no();
+  const int t = axis_of(e);
+  const int64_t lo1 = w.attr(1), lo2 = e.attr(1), n1 = w.shape()[t], n2 = e.shape()[t], n = w.in(0).shape()[t];
+  const bool below = lo2 >= 0 || lo1 <= 0 || lo1 + lo2 >= n;
+  const bool above = lo2 + n2 <= n1 || lo1 + n1 >= n || lo1 + lo2 + n2 <= 0;
+  return below && above ? window(w.in(0), t, lo1 + lo2, n2) : no();
+}
+Expr window_order(Facts&, Expr e) {
+  const Expr w = e.in(0);
+  if (w.op() != Op::Window || w.attr(0) <= e.attr(0)) return no();
+  const int t = axis_of(e), u = axis_of(w);
+  return window(window(w.in(0), t, e.attr(1), e.shape()[t]), u, w.attr(1), w.shape()[u]);
+}
+Expr window_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  const auto it = std::find(b.node().attr.begin(), b.node().attr.end(), e.attr(0));
+  if (it == b.node().attr.end()) return window_inside(e) ? broadcast(b.in(0), e.shape(), b.node().attr) : no();
+  const int k = static_cast<int>(it - b.node().attr.begin());
+  return broadcast(window(b.in(0), k, e.attr(1), e.shape()[axis_of(e)]), e.shape(), b.node().attr);
+}
+Expr window_iota(Facts&, Expr e) {
+  const Expr a = e.in(0);
+  if (a.op() != Op::Iota || !window_inside(e)) return no();
+  const Expr i = iota(*e.graph, e.shape(), axis_of(a));
+  return a.attr(0) == e.attr(0) ? i + full(*e.graph, e.type(), static_cast<double>(e.attr(1))) : i;
+}
+Expr window_concat(Facts&, Expr e) {
+  const Expr c = e.in(0);
+  if (c.op() != Op::Concat || c.attr(0) != e.attr(0) || !window_inside(e)) return no();
+  const int t = axis_of(e);
+  int64_t start = 0;
+  for (size_t j = 0; j < c.node().in.size(); ++j) {
+    const Expr part = c.in(static_cast<int>(j));
+    const int64_t n = part.shape()[t];
+    if (e.attr(1) >= start && e.attr(1) + e.shape()[t] <= start + n) return window(part, t, e.attr(1) - start, e.shape()[t]);
+    start += n;
+  }
+  return no();
+}
+Expr window_stack(Facts&, Expr e) {
+  const Expr s = e.in(0);
+  if (s.op() != Op::Stack || s.attr(0) != e.attr(0) || !window_inside(e)) return no();
+  const int t = axis_of(e);
+  std::vector<Expr> parts;
+  for (int64_t j = 0; j < e.shape()[t]; ++j) parts.push_back(s.in(static_cast<int>(e.attr(1) + j)));
+  return stack(parts, t);
+}
+
+Expr reverse_reverse(Facts&, Expr e) { return e.in(0).op() == Op::Reverse && e.in(0).attr(0) == e.attr(0) ? e.in(0).in(0) : no(); }
+Expr reverse_short(Facts&, Expr e) { return e.shape()[axis_of(e)] <= 1 ? e.in(0) : no(); }
+Expr reverse_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() == Op::Iota) {
+    if (b.attr(0) != e.attr(0)) return b;
+    return full(*e.graph, e.type(), static_cast<double>(e.shape()[axis_of(e)] - 1)) - b;
+  }
+  if (b.op() != Op::Broadcast) return no();
+  const auto it = std::find(b.node().attr.begin(), b.node().attr.end(), e.attr(0));
+  if (it == b.node().attr.end()) return b;
+  return broadcast(reverse(b.in(0), static_cast<int>(it - b.node().attr.begin())), e.shape(), b.node().attr);
+}
+
+// ---- concat, stack ---------------------------------------------------------------------------------------------------
+
+Expr concat_flat(Facts&, Expr e) {
+  const int t = axis_of(e);
+  std::vector<Expr> parts;
+  bool changed = e.node().in.size() == 1;
+  for (size_t j = 0; j < e.node().in.size(); ++j) {
+    const Expr p = e.in(static_cast<int>(j));
+    if (p.shape()[t] == 0) {
+      changed = true;
+    } else if (p.op() == Op::Concat && p.attr(0) == e.attr(0)) {
+      changed = true;
+      for (size_t k = 0; k < p.node().in.size(); ++k) parts.push_back(p.in(static_cast<int>(k)));
+    } else {
+      parts.push_back(p);
+    }
+  }
+  if (!changed || parts.empty()) return no();
+  return parts.size() == 1 ? parts[0] : concat(parts, t);
+}
+// Neighbouring windows of one array join again.
+Expr concat_windows(Facts&, Expr e) {
+  const int t = axis_of(e);
+  const auto source = [&](Expr p) { return p.op() == Op::Window && axis_of(p) == t ? p.in(0) : p; };
+  const auto start = [&](Expr p) { return p.op() == Op::Window && axis_of(p) == t ? p.attr(1) : 0; };
+  std::vector<Expr> parts = {e.in(0)};
+  for (size_t j = 1; j < e.node().in.size(); ++j) {
+    const Expr p = e.in(static_cast<int>(j)), last = parts.back();
+    if (source(p) == source(last) && start(last) + last.shape()[t] == start(p))
+      parts.back() = window(source(p), t, start(last), last.shape()[t] + p.shape()[t]);
+    else parts.push_back(p);
+  }
+  if (parts.size() == e.node().in.size()) return no();
+  return concat(parts, t);
+}
+Expr stack_one(Facts&, Expr e) { return e.node().in.size() == 1 ? reshape(e.in(0), e.shape()) : no(); }
+Expr stack_same(Facts&, Expr e) {
+  for (size_t j = 1; j < e.node().in.size(); ++j)
+    if (e.node().in[j] != e.node().in[0]) return no();
+  return replicate(e.in(0), axis_of(e), e.shape()[axis_of(e)]);
+}
+
+// ---- reductions ------------------------------------------------------------------------------------------------------
+
+Expr sum_empty(Facts&, Expr e) { return e.in(0).shape().count() == 0 ? zeros(*e.graph, e.type()) : no(); }
+Expr sum_zeros(Facts&, Expr e) { return is_uniform(e.in(0), 0) ? zeros(*e.graph, e.type()) : no(); }
+Expr reduce_ones(Facts&, Expr e) {
+  const Shape& s = e.in(0).shape();
+  Axes rest;
+  Shape kept;
+  for (int t = 0; t < s.rank(); ++t) {
+    if (contains(e.node().attr, t) && s[t] == 1) continue;
+    if (contains(e.node().attr, t)) rest.push_back(kept.rank());
+    kept.push_back(s[t]);
+  }
+  return kept.rank() == s.rank() ? no() : reduce(e.op(), reshape(e.in(0), kept), rest);
+}
+Expr reduce_reduce(Facts&, Expr e) {
+  const Expr r = e.in(0);
+  if (r.op() != e.op()) return no();
+  Axes axes = r.node().attr;
+  int position = 0;
+  for (int t = 0; t < r.in(0).rank(); ++t)
+    if (!contains(r.node().attr, t) && contains(e.node().attr, position++)) axes.push_back(t);
+  std::sort(axes.begin(), axes.end());
+  return reduce(e.op(), r.in(0), axes);
+}
+// Copies along summed axes: n * x. Extremes of copies are the value itself.
+Expr reduce_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  Axes inner, kept_axes;
+  int64_t copies = 1;
+  for (int64_t t : e.node().attr) {
+    const auto it = std::find(b.node().attr.begin(), b.node().attr.end(), t);
+    if (it == b.node().attr.end()) copies *= b.shape()[static_cast<int>(t)];
+    else inner.push_back(it - b.node().attr.begin());
+  }
+  if (copies == 0) return no();  // an extreme of nothing
+  for (int64_t t : b.node().attr) {
+    if (contains(e.node().attr, t)) continue;
+    int64_t position = t;
+    for (int64_t u : e.node().attr) position -= u < t;
+    kept_axes.push_back(position);
+  }
+  Expr r = reduce(e.op(), b.in(0), inner);
+  if (e.op() == Op::Sum && copies != 1) {
+    const double factor = is_integer(e.dtype()) ? wrap(static_cast<uint64_t>(copies), e.dtype()) : static_cast<double>(copies);
+    r = r * full(*e.graph, r.type(), factor);
+  }
+  return r.shape() == e.shape() ? r : broadcast(r, e.shape(), kept_axes);
+}
+Expr reduce_transpose(Facts&, Expr e) {
+  const Expr x = e.in(0);
+  if (x.op() != Op::Transpose) return no();
+  Axes axes, left;
+  for (int t = 0; t < x.rank(); ++t) (contains(e.node().attr, t) ? axes : left).push_back(x.attr(t));
+  std::sort(axes.begin(), axes.end());
+  Axes perm;
+  for (int64_t t : left) {
+    int64_t position = t;
+    for (int64_t u : axes) position -= u < t;
+    perm.push_back(position);
+  }
+  return transpose(reduce(e.op(), x.in(0), axes), perm);
+}
+Expr reduce_reverse(Facts&, Expr e) {
+  return e.in(0).op() == Op::Reverse && contains(e.node().attr, e.in(0).attr(0)) ? reduce(e.op(), e.in(0).in(0), e.node().attr) : no();
+}
+Expr reduce_reshape(Facts&, Expr e) {
+  const Expr x = e.in(0);
+  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0) return no();
+  Axes axes;
+  for (int t = 0; t < x.in(0).rank(); ++t) axes.push_back(t);
+  return reduce(e.op(), x.in(0), axes);
+}
+// A window that only pads adds zeros.
+Expr sum_padding(Facts&, Expr e) {
+  const Expr w = e.in(0);
+  if (w.op() != Op::Window || !contains(e.node().attr, w.attr(0))) return no();
+  const int t = axis_of(w);
+  const int64_t n = w.in(0).shape()[t];
+  return w.attr(1) <= 0 && w.attr(1) + w.shape()[t] >= n ? reduce(Op::Sum, w.in(0), e.node().attr) : no();
+}
+Expr arg_short(Facts&, Expr e) { return e.in(0).shape()[axis_of(e)] == 1 ? zeros(*e.graph, e.type()) : no(); }
+
+const std::vector<Op> kNotLeaves = [] {
+  std::vector<Op> ops;
+  for (const OpInfo& i : kOps)
+    if (i.kind != Kind::Leaf && i.op != Op::MapAccum && i.op != Op::Build) ops.push_back(i.op);
+  return ops;
+}();
+const std::vector<Op> kReductions = {Op::Sum, Op::Prod, Op::ReduceMax, Op::ReduceMin};
+const std::vector<Op> kIdempotent = {Op::Sum, Op::ReduceMax, Op::ReduceMin};
+
+}  // namespace
+
+const std::vector<Rule>& layout_rules() {
+  // clang-format off
+  static const std::vector<Rule> rules = {
+    {"empty-array", kNotLeaves, empty_array, "", ""},
+    {"broadcast-identity", {Op::Broadcast}, broadcast_identity, "", ""},
+    {"broadcast-broadcast", {Op::Broadcast}, broadcast_broadcast, "", ""},
+    {"broadcast-iota", {Op::Broadcast}, broadcast_iota, "", ""},
+    {"broadcast-ones", {Op::Broadcast}, broadcast_ones, "", ""},
+    {"transpose-identity", {Op::Transpose}, transpose_identity, "", ""},
+    {"transpose-transpose", {Op::Transpose}, transpose_transpose, "", ""},
+    {"transpose-broadcast", {Op::Transpose}, transpose_broadcast, "", ""},
+    {"transpose-iota", {Op::Transpose}, transpose_iota, "", ""},
+    {"transpose-ones", {Op::Transpose}, transpose_ones, "", ""},
+    {"transpose-stack", {Op::Transpose}, transpose_stack, "", ""},
+    {"reshape-identity", {Op::Reshape}, reshape_identity, "", ""},
+    {"reshape-reshape", {Op::Reshape}, reshape_reshape, "", ""},
+    {"reshape-iota", {Op::Reshape}, reshape_iota, "", ""},
+    {"reshape-broadcast", {Op::Reshape}, reshape_broadcast, "", ""},
+    {"window-identity", {Op::Window}, window_identity, "", ""},
+    {"window-outside", {Op::Window}, window_outside, "", ""},
+    {"window-window", {Op::Window}, window_window, "", ""},
+    {"window-order", {Op::Window}, window_order, "", ""},
+    {"window-broadcast", {Op::Window}, window_broadcast, "", ""},
+    {"window-iota", {Op::Window}, window_iota, "", ""},
+    {"window-concat", {Op::Window}, window_concat, "", ""},
+    {"window-stack", {Op::Window}, window_stack, "", ""},
+    {"reverse-reverse", {Op::Reverse}, reverse_reverse, "", ""},
+    {"reverse-short", {Op::Reverse}, reverse_short, "", ""},
+    {"reverse-broadcast", {Op::Reverse}, reverse_broadcast, "", ""},
+    {"concat-flat", {Op::Concat}, concat_flat, "", ""},
+    {"concat-windows", {Op::Concat}, concat_windows, "", ""},
+    {"stack-one", {Op::Stack}, stack_one, "", ""},
+    {"stack-same", {Op::Stack}, stack_same, "", ""},
+    {"sum-empty", {Op::Sum}, sum_empty, "", ""},
+    {"sum-zeros", {Op::Sum}, sum_zeros, "", ""},
+    {"reduce-ones", kReductions, reduce_ones, "", ""},
+    {"reduce-reduce", kReductions, reduce_reduce, "", ""},
+    {"reduce-broadcast", kIdempotent, reduce_broadcast, "", ""},
+    {"reduce-transpose", kReductions, reduce_transpose, "", ""},
+    {"reduce-reverse", kReductions, reduce_reverse, "", ""},
+    {"reduce-reshape", kReductions, reduce_reshape, "", ""},
+    {"sum-padding", {Op::Sum}, sum_padding, "", ""},
+    {"arg-short", {Op::ArgMax, Op::ArgMin}, arg_short, "", ""},
+  };
+  // clang-format on
+  return rules;
+}
+
+}  // namespace spirograd::rewrite
