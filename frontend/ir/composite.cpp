@@ -20,6 +20,14 @@ void require_float(Expr a, const char* what) {
   if (!is_float(a.dtype())) throw Error("SG0101", std::string(what) + ": not defined for " + std::string(name(a.dtype())));
 }
 
+std::vector<Expr> broadcast_together(std::span<const Expr> parts, const char* what) {
+  Shape s;
+  for (Expr p : parts) s = broadcast_shapes(s, p.shape(), what);
+  std::vector<Expr> out;
+  for (Expr p : parts) out.push_back(broadcast_to(p, s));
+  return out;
+}
+
 std::vector<int64_t> first_axes(int n) {
   std::vector<int64_t> axes;
   for (int64_t j = 0; j < n; ++j) axes.push_back(j);
@@ -29,11 +37,18 @@ std::vector<int64_t> first_axes(int n) {
 }  // namespace
 
 Expr binary_broadcast(Op op, Expr a, Expr b) {
+  if (a.dtype() != b.dtype())
+    throw Error("SG0101", std::string(name(op)) + ": element types of " + to_string(a.type()) + " and " + to_string(b.type()) +
+                              " differ")
+        .hint("element types never convert by themselves: cast one side");
   const Shape s = broadcast_shapes(a.shape(), b.shape(), name(op));
   return binary(op, broadcast_to(a, s), broadcast_to(b, s));
 }
 
 Expr select_broadcast(Expr mask, Expr a, Expr b) {
+  if (a.dtype() != b.dtype())
+    throw Error("SG0101", "select: element types of " + to_string(a.type()) + " and " + to_string(b.type()) + " differ")
+        .hint("element types never convert by themselves: cast one side");
   const Shape s = broadcast_shapes(mask.shape(), broadcast_shapes(a.shape(), b.shape(), "select"), "select");
   return select(broadcast_to(mask, s), broadcast_to(a, s), broadcast_to(b, s));
 }
@@ -43,6 +58,16 @@ Expr cond(Expr condition, Expr a, Expr b) {
     throw Error("SG0101", "cond: the condition must be one bool, not " + to_string(condition.type()))
         .hint("select(mask, a, b) chooses element by element");
   return select_broadcast(condition, a, b);
+}
+
+Expr gather_broadcast(Expr table, std::span<const Expr> index) {
+  return gather(table, broadcast_together(index, "index"));
+}
+
+Expr scatter_broadcast(Expr updates, std::span<const Expr> index, Shape addressed) {
+  const std::vector<Expr> together = broadcast_together(index, "scatter");
+  if (updates.rank() == 0 && !together.empty()) updates = broadcast_to(updates, together[0].shape());
+  return scatter(updates, together, addressed);
 }
 
 std::vector<int64_t> all_axes(Expr a) { return first_axes(a.rank()); }

@@ -15,6 +15,11 @@ Expr select_broadcast(Expr mask, Expr a, Expr b);
 /// Both branches broadcast together, chosen by one scalar bool.
 Expr cond(Expr condition, Expr a, Expr b);
 
+/// table(index...): index arrays broadcast together first.
+Expr gather_broadcast(Expr table, std::span<const Expr> index);
+/// The same for scatter; scalar updates are spread over the index shape.
+Expr scatter_broadcast(Expr updates, std::span<const Expr> index, Shape addressed);
+
 /// All axes of `a`: 0 .. rank-1.
 std::vector<int64_t> all_axes(Expr a);
 /// `reduced` has lost `axes` of `shape`: stretches it back over them.

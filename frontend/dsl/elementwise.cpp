@@ -1,0 +1,131 @@
+// Leaves and elementwise operations.
+#include <cmath>
+
+#include "frontend/dsl/tracer.h"
+#include "frontend/ir/composite.h"
+#include "spirograd/ops.h"
+
+namespace spirograd {
+namespace {
+
+using detail::Numbers;
+using detail::operation;
+using Operands = std::span<const ir::Expr>;
+
+template <class F>
+Array leaf(const char* what, const Loc& loc, F&& make) {
+  return operation(what, {}, Numbers::Alone, loc, [&](ir::Graph& g, Operands) { return make(g); });
+}
+
+template <class F>
+Array one(const char* what, const Arg& a, F&& make) {
+  return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) { return make(in[0]); });
+}
+
+Array unary(ir::Op op, const Arg& a) {
+  return operation(ir::name(op), {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) {
+    if (ir::has_flag(op, ir::kFloatOnly) && !is_float(in[0].dtype()))
+      throw Error("SG0101", std::string(ir::name(op)) + ": needs floats, not " + to_string(in[0].type()))
+          .hint("cast(a, DType::F32)");
+    return ir::unary(op, in[0]);
+  });
+}
+
+Array binary(ir::Op op, const Arg& a, const Arg& b) {
+  const Arg args[] = {a, b};
+  return operation(ir::name(op), args, Numbers::Together, a.loc, [&](ir::Graph&, Operands in) {
+    if (op == ir::Op::Quot && is_float(in[0].dtype()))
+      throw Error("SG0101", "quot: divides integers, not " + to_string(in[0].type())).hint("use /");
+    return ir::binary_broadcast(op, in[0], in[1]);
+  });
+}
+
+}  // namespace
+
+// A literal's numbers follow the same rules as numbers in expressions, except that any is rounded to a float type.
+static ir::Expr literal_array(ir::Graph& g, const char* what, const Type& type, const std::vector<double>& values) {
+  std::vector<double> data;
+  data.reserve(values.size());
+  for (double v : values) {
+    const bool integer = !is_float(type.dtype) && v == std::trunc(v) && std::abs(v) < 0x1p53;
+    const Arg number = type.dtype == DType::Bool && (v == 0 || v == 1) ? Arg(v != 0, Loc{})
+                       : integer                                      ? Arg(static_cast<int64_t>(v), Loc{})
+                                                                      : Arg(v, Loc{});
+    data.push_back(detail::rounded(what, number, type.dtype));
+  }
+  return ir::constant(g, type, std::move(data));
+}
+
+Array full(Type type, double value, Loc loc) {
+  return leaf("full", loc, [&](ir::Graph& g) {
+    const ir::Expr scalar = literal_array(g, "full", {type.dtype, {}}, {value});
+    return type.shape.rank() == 0 ? scalar : ir::broadcast(scalar, type.shape, {});
+  });
+}
+Array zeros(Type type, Loc loc) { return full(type, 0, std::move(loc)); }
+Array ones(Type type, Loc loc) { return full(type, 1, std::move(loc)); }
+
+Array constant(Type type, const std::vector<double>& values, Loc loc) {
+  return leaf("constant", loc, [&](ir::Graph& g) { return literal_array(g, "constant", type, values); });
+}
+Array constant(const HostArray& values, Loc loc) { return constant(values.type, values.values(), std::move(loc)); }
+Array constant(DType dtype, double value, Loc loc) { return constant(Type{dtype, {}}, {value}, std::move(loc)); }
+
+Array iota(int64_t n, Loc loc) { return iota(Shape{n}, 0, std::move(loc)); }
+Array iota(Shape shape, int axis, Loc loc) {
+  return leaf("iota", loc, [&](ir::Graph& g) {
+    return ir::iota(g, shape, detail::normal_axis("iota", axis, i32(shape), shape.rank()));
+  });
+}
+
+Array abs(Arg a) { return unary(ir::Op::Abs, a); }
+Array sign(Arg a) { return unary(ir::Op::Sign, a); }
+Array sqrt(Arg a) { return unary(ir::Op::Sqrt, a); }
+Array exp(Arg a) { return unary(ir::Op::Exp, a); }
+Array log(Arg a) { return unary(ir::Op::Log, a); }
+Array sin(Arg a) { return unary(ir::Op::Sin, a); }
+Array cos(Arg a) { return unary(ir::Op::Cos, a); }
+Array tan(Arg a) { return unary(ir::Op::Tan, a); }
+Array asin(Arg a) { return unary(ir::Op::Asin, a); }
+Array acos(Arg a) { return unary(ir::Op::Acos, a); }
+Array atan(Arg a) { return unary(ir::Op::Atan, a); }
+Array sinh(Arg a) { return unary(ir::Op::Sinh, a); }
+Array cosh(Arg a) { return unary(ir::Op::Cosh, a); }
+Array tanh(Arg a) { return unary(ir::Op::Tanh, a); }
+Array asinh(Arg a) { return unary(ir::Op::Asinh, a); }
+Array acosh(Arg a) { return unary(ir::Op::Acosh, a); }
+Array atanh(Arg a) { return unary(ir::Op::Atanh, a); }
+Array erf(Arg a) { return unary(ir::Op::Erf, a); }
+Array logistic(Arg a) { return unary(ir::Op::Logistic, a); }
+Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
+
+Array square(Arg a) { return one("square", a, ir::square); }
+Array recip(Arg a) { return one("recip", a, ir::recip); }
+Array relu(Arg a) { return one("relu", a, ir::relu); }
+Array leaky_relu(Arg a, double slope) {
+  return one("leaky_relu", a, [&](ir::Expr e) { return ir::leaky_relu(e, slope); });
+}
+Array floor(Arg a) { return one("floor", a, ir::floor_to_int); }
+Array cast(Arg a, DType dtype) {
+  return one("cast", a, [&](ir::Expr e) { return ir::cast(e, dtype); });
+}
+
+Array pow(Arg a, Arg b) { return binary(ir::Op::Pow, a, b); }
+Array atan2(Arg y, Arg x) { return binary(ir::Op::Atan2, y, x); }
+Array quot(Arg a, Arg b) { return binary(ir::Op::Quot, a, b); }
+Array rem(Arg a, Arg b) { return binary(ir::Op::Rem, a, b); }
+Array minimum(Arg a, Arg b) { return binary(ir::Op::Min, a, b); }
+Array maximum(Arg a, Arg b) { return binary(ir::Op::Max, a, b); }
+
+Array select(Arg mask, Arg a, Arg b) {
+  const Arg args[] = {mask, a, b};
+  return operation("select", args, Numbers::MaskFirst, mask.loc,
+                   [](ir::Graph&, Operands in) { return ir::select_broadcast(in[0], in[1], in[2]); });
+}
+Array cond(Arg condition, Arg a, Arg b) {
+  const Arg args[] = {condition, a, b};
+  return operation("cond", args, Numbers::MaskFirst, condition.loc,
+                   [](ir::Graph&, Operands in) { return ir::cond(in[0], in[1], in[2]); });
+}
+
+}  // namespace spirograd

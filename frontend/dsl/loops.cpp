@@ -1,0 +1,116 @@
+// Loops: the body is traced on placeholders, then closed over what it captured.
+#include "spirograd/loops.h"
+
+#include "frontend/dsl/tracer.h"
+#include "frontend/ir/close_loop.h"
+#include "frontend/ir/composite.h"
+
+namespace spirograd::detail {
+namespace {
+
+using Exprs = std::vector<ir::Expr>;
+
+Error bad(const char* what, const std::string& why) { return Error("SG0101", std::string(what) + ": " + why); }
+
+Exprs usable_operands(Tracer& tracer, const char* what, std::span<const Arg> args) {
+  for (const Arg& a : args)
+    if (!tracer.usable(what, a)) throw *tracer.first_error();
+  return resolve(tracer, what, args, Numbers::Alone);
+}
+
+int64_t loop_length(const LoopRequest& r, const Exprs& elements) {
+  if (!r.length && elements.empty()) throw bad(r.what, "no elements say how many steps there are").hint("fori(n, body, start)");
+  for (ir::Expr e : elements)
+    if (e.rank() == 0) throw bad(r.what, "elements are the rows of an array, but got one " + to_string(e.type()));
+  const int64_t length = r.length ? *r.length : elements[0].shape()[0];
+  if (length < 0) throw bad(r.what, "negative number of steps " + std::to_string(length));
+  for (ir::Expr e : elements)
+    if (e.shape()[0] != length)
+      throw bad(r.what, "elements " + to_string(elements[0].type()) + " and " + to_string(e.type()) + " have different numbers of rows");
+  return length;
+}
+
+// What the body returned for state j, which must have the type of the start. A number takes that type.
+ir::Expr next_state(Tracer& tracer, const char* what, size_t j, const Arg& returned, const Type& type) {
+  if (returned.kind != Arg::Kind::Array)
+    return ir::broadcast_to(literal(tracer.nodes(), what, returned, type.dtype), type.shape);
+  const ir::Expr e = tracer.expr(returned.array);
+  if (e.type() != type)
+    throw bad(what, "state " + std::to_string(j) + " starts as " + to_string(type) + ", the body returns " + to_string(e.type()))
+        .hint(e.dtype() != type.dtype ? "cast the start or the returned value; a start of 0.0f is f32, 0 is i32"
+                                      : "give the start the shape that the body returns");
+  return e;
+}
+
+std::vector<Array> placeholders(Tracer& tracer, const Exprs& vars) {
+  std::vector<Array> out;
+  for (ir::Expr v : vars) out.push_back(tracer.wrap(v));
+  return out;
+}
+
+std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopBody& body, bool& body_ran) {
+  ir::Graph& g = tracer.nodes();
+  const uint32_t before = g.size();
+  const Exprs acc = usable_operands(tracer, r.what, r.start), es = usable_operands(tracer, r.what, r.elements);
+  const int64_t length = loop_length(r, es);
+  Exprs state, element;
+  for (ir::Expr a : acc) state.push_back(ir::fresh_var(g, a.type()));
+  for (ir::Expr e : es) element.push_back(ir::fresh_var(g, {e.dtype(), e.shape().erased(0)}));
+
+  body_ran = true;
+  const StepResult step = body(placeholders(tracer, state), placeholders(tracer, element));
+  if (step.state.size() != acc.size())
+    throw bad(r.what, "the state has " + std::to_string(acc.size()) + " arrays, the body returns " + std::to_string(step.state.size()));
+  for (const auto* part : {&step.state, &step.outputs})
+    for (const Arg& a : *part)
+      if (!tracer.usable(r.what, a)) return {};
+
+  Exprs results;
+  for (size_t j = 0; j < acc.size(); ++j) results.push_back(next_state(tracer, r.what, j, step.state[j], acc[j].type()));
+  const Exprs outputs = r.rows ? results : resolve(tracer, r.what, step.outputs, Numbers::Alone);
+  results.insert(results.end(), outputs.begin(), outputs.end());
+
+  Exprs vars = state;
+  vars.insert(vars.end(), element.begin(), element.end());
+  const Exprs out = ir::close_loop(g, acc, es, vars, results, r.reverse, length);
+  std::vector<Array> arrays;
+  for (size_t j = r.rows ? acc.size() : 0; j < out.size(); ++j)
+    arrays.push_back(tracer.wrap(r.rows ? ir::scan_rows(acc[j - acc.size()], out[j]) : out[j]));
+  for (uint32_t id = before; id < g.size(); ++id) g.note_loc({id}, r.loc);
+  return arrays;
+}
+
+}  // namespace
+
+std::vector<Array> run_loop(const LoopRequest& r, const LoopBody& body) {
+  // After a mistake the body still runs once, on arrays without value: the structure of what it returns is needed.
+  const auto on_nothing = [&] {
+    body(std::vector<Array>(r.start.size()), std::vector<Array>(r.elements.size()));
+    return std::vector<Array>();
+  };
+  Tracer* tracer = Tracer::current();
+  if (!tracer) {
+    Tracer::report_outside(r.what, r.loc);
+    return on_nothing();
+  }
+  bool body_ran = false;
+  try {
+    return traced_loop(*tracer, r, body, body_ran);
+  } catch (const Error& error) {
+    if (!tracer->first_error()) tracer->report(error, r.loc);
+    return body_ran ? std::vector<Array>() : on_nothing();
+  }
+}
+
+std::vector<Array> count_loop(LoopRequest r, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body) {
+  const Array counter = operation(r.what, {}, Numbers::Alone, r.loc, [&](ir::Graph& g, std::span<const ir::Expr>) {
+    if (*r.length < 0) throw bad(r.what, "negative number of steps " + std::to_string(*r.length));
+    return ir::iota(g, {*r.length}, 0);
+  });
+  r.elements = {Arg(counter, r.loc)};
+  return run_loop(r, [&](std::span<const Array> state, std::span<const Array> elements) {
+    return StepResult{body(Access::index(elements[0]), state), {}};
+  });
+}
+
+}  // namespace spirograd::detail

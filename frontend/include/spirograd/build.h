@@ -1,0 +1,52 @@
+// build: an array written element by element. `build(n, [&](Index i) { return x(i) * x(n - 1 - i); })`.
+// The body runs once, on a symbolic index; it may use anything from around it and may contain builds and loops.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "spirograd/array.h"
+
+namespace spirograd {
+
+namespace detail {
+using BuildBody = std::function<Arg(std::span<const Index>)>;
+Array build_over(const Shape& extents, int body_indices, const BuildBody& body, const Loc& loc);
+
+/// `body` applied to the first N indices.
+template <size_t N, class F>
+auto call_with(F& body, std::span<const Index> i) {
+  return [&]<size_t... J>(std::index_sequence<J...>) { return body(i[J]...); }(std::make_index_sequence<N>());
+}
+
+/// How many indices `F` takes: 1 to 6, 0 if none of these.
+template <class F, size_t N = 1>
+constexpr size_t index_count() {
+  constexpr bool fits = []<size_t... J>(std::index_sequence<J...>) {
+    return std::invocable<F&, decltype(static_cast<void>(J), Index())...>;
+  }(std::make_index_sequence<N>());
+  if constexpr (fits) return N;
+  else if constexpr (N < kMaxUserRank) return index_count<F, N + 1>();
+  else return 0;
+}
+}  // namespace detail
+
+/// result[i, j, .., rest] = body(i, j, ..)[rest]: one index per extent, at most 6. The element type is that of the body.
+template <class F>
+Array build(Shape extents, F&& body, Loc loc = Loc::here()) {
+  constexpr size_t n = detail::index_count<F>();
+  static_assert(n > 0, "the body of build takes one Index per extent: build({n, m}, [&](Index i, Index j) { ... })");
+  if constexpr (n > 0) {
+    const auto call = [&](std::span<const Index> i) { return Arg(detail::call_with<n>(body, i), loc); };
+    return detail::build_over(extents, static_cast<int>(n), call, loc);
+  } else {
+    return {};
+  }
+}
+
+template <class F>
+Array build(int64_t extent, F&& body, Loc loc = Loc::here()) {
+  return build(Shape{extent}, std::forward<F>(body), std::move(loc));
+}
+
+}  // namespace spirograd

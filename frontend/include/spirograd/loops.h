@@ -1,0 +1,170 @@
+// Loops with a state: fold, scan, map_accum, fori. The body runs once, on symbolic values; the number of steps is static.
+// State, elements and outputs are Bundles: an Array, a std::tuple or std::pair of Bundles, or a std::vector<Array>. Numbers are
+// allowed where a start or a result is given. What the body captures from outside is evaluated once, before the loop.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "spirograd/array.h"
+
+namespace spirograd {
+
+namespace detail {
+
+/// What a body receives for a start of type T: numbers and indices become arrays.
+template <class T>
+struct StateOf {
+  using type = Array;
+  static_assert(std::is_constructible_v<Arg, T>, "state and elements of a loop are arrays, tuples, pairs or vectors of arrays");
+};
+template <>
+struct StateOf<std::vector<Array>> {
+  using type = std::vector<Array>;
+};
+template <class... Ts>
+struct StateOf<std::tuple<Ts...>> {
+  using type = std::tuple<typename StateOf<std::remove_cvref_t<Ts>>::type...>;
+};
+template <class A, class B>
+struct StateOf<std::pair<A, B>> {
+  using type = std::pair<typename StateOf<std::remove_cvref_t<A>>::type, typename StateOf<std::remove_cvref_t<B>>::type>;
+};
+template <class T>
+using state_of = typename StateOf<std::remove_cvref_t<T>>::type;
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... Ts>
+inline constexpr bool is_tuple<std::tuple<Ts...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+/// The leaves of a bundle, left to right.
+template <class T>
+void flatten(const T& value, const Loc& loc, std::vector<Arg>& out) {
+  if constexpr (std::is_same_v<T, std::vector<Array>>) {
+    for (Array a : value) out.emplace_back(a, loc);
+  } else if constexpr (is_tuple<T>) {
+    std::apply([&](const auto&... part) { (flatten(part, loc, out), ...); }, value);
+  } else {
+    out.emplace_back(value, loc);
+  }
+}
+template <class T>
+std::vector<Arg> flattened(const T& value, const Loc& loc) {
+  std::vector<Arg> out;
+  flatten(value, loc, out);
+  return out;
+}
+
+/// The inverse: a bundle of the structure of `like`, filled from `next` on. Missing leaves have no value.
+template <class T>
+state_of<T> unflatten(const T& like, std::span<const Array>& next) {
+  const auto take = [&] {
+    if (next.empty()) return Array();
+    const Array a = next.front();
+    next = next.subspan(1);
+    return a;
+  };
+  if constexpr (std::is_same_v<T, std::vector<Array>>) {
+    std::vector<Array> out;
+    for (size_t j = 0; j < like.size(); ++j) out.push_back(take());
+    return out;
+  } else if constexpr (is_tuple<T>) {
+    // Braces: the parts are taken from left to right.
+    return std::apply([&](const auto&... part) { return state_of<T>{unflatten(part, next)...}; }, like);
+  } else {
+    return take();
+  }
+}
+
+struct LoopRequest {
+  const char* what;             // for messages
+  std::optional<int64_t> length;  // absent: the outer extent of the elements
+  bool reverse = false;
+  bool rows = false;            // scan: stack the new states themselves, the start in front
+  std::vector<Arg> start, elements;
+  Loc loc;
+};
+struct StepResult {
+  std::vector<Arg> state, outputs;
+};
+using LoopBody = std::function<StepResult(std::span<const Array> state, std::span<const Array> elements)>;
+/// Final states, then stacks of the outputs.
+std::vector<Array> run_loop(const LoopRequest& request, const LoopBody& body);
+std::vector<Array> count_loop(LoopRequest request, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body);
+
+template <class F, class S, class E>
+auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) {
+  using Result = decltype(body(std::declval<state_of<S>>(), std::declval<state_of<E>>()));
+  static_assert(is_tuple<std::remove_cvref_t<Result>> && std::tuple_size_v<std::remove_cvref_t<Result>> == 2,
+                "the body of map_accum returns std::pair(new state, output)");
+  using Output = std::remove_cvref_t<std::tuple_element_t<1, std::remove_cvref_t<Result>>>;
+  std::optional<Output> traced;
+  request.start = flattened(start, request.loc);
+  request.elements = flattened(elements, request.loc);
+  const Loc loc = request.loc;
+  const std::vector<Array> out = run_loop(request, [&](std::span<const Array> s, std::span<const Array> e) {
+    auto result = body(unflatten(start, s), unflatten(elements, e));
+    traced.emplace(std::get<1>(result));
+    return StepResult{flattened(std::get<0>(result), loc), flattened(std::get<1>(result), loc)};
+  });
+  std::span<const Array> next = out;
+  state_of<S> final_state = unflatten(start, next);
+  return std::pair(std::move(final_state), unflatten(*traced, next));
+}
+
+}  // namespace detail
+
+/// state = body(state, element) for the rows of `elements` in order; the last state.
+template <class F, class S, class E>
+detail::state_of<S> fold(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
+  const std::vector<Array> out = detail::run_loop(
+      {"fold", {}, false, false, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
+      [&](std::span<const Array> s, std::span<const Array> e) {
+        return detail::StepResult{detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
+      });
+  std::span<const Array> next = out;
+  return detail::unflatten(start, next);
+}
+
+/// All states of the fold, the start included: one row more than there are elements.
+template <class F, class S, class E>
+detail::state_of<S> scan(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
+  const std::vector<Array> out = detail::run_loop(
+      {"scan", {}, false, true, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
+      [&](std::span<const Array> s, std::span<const Array> e) {
+        return detail::StepResult{detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
+      });
+  std::span<const Array> next = out;
+  return detail::unflatten(start, next);
+}
+
+/// body(state, element) -> std::pair(new state, output). Gives std::pair(last state, outputs stacked along a new axis 0).
+template <class F, class S, class E>
+auto map_accum_l(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
+  return detail::map_accum({"map_accum_l", {}, false, false, {}, {}, std::move(loc)}, body, start, elements);
+}
+/// The same from the last element to the first; row j of the outputs still belongs to row j of the elements.
+template <class F, class S, class E>
+auto map_accum_r(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
+  return detail::map_accum({"map_accum_r", {}, true, false, {}, {}, std::move(loc)}, body, start, elements);
+}
+
+/// state = body(i, state) for i = 0 .. steps-1; the last state.
+template <class F, class S>
+detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Loc loc = Loc::here()) {
+  const std::vector<Array> out =
+      detail::count_loop({"fori", steps, false, false, detail::flattened(start, loc), {}, loc},
+                         [&](Index i, std::span<const Array> s) {
+                           return detail::flattened(body(i, detail::unflatten(start, s)), loc);
+                         });
+  std::span<const Array> next = out;
+  return detail::unflatten(start, next);
+}
+
+}  // namespace spirograd

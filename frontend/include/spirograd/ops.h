@@ -1,0 +1,162 @@
+// Operations on traced arrays. NumPy's names where NumPy has one. Axes may be negative: -1 is the last one.
+// Every operation is total: no input makes one fail while the program runs.
+#pragma once
+
+#include <optional>
+
+#include "spirograd/array.h"
+#include "spirograd/host_array.h"
+
+namespace spirograd {
+
+/// Axes of a reduction: one, several, or all of them.
+struct Axes {
+  std::vector<int> list;
+  bool all = false;
+  Axes(int axis) : list{axis} {}
+  Axes(std::initializer_list<int> axes) : list(axes) {}
+  Axes(std::vector<int> axes) : list(std::move(axes)) {}
+  static Axes every() {
+    Axes axes(std::vector<int>{});
+    axes.all = true;
+    return axes;
+  }
+};
+
+// ---- leaves
+Array zeros(Type type, Loc loc = Loc::here());
+Array ones(Type type, Loc loc = Loc::here());
+Array full(Type type, double value, Loc loc = Loc::here());
+/// A literal; values in row-major order, rounded to the element type.
+Array constant(Type type, const std::vector<double>& values, Loc loc = Loc::here());
+Array constant(const HostArray& values, Loc loc = Loc::here());
+/// A scalar literal.
+Array constant(DType dtype, double value, Loc loc = Loc::here());
+/// 0, 1, .., n-1 as i32.
+Array iota(int64_t n, Loc loc = Loc::here());
+/// The position along `axis`, in any shape.
+Array iota(Shape shape, int axis, Loc loc = Loc::here());
+
+// ---- elementwise, one operand
+Array abs(Arg a);
+Array sign(Arg a);  // -1, 0, 1; NaN of NaN
+Array sqrt(Arg a);
+Array exp(Arg a);
+Array log(Arg a);
+Array sin(Arg a);
+Array cos(Arg a);
+Array tan(Arg a);
+Array asin(Arg a);
+Array acos(Arg a);
+Array atan(Arg a);
+Array sinh(Arg a);
+Array cosh(Arg a);
+Array tanh(Arg a);
+Array asinh(Arg a);
+Array acosh(Arg a);
+Array atanh(Arg a);
+Array erf(Arg a);
+Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
+Array square(Arg a);
+Array recip(Arg a);
+Array relu(Arg a);
+Array leaky_relu(Arg a, double slope = 0.01);
+/// Rounds toward minus infinity; gives i32, saturated, 0 for NaN.
+Array floor(Arg a);
+/// float -> int truncates and saturates (NaN -> 0), int -> int reinterprets, to bool: not 0.
+Array cast(Arg a, DType dtype);
+/// The same value; derivatives do not pass.
+Array stop_gradient(Arg a);
+
+// ---- elementwise, two operands, broadcast
+Array pow(Arg a, Arg b);
+Array atan2(Arg y, Arg x);
+Array quot(Arg a, Arg b);  // integers; truncates; a divisor of 0 reads as 1
+Array rem(Arg a, Arg b);   // integers as quot; floats as C's fmod
+Array minimum(Arg a, Arg b);
+Array maximum(Arg a, Arg b);
+
+/// Element by element: `a` where the mask is true, `b` elsewhere. All three broadcast. Both sides are evaluated; derivatives
+/// of the side that is not taken are 0, not NaN.
+Array select(Arg mask, Arg a, Arg b);
+/// One scalar condition for whole arrays.
+Array cond(Arg condition, Arg a, Arg b);
+
+// ---- reductions. keepdims leaves extents of 1. Of nothing: sum 0, prod 1, max -inf, min +inf, logsumexp -inf.
+Array sum(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+Array prod(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+Array mean(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+/// log(sum(exp(a))) without overflow, also with infinities.
+Array logsumexp(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+
+/// Extremes ignore NaN unless all is NaN. `max(a, {0})` or `max(a, Axes(0))` reduces along an axis, `max(a, b)` compares two
+/// arrays; `max(a, 0)` could be read as either and does not compile.
+Array max(Arg a);
+Array min(Arg a);
+Array max(Arg a, std::initializer_list<int> axes, bool keepdims = false);
+Array min(Arg a, std::initializer_list<int> axes, bool keepdims = false);
+template <std::same_as<Axes> A>
+Array max(Arg a, A axes, bool keepdims = false);
+template <std::same_as<Axes> A>
+Array min(Arg a, A axes, bool keepdims = false);
+template <std::integral I>
+Array max(Arg, I) {
+  static_assert(detail::never<I>, "max(a, 0) is ambiguous: write maximum(a, 0) or max(a, {0})");
+  return {};
+}
+template <std::integral I>
+Array min(Arg, I) {
+  static_assert(detail::never<I>, "min(a, 0) is ambiguous: write minimum(a, 0) or min(a, {0})");
+  return {};
+}
+inline Array max(Arg a, Arg b) { return maximum(std::move(a), std::move(b)); }
+inline Array min(Arg a, Arg b) { return minimum(std::move(a), std::move(b)); }
+
+/// i32 position of the first extreme; without an axis in row-major order of all elements.
+Array argmax(Arg a, std::optional<int> axis = std::nullopt);
+Array argmin(Arg a, std::optional<int> axis = std::nullopt);
+Array softmax(Arg a, Axes axes = -1);
+
+// ---- layout
+/// One extent may be -1: it follows from the others.
+Array reshape(Arg a, Shape shape);
+Array transpose(Arg a);                         // all axes reversed
+Array transpose(Arg a, std::vector<int> perm);  // result axis j is axis perm[j] of a
+Array broadcast_to(Arg a, Shape shape);
+Array replicate(Arg a, int64_t n, int axis = 0);  // n copies along a new axis
+Array concatenate(ArgList parts, int axis = 0);   // along an existing axis
+Array append(Arg a, Arg b, int axis = 0);
+Array stack(ArgList parts, int axis = 0);                            // along a new axis
+Array slice(Arg a, int64_t start, int64_t stop, int axis = 0);       // 0 <= start <= stop <= extent
+Array window(Arg a, int64_t first, int64_t length, int axis = 0);    // as slice, but 0 outside of the array
+Array reverse(Arg a, int axis = 0);
+
+// ---- indexed
+/// table(index...) with i32 arrays that broadcast together: result shape is theirs ++ the axes not addressed.
+Array gather(Arg table, ArgList index);
+/// Adds updates[p] into an array of zeros at index...[p]; what falls outside is dropped. `addressed`: the extents of the axes
+/// that the indices address; the updates' remaining axes follow.
+Array scatter(Arg updates, ArgList index, Shape addressed);
+/// New last axis of extent n; all zero for an index out of range.
+Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
+
+// ---- products
+Array dot(Arg a, Arg b);  // of two vectors
+/// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the right.
+Array matmul(Arg a, Arg b);
+
+namespace detail {
+Array max_along(const Arg& a, const Axes& axes, bool keepdims);
+Array min_along(const Arg& a, const Axes& axes, bool keepdims);
+}  // namespace detail
+
+template <std::same_as<Axes> A>
+Array max(Arg a, A axes, bool keepdims) {
+  return detail::max_along(a, axes, keepdims);
+}
+template <std::same_as<Axes> A>
+Array min(Arg a, A axes, bool keepdims) {
+  return detail::min_along(a, axes, keepdims);
+}
+
+}  // namespace spirograd
