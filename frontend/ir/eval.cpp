@@ -23,10 +23,7 @@ struct Frame {
   std::vector<std::unique_ptr<Frame>> loops;  // per loop of the plan: the body's frame
 
   explicit Frame(const Plan& p)
-      : plan(&p),
-        own(static_cast<size_t>(p.slots)),
-        at(static_cast<size_t>(p.slots)),
-        loops(static_cast<size_t>(p.loops)) {}
+      : plan(&p), own(static_cast<size_t>(p.slots)), at(static_cast<size_t>(p.slots)), loops(static_cast<size_t>(p.loops)) {}
 
   double* make(int slot, int64_t count) {
     auto& buffer = own[static_cast<size_t>(slot)];
@@ -63,7 +60,10 @@ class Evaluator {
       case Kind::Leaf: return run_leaf(frame, step);
       case Kind::Binder: return run_build(frame, step);
       case Kind::Loop: return run_loop(frame, step);
-      case Kind::Pointwise: case Kind::Layout: case Kind::Reduce: case Kind::Indexed: break;
+      case Kind::Pointwise:
+      case Kind::Layout:
+      case Kind::Reduce:
+      case Kind::Indexed: break;
     }
     views_.clear();
     for (size_t j = 0; j < step.in.size(); ++j) views_.push_back({step.in_type[j], frame.get(step.in[j])});
@@ -125,8 +125,7 @@ class Evaluator {
     for (int64_t round = 0; round < k; ++round) {
       const int64_t i = reverse ? k - 1 - round : round;
       for (size_t j = 0; j < n_acc; ++j) body->args[j] = acc[j].data();
-      for (size_t j = n_acc; j < n_acc + n_es; ++j)
-        body->args[j] = frame.get(step.in[j]) + i * f.params[j].shape.count();
+      for (size_t j = n_acc; j < n_acc + n_es; ++j) body->args[j] = frame.get(step.in[j]) + i * f.params[j].shape.count();
       run(*body, false);
       for (size_t j = 0; j < f.results.size(); ++j) {
         const double* value = body->get(body->plan->results[j]);
@@ -164,8 +163,8 @@ void check_inputs(const Program& program, std::span<const std::vector<double>> i
                                 " elements, the parameter is " + to_string(p.type));
     for (double x : inputs[j])
       if (!fits(x, p.type.dtype))
-        throw Error("SG0501", program.name + ": input " + p.name + " holds " + std::to_string(x) + ", which is no value of " +
-                                  std::string(name(p.type.dtype)));
+        throw Error("SG0501", program.name + ": input " + p.name + " holds " + std::to_string(x) +
+                                  ", which is no value of " + std::string(name(p.type.dtype)));
   }
 }
 
@@ -176,7 +175,8 @@ bool fits(double x, DType t) {
     case DType::Bool: return x == 0 || x == 1;
     case DType::I32: return x >= -2147483648.0 && x <= 2147483647.0 && x == static_cast<double>(static_cast<int64_t>(x));
     case DType::U32: return x >= 0 && x <= 4294967295.0 && x == static_cast<double>(static_cast<int64_t>(x));
-    case DType::F32: case DType::F64: return true;
+    case DType::F32:
+    case DType::F64: return true;
   }
   return false;
 }

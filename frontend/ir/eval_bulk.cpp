@@ -176,12 +176,16 @@ void eval_reduce(const Node& n, const View& in, double* out) {
   const int64_t count = n.type.shape.count();
   if (n.op == Op::Sum) {
     std::fill_n(out, count, 0.0);
-    if (is_integer(t)) fold(n, in, out, [t](double a, double x) { return wrap(bits(a) + bits(x), t); });
-    else fold(n, in, out, [](double a, double x) { return a + x; });
+    if (is_integer(t))
+      fold(n, in, out, [t](double a, double x) { return wrap(bits(a) + bits(x), t); });
+    else
+      fold(n, in, out, [](double a, double x) { return a + x; });
   } else if (n.op == Op::Prod) {
     std::fill_n(out, count, 1.0);
-    if (is_integer(t)) fold(n, in, out, [t](double a, double x) { return wrap(bits(a) * bits(x), t); });
-    else fold(n, in, out, [](double a, double x) { return a * x; });
+    if (is_integer(t))
+      fold(n, in, out, [t](double a, double x) { return wrap(bits(a) * bits(x), t); });
+    else
+      fold(n, in, out, [](double a, double x) { return a * x; });
   } else if (n.op == Op::ReduceMax) {
     eval_extreme(n, in, out, [](double x, double y) { return x > y; });
   } else if (n.op == Op::ReduceMin) {

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-
 namespace spirograd::ir {
 namespace {
 

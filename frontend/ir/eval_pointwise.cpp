@@ -49,10 +49,12 @@ void eval_cast(int64_t n, const View& a, DType to, double* out) {
   const DType from = a.type->dtype;
   switch (to) {
     case DType::Bool: return map1(n, a, out, [](double x) { return x != 0 ? 1.0 : 0.0; });
-    case DType::I32: case DType::U32:
+    case DType::I32:
+    case DType::U32:
       if (is_float(from)) return map1(n, a, out, [to](double x) { return saturate(x, to); });
       return map1(n, a, out, [to](double x) { return wrap(bits(x), to); });
-    case DType::F32: case DType::F64: return map1(n, a, out, [](double x) { return x; });
+    case DType::F32:
+    case DType::F64: return map1(n, a, out, [](double x) { return x; });
   }
 }
 
@@ -62,14 +64,22 @@ bool eval_integer(const Node& n, std::span<const View> in, double* out) {
   const DType t = n.type.dtype;
   const auto one = [&](auto f) { map1(count, in[0], out, f); };
   const auto two = [&](auto f) { map2(count, in, out, f); };
-  if (n.op == Op::Neg) one([t](double x) { return wrap(0 - bits(x), t); });
-  else if (n.op == Op::Abs) one([t](double x) { return wrap(bits(std::fabs(x)), t); });
-  else if (n.op == Op::Add) two([t](double x, double y) { return wrap(bits(x) + bits(y), t); });
-  else if (n.op == Op::Sub) two([t](double x, double y) { return wrap(bits(x) - bits(y), t); });
-  else if (n.op == Op::Mul) two([t](double x, double y) { return wrap(bits(x) * bits(y), t); });
-  else if (n.op == Op::Quot) two([t](double x, double y) { return quot(x, y, t); });
-  else if (n.op == Op::Rem) two(rem);
-  else return false;
+  if (n.op == Op::Neg)
+    one([t](double x) { return wrap(0 - bits(x), t); });
+  else if (n.op == Op::Abs)
+    one([t](double x) { return wrap(bits(std::fabs(x)), t); });
+  else if (n.op == Op::Add)
+    two([t](double x, double y) { return wrap(bits(x) + bits(y), t); });
+  else if (n.op == Op::Sub)
+    two([t](double x, double y) { return wrap(bits(x) - bits(y), t); });
+  else if (n.op == Op::Mul)
+    two([t](double x, double y) { return wrap(bits(x) * bits(y), t); });
+  else if (n.op == Op::Quot)
+    two([t](double x, double y) { return quot(x, y, t); });
+  else if (n.op == Op::Rem)
+    two(rem);
+  else
+    return false;
   return true;
 }
 

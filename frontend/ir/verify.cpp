@@ -14,7 +14,9 @@ namespace {
 
 std::string print(const Node& n) { return std::string(name(n.op)) + " : " + to_string(n.type); }
 
-[[noreturn]] void reject(const Node& n, const std::string& why) { throw Error("SG0900", "internal: " + print(n) + ": " + why); }
+[[noreturn]] void reject(const Node& n, const std::string& why) {
+  throw Error("SG0900", "internal: " + print(n) + ": " + why);
+}
 
 // A function under check: the program itself or the body of a loop.
 struct Scope {
@@ -98,7 +100,8 @@ NodeId recreate_loop(Graph& g, const Node& n) {
 
 size_t attribute_count(const Node& n) {
   switch (info(n.op).kind) {
-    case Kind::Leaf: case Kind::Pointwise: return 0;
+    case Kind::Leaf:
+    case Kind::Pointwise: return 0;
     case Kind::Reduce: return n.op == Op::ArgMax || n.op == Op::ArgMin ? 1 : n.attr.size();
     case Kind::Indexed: return n.op == Op::Gather ? 0 : n.attr.size();
     case Kind::Binder: return 2;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string>
 
 #include "frontend/ir/algebra.h"
+#include "support/choices.h"
 
 namespace spirograd::test {
 namespace {
@@ -17,10 +17,10 @@ using ir::Op;
 constexpr int64_t kMaxElements = 256;
 constexpr int kMaxInnerRank = 5;
 
-class Generator {
+class Generator : Choices {
  public:
   Generator(const Decisions& decisions, const RandomOptions& options)
-      : decisions_(decisions), options_(options), graph_(std::make_shared<ir::Graph>()) {
+      : Choices(decisions), options_(options), graph_(std::make_shared<ir::Graph>()) {
     scopes_.push_back({});
     size_ = options.max_size;
   }
@@ -34,7 +34,8 @@ class Generator {
       results_.push_back({"r" + std::to_string(j), e.id.v, e.type()});
     }
     out.program = {"random", graph_, params_, results_};
-    for (size_t j = 0; j < params_.size(); ++j) out.inputs.push_back(input_values(params_[j].type, j));
+    const bool hostile = options_.hostile_values && !options_.differentiable_only;
+    for (size_t j = 0; j < params_.size(); ++j) out.inputs.push_back(input_values(params_[j].type, j, hostile));
     return out;
   }
 
@@ -46,61 +47,6 @@ class Generator {
     std::vector<Expr> index_vars;  // of open builds, outermost first
     std::vector<Expr> pool;        // made so far and still valid here: for sharing
   };
-
-  // ---- decisions --------------------------------------------------------------------------------------------------------
-
-  int below(int n) {
-    if (n <= 1 || next_ >= decisions_.size()) return 0;
-    return decisions_[next_++] % n;
-  }
-  bool chance(int percent) { return below(100) >= 100 - percent; }  // 0 means no
-
-  DType some_dtype() {
-    constexpr std::array<DType, 10> weights = {DType::F32, DType::F32, DType::F32, DType::F32, DType::F32,
-                                               DType::F32, DType::I32, DType::I32, DType::Bool, DType::U32};
-    return weights[static_cast<size_t>(below(10))];
-  }
-  int64_t some_extent() {
-    constexpr std::array<int64_t, 12> weights = {2, 3, 1, 4, 2, 3, 0, 3, 2, 4, 1, 3};
-    return weights[static_cast<size_t>(below(12))];
-  }
-  Shape some_shape(int max_rank) {
-    Shape s;
-    for (int rank = below(max_rank + 1); rank > 0; --rank) s.push_back(some_extent());
-    return s;
-  }
-  double some_value(DType t) {
-    constexpr std::array<double, 12> floats = {1, 0.5, -0.75, 2, 0, -1.5, 0.25, 1.25, -2, 0.125, -0.375, 1.75};
-    constexpr std::array<double, 12> integers = {1, 2, 0, -1, 3, 4, -2, 5, 7, -3, 2147483647.0, -2147483648.0};
-    const auto pick = static_cast<size_t>(below(12));
-    switch (t) {
-      case DType::Bool: return pick % 2 == 0 ? 1 : 0;
-      case DType::I32: return integers[pick];
-      case DType::U32: return integers[pick] >= 0 ? integers[pick] : 4294967296.0 + integers[pick];
-      case DType::F32: case DType::F64: return floats[pick];
-    }
-    return 0;
-  }
-
-  // Values come from a table, not from the decisions, so that shrinking does not blank them; one decision turns the table.
-  std::vector<double> input_values(const Type& t, size_t slot) {
-    constexpr std::array<double, 19> floats = {0.5,   -1.25, 2,     0.75,   -0.5,  1.5,    -2,    0.125, 0,    1.875,
-                                               -0.625, 1,     -1.75, 0.3125, -0.25, 1.0625, -1, 0.4375, -1.5};
-    constexpr std::array<double, 13> integers = {1, 0, 2, -1, 3, 4, 2, 0, -2, 5, 1, 100, -7};
-    constexpr std::array<double, 4> wild = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                                            -std::numeric_limits<double>::infinity(), -0.0};
-    const auto turn = static_cast<size_t>(below(256)) + slot * 7;
-    const bool hostile = options_.hostile_values && !options_.differentiable_only && chance(40);
-    std::vector<double> out;
-    for (size_t i = 0; i < static_cast<size_t>(t.shape.count()); ++i) {
-      const size_t at = turn + i * 5;
-      if (is_float(t.dtype)) out.push_back(hostile && at % 6 == 0 ? wild[at / 6 % 4] : floats[at % 19]);
-      else if (t.dtype == DType::I32) out.push_back(hostile && at % 9 == 0 ? 2147483647.0 : integers[at % 13]);
-      else if (t.dtype == DType::U32) out.push_back(integers[at % 13] < 0 ? 4294967296.0 + integers[at % 13] : integers[at % 13]);
-      else out.push_back(at % 3 == 0 ? 1 : 0);
-    }
-    return out;
-  }
 
   // ---- leaves -----------------------------------------------------------------------------------------------------------
 
@@ -125,17 +71,55 @@ class Generator {
     return ir::constant(*graph_, t, std::move(data));
   }
 
+  bool may_add_param() const { return !scopes_.back().closed && static_cast<int>(params_.size()) < options_.max_params; }
+
+  Expr add_param(const Type& t) {
+    params_.push_back({"x" + std::to_string(params_.size()), t});
+    return ir::param(*graph_, static_cast<int64_t>(params_.size()) - 1, t);
+  }
+
   Expr leaf(const Type& t) {
     const std::vector<Expr> known = candidates(t);
     if (t.dtype == DType::I32 && t.shape.rank() > 0 && chance(40)) return ir::iota(*graph_, t.shape, below(t.shape.rank()));
-    const bool may_add = !scope().closed && static_cast<int>(params_.size()) < options_.max_params &&
-                         t.shape.rank() <= kMaxUserRank;
-    if (may_add && (known.empty() || chance(20)) && !chance(15)) {
-      params_.push_back({"x" + std::to_string(params_.size()), t});
-      return ir::param(*graph_, static_cast<int64_t>(params_.size()) - 1, t);
-    }
-    if (known.empty() || chance(10)) return constant(t);
+    if (!scope().index_vars.empty() && t.dtype != DType::I32 && chance(50)) return element(t);
+    if (may_add_param() && t.shape.rank() <= kMaxUserRank && (known.empty() || chance(20)) && !chance(5))
+      return add_param(t);
+    if (chance(options_.differentiable_only ? 2 : 8)) return constant(t);
+    if (known.empty()) return adapted(t);
     return known[static_cast<size_t>(below(static_cast<int>(known.size())))];
+  }
+
+  // What may be read from: nonempty arguments or parameters of that dtype.
+  std::vector<Expr> tables(DType dtype) {
+    std::vector<Expr> out;
+    const auto fit = [&](const Type& t) { return t.dtype == dtype && t.shape.count() > 0; };
+    for (Expr e : scope().arguments)
+      if (fit(e.type())) out.push_back(e);
+    if (!scope().closed)
+      for (size_t j = 0; j < params_.size(); ++j)
+        if (fit(params_[j].type)) out.push_back(ir::param(*graph_, static_cast<int64_t>(j), params_[j].type));
+    return out;
+  }
+
+  // Part of known data of another shape; a constant if there is none.
+  Expr adapted(const Type& t) {
+    const std::vector<Expr> from = tables(t.dtype);
+    if (from.empty() || t.shape.count() == 0) return constant(t);
+    const Expr a = from[static_cast<size_t>(below(static_cast<int>(from.size())))];
+    const int64_t lo = below(static_cast<int>(a.shape().count()));
+    return ir::reshape(ir::window(ir::reshape(a, {a.shape().count()}), 0, lo, t.shape.count()), t.shape);
+  }
+
+  // The typical read of a build: known data at positions made of its indices.
+  Expr element(const Type& t) {
+    std::vector<Expr> from;
+    for (Expr e : tables(t.dtype))
+      if (e.rank() > t.shape.rank() && e.shape().slice(e.rank() - t.shape.rank(), e.rank()) == t.shape) from.push_back(e);
+    if (from.empty() && may_add_param() && t.shape.rank() < 3) from.push_back(add_param({t.dtype, t.shape.inserted(0, 3)}));
+    if (from.empty()) return adapted(t);
+    const Expr a = from[static_cast<size_t>(below(static_cast<int>(from.size())))];
+    const std::vector<Expr> at = indices(a.shape().slice(0, a.rank() - t.shape.rank()), {}, 2);
+    return ir::gather(a, at);
   }
 
   // ---- any expression ---------------------------------------------------------------------------------------------------
@@ -158,19 +142,27 @@ class Generator {
     const bool has_axes = t.shape.rank() > 0;
     switch (below(21)) {
       case 0: return leaf(t);
-      case 1: case 2: return unary(t, depth);
-      case 3: case 4: case 5: return binary(t, depth);
+      case 1:
+      case 2: return unary(t, depth);
+      case 3:
+      case 4:
+      case 5: return binary(t, depth);
       case 6: {
         const Expr mask = generate({DType::Bool, t.shape}, depth), a = generate(t, depth), b = generate(t, depth);
         return ir::select(mask, a, b);
       }
       case 7: return convert(t, depth);
-      case 8: case 9: return has_axes ? layout(t, depth) : reduction(t, depth);
+      case 8:
+      case 9: return has_axes ? layout(t, depth) : reduction(t, depth);
       case 10: return has_axes ? join(t, depth) : unary(t, depth);
-      case 11: case 12: return reduction(t, depth);
-      case 13: case 14: return gather(t, depth);
+      case 11:
+      case 12: return reduction(t, depth);
+      case 13:
+      case 14: return gather(t, depth);
       case 15: return has_axes ? scatter(t, depth) : gather(t, depth);
-      case 16: case 17: case 18: return has_axes ? build(t, depth) : reduction(t, depth);
+      case 16:
+      case 17:
+      case 18: return has_axes ? build(t, depth) : reduction(t, depth);
       default: return loop(t, depth);
     }
   }
@@ -201,9 +193,10 @@ class Generator {
   }
 
   Expr unary(const Type& t, int depth) {
-    constexpr std::array floats = {Op::Neg,  Op::Sin,   Op::Cos,  Op::Exp,  Op::Tanh,  Op::Abs,   Op::Sign,  Op::Floor,
-                                   Op::Sqrt, Op::Log,   Op::Tan,  Op::Asin, Op::Acos,  Op::Atan,  Op::Sinh,  Op::Cosh,
-                                   Op::Erf,  Op::Asinh, Op::Acosh, Op::Atanh, Op::Logistic, Op::StopGradient};
+    constexpr std::array floats = {Op::Neg,   Op::Sin,   Op::Cos,      Op::Exp,         Op::Tanh, Op::Abs,
+                                   Op::Sign,  Op::Floor, Op::Sqrt,     Op::Log,         Op::Tan,  Op::Asin,
+                                   Op::Acos,  Op::Atan,  Op::Sinh,     Op::Cosh,        Op::Erf,  Op::Asinh,
+                                   Op::Acosh, Op::Atanh, Op::Logistic, Op::StopGradient};
     constexpr std::array integers = {Op::Neg, Op::Abs, Op::Sign, Op::StopGradient};
     if (t.dtype == DType::Bool) return ir::unary(Op::Not, generate(t, depth));
     if (is_float(t.dtype) && options_.differentiable_only) return smooth_unary(t, depth);
@@ -213,13 +206,17 @@ class Generator {
 
   Expr binary(const Type& t, int depth) {
     constexpr std::array integers = {Op::Add, Op::Sub, Op::Mul, Op::Quot, Op::Rem, Op::Min, Op::Max};
-    constexpr std::array floats = {Op::Add, Op::Mul, Op::Sub, Op::Add, Op::Mul, Op::Div, Op::Min, Op::Max, Op::Atan2, Op::Pow, Op::Rem};
+    constexpr std::array floats = {Op::Add, Op::Mul, Op::Sub,   Op::Add, Op::Mul, Op::Div,
+                                   Op::Min, Op::Max, Op::Atan2, Op::Pow, Op::Rem};
     constexpr std::array smooth = {Op::Add, Op::Mul, Op::Sub, Op::Mul};
     constexpr std::array logical = {Op::And, Op::Or, Op::Eq, Op::Ne};
     constexpr std::array tests = {Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne};
     if (t.dtype == DType::Bool) {
       const bool of_bools = chance(25);
-      const Type u = {of_bools ? DType::Bool : options_.differentiable_only || chance(50) ? DType::I32 : DType::F32, t.shape};
+      const Type u = {of_bools                                     ? DType::Bool
+                      : options_.differentiable_only || chance(50) ? DType::I32
+                                                                   : DType::F32,
+                      t.shape};
       const Op op = of_bools ? pick(logical) : pick(tests);
       const Expr a = generate(u, depth), b = generate(u, depth);
       return ir::binary(op, a, b);
@@ -232,9 +229,12 @@ class Generator {
   // From another dtype. Never from floats where derivatives are wanted: such casts jump.
   Expr convert(const Type& t, int depth) {
     Type from = {DType::I32, t.shape};
-    if (!options_.differentiable_only && !is_float(t.dtype) && chance(50)) from.dtype = DType::F32;
-    else if (t.dtype == DType::I32) from.dtype = chance(50) ? DType::U32 : DType::Bool;
-    else if (chance(30)) from.dtype = t.dtype == DType::Bool ? DType::U32 : DType::Bool;
+    if (!options_.differentiable_only && !is_float(t.dtype) && chance(50))
+      from.dtype = DType::F32;
+    else if (t.dtype == DType::I32)
+      from.dtype = chance(50) ? DType::U32 : DType::Bool;
+    else if (chance(30))
+      from.dtype = t.dtype == DType::Bool ? DType::U32 : DType::Bool;
     Expr x = generate(from, depth);
     if (is_float(from.dtype) && t.dtype == DType::I32) x = ir::unary(Op::Floor, x);
     if (is_float(t.dtype) && options_.differentiable_only && from.dtype != DType::Bool)
@@ -271,7 +271,8 @@ class Generator {
       case 3: {  // window
         Type u = t;
         u.shape[axis] = some_extent();
-        const int64_t lo = below(7) - 3;
+        constexpr std::array<int64_t, 8> shifts = {0, 1, -1, 0, 2, -2, 3, -3};
+        const int64_t lo = shifts[static_cast<size_t>(below(8))];
         return ir::window(generate(u, depth), axis, lo, t.shape[axis]);
       }
       default: return ir::reverse(generate(t, depth), axis);
@@ -355,7 +356,11 @@ class Generator {
     if (depth <= 0 || --size_ < 0) return leaf(t);
     switch (below(10)) {
       case 0: return index_leaf(m);
-      case 1: case 2: case 3: case 4: case 5: {  // with a small number
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+      case 5: {  // with a small number
         constexpr std::array ops = {Op::Add, Op::Sub, Op::Mul, Op::Quot, Op::Rem};
         const Op op = pick(ops);
         const Expr a = index(m, depth - 1);
@@ -393,9 +398,17 @@ class Generator {
     return leaf(i32(m));
   }
 
-  std::vector<Expr> indices(int count, const Shape& m, int depth) {
+  // One index array per addressed extent; some are brought into range, since all components have to be.
+  std::vector<Expr> indices(const Shape& addressed, const Shape& m, int depth) {
     std::vector<Expr> out;
-    for (int j = 0; j < count; ++j) out.push_back(index(m, std::min(depth, 3)));
+    for (int64_t extent : addressed) {
+      Expr e = index(m, std::min(depth, 3));
+      if (extent > 0 && chance(60)) {
+        const Expr low = ir::full(*graph_, i32(m), 0), high = ir::full(*graph_, i32(m), static_cast<double>(extent - 1));
+        e = ir::binary(Op::Max, ir::binary(Op::Min, e, high), low);
+      }
+      out.push_back(e);
+    }
     return out;
   }
 
@@ -403,11 +416,10 @@ class Generator {
     const int split = below(t.shape.rank() + 1);
     Shape table;
     for (int p = 1 + below(2); p > 0; --p) table.push_back(some_extent());
-    const int p = table.rank();
     const Type u = {t.dtype, table + t.shape.slice(split, t.shape.rank())};
     if (u.shape.rank() > kMaxInnerRank || u.shape.count() > kMaxElements) return unary(t, depth);
     const Expr a = generate(u, depth);
-    return ir::gather(a, indices(p, t.shape.slice(0, split), depth));
+    return ir::gather(a, indices(table, t.shape.slice(0, split), depth));
   }
 
   Expr scatter(const Type& t, int depth) {
@@ -417,13 +429,14 @@ class Generator {
     const Type u = {t.dtype, m + t.shape.slice(p, t.shape.rank())};
     if (u.shape.rank() > kMaxInnerRank || u.shape.count() > kMaxElements) return unary(t, depth);
     const Expr updates = generate(u, depth);
-    return ir::scatter(updates, indices(p, m, depth), t.shape.slice(0, p));
+    return ir::scatter(updates, indices(t.shape.slice(0, p), m, depth), t.shape.slice(0, p));
   }
 
   // ---- binders ----------------------------------------------------------------------------------------------------------
 
   Expr build(const Type& t, int depth) {
-    if (!options_.allow_builds || static_cast<int>(scope().index_vars.size()) >= options_.max_builds) return layout(t, depth);
+    if (!options_.allow_builds || static_cast<int>(scope().index_vars.size()) >= options_.max_builds)
+      return layout(t, depth);
     const Expr var = ir::fresh_var(*graph_, i32());
     const size_t valid = scope().pool.size();
     scope().index_vars.push_back(var);
@@ -440,8 +453,10 @@ class Generator {
     l.reverse = below(2) == 1;
     l.length = want_stack ? t.shape[0] : below(5);
     std::vector<Type> acc, bs, es, consts;
-    if (want_stack) bs.push_back({t.dtype, t.shape.erased(0)});
-    else acc.push_back(t);
+    if (want_stack)
+      bs.push_back({t.dtype, t.shape.erased(0)});
+    else
+      acc.push_back(t);
     for (int j = below(3); j > 0 && acc.size() < 2; --j) acc.push_back(some_small(t));
     for (int j = below(3); j > 0; --j) es.push_back(some_small(t));
     for (int j = below(2); j > 0; --j) consts.push_back(some_small(t));
@@ -475,9 +490,7 @@ class Generator {
     return {options_.differentiable_only ? DType::F32 : some_dtype(), some_shape(1)};
   }
 
-  const Decisions& decisions_;
   const RandomOptions options_;
-  size_t next_ = 0;
   int size_ = 0;
   int loops_ = 0;  // nested bodies that are open
   std::shared_ptr<ir::Graph> graph_;

@@ -1,6 +1,6 @@
 // Random well-typed programs for property tests. A program is a function of a list of decisions (bytes): the generator reads
-// one where it has a choice, and 0 once they are used up. 0 always means the simplest choice, so a failing program shrinks by
-// deleting and zeroing decisions.
+// one where it has a choice, and 0 once they are used up. 0 always means the simplest choice, so a failing program shrinks
+// by deleting and zeroing decisions.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct RandomOptions {
   bool differentiable_only = false;
   /// NaN and infinities among the inputs. Not with differentiable_only.
   bool hostile_values = false;
-  int max_size = 60;     // about the number of operations; chosen freely below that
-  int max_depth = 6;     // of nested operations
-  int max_builds = 3;    // nested
-  int max_results = 3;   // at least 1
-  int max_params = 6;
+  int max_size = 60;    // about the number of operations; chosen freely below that
+  int max_depth = 6;    // of nested operations
+  int max_builds = 3;   // nested
+  int max_results = 3;  // at least 1
+  int max_params = 8;
 };
 
 struct RandomProgram {
