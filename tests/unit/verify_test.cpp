@@ -121,7 +121,8 @@ TEST(WellFormed, RejectsLoopsWhoseOperandsDisagreeWithTheBody) {
   const auto good = map_accum(f.g, {body, false, 2, {scalar(f.g, DType::F32, 1)}, {}, {}});
   EXPECT_FALSE(check_well_formed(f.program(good[0])));
   expect_rejected(check_well_formed(f.program(f.raw({Op::Proj, f32(), {good[0].node().in[0]}, {1}, {}}))), "no such result");
-  expect_rejected(check_well_formed(f.program(f.raw({Op::Proj, f32({2}), {good[0].node().in[0]}, {0}, {}}))), "give proj : f32");
+  const Expr mistyped = f.raw({Op::Proj, f32({2}), {good[0].node().in[0]}, {0}, {}});
+  expect_rejected(check_well_formed(f.program(mistyped)), "give proj : f32");
 }
 
 TEST(WellFormed, RejectsWrongRecordsAndTooManyAxes) {
