@@ -47,7 +47,8 @@ Range range_of(const Executable& e, const BufferUse& use) {
   const bool whole = e.form == BindingForm::Descriptors;  // a descriptor reaches the whole array
   const uint64_t base = scratch ? buffer.scratch_offset : 0;
   const uint64_t begin = base + (whole ? 0 : use.offset);
-  return {scratch ? kArena : use.buffer, begin, whole ? base + buffer.bytes : begin + use.bytes};
+  // Descriptors are never empty: those of empty arrays reach one word.
+  return {scratch ? kArena : use.buffer, begin, whole ? base + std::max<uint64_t>(4, buffer.bytes) : begin + use.bytes};
 }
 
 }  // namespace
@@ -69,8 +70,8 @@ std::vector<uint32_t> plan_barriers(const Executable& e) {
     const Step& step = e.steps[i];
     if (is_idle(step)) continue;
     const bool depends = std::any_of(step.uses.begin(), step.uses.end(), [&](const BufferUse& use) {
-      if (use.bytes == 0) return false;
       const Range r = range_of(e, use);
+      if (r.begin == r.end) return false;
       const auto it = since.find(r.memory);
       if (it == since.end()) return false;
       return ((use.read || use.written) && it->second.written.meets(r.begin, r.end)) ||
@@ -81,8 +82,8 @@ std::vector<uint32_t> plan_barriers(const Executable& e) {
       since.clear();
     }
     for (const BufferUse& use : step.uses) {
-      if (use.bytes == 0) continue;
       const Range r = range_of(e, use);
+      if (r.begin == r.end) continue;
       if (use.read) since[r.memory].read.insert(r.begin, r.end);
       if (use.written) since[r.memory].written.insert(r.begin, r.end);
     }

@@ -7,7 +7,6 @@
 namespace spirograd::vk {
 namespace {
 
-constexpr uint64_t kSlabBytes = 32u << 20;
 constexpr uint64_t kLeastBytes = 16;  // empty arrays get a place of their own, too
 
 uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
@@ -153,12 +152,12 @@ Allocation Memory::allocate(MemoryKind kind, uint64_t bytes) {
   const auto piece = [&](Slab& slab, uint64_t offset) {
     return Allocation{slab.buffer, offset, want, slab.mapped ? slab.mapped + offset : nullptr, slab.address ? slab.address + offset : 0, &slab};
   };
-  const bool dedicated = want > kSlabBytes / 2;
+  const bool dedicated = want > config_.slab_bytes / 2;
   if (!dedicated)
     for (const auto& slab : slabs_)
       if (slab->kind == kind && !slab->dedicated)
         if (const auto offset = slab->take(want)) return piece(*slab, *offset);
-  slabs_.push_back(create_slab(kind, dedicated ? want : kSlabBytes));
+  slabs_.push_back(create_slab(kind, dedicated ? want : config_.slab_bytes));
   slabs_.back()->dedicated = dedicated;
   return piece(*slabs_.back(), *slabs_.back()->take(want));
 }

@@ -33,6 +33,7 @@ struct MemoryConfig {
   bool direct = false;            // CPU and unified devices: arrays in memory that the host reads and writes in place
   uint64_t alignment = 256;
   uint64_t max_allocation = 0;    // maxMemoryAllocationSize, 0 if unknown
+  uint64_t slab_bytes = 32u << 20;  // requests of more than half of it get a slab of their own
   std::string device;             // name, for errors
 };
 
@@ -48,6 +49,7 @@ class Memory {
   /// Throws SG0601 when there is no room, SG0303 when the device has no suitable memory.
   Allocation allocate(MemoryKind kind, uint64_t bytes);
   void release(const Allocation&);
+  const MemoryConfig& config() const { return config_; }
   /// Number of VkDeviceMemory objects.
   size_t slab_count() const;
 

@@ -309,7 +309,8 @@ void Session::Impl::record_commands() {
 // Returns the device time between the timestamps, 0 where there are none.
 double Session::Impl::submit_and_wait(VkCommandBuffer commands) {
   d.check_alive();
-  d.submit(commands, timeline, ++submitted);
+  d.submit(commands, timeline, submitted + 1);
+  ++submitted;  // a failed submit signals nothing
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline;

@@ -250,8 +250,12 @@ TEST_F(SessionTest, SelfTestToldItsVerdicts) {
   ASSERT_EQ(i.verdicts.size(), 2u);
   EXPECT_EQ(i.verdicts[1], "compare-exchange f32 add: proved");
   const std::string driver = std::getenv("SPIROGRAD_TEST_DRIVER") ? std::getenv("SPIROGRAD_TEST_DRIVER") : "";
-  if (driver == "lavapipe") EXPECT_TRUE(i.target.atomic_float_add);
-  if (driver == "swiftshader") EXPECT_EQ(i.verdicts[0], "atomic f32 add: not offered");
+  if (driver == "lavapipe") {
+    EXPECT_TRUE(i.target.atomic_float_add);
+  }
+  if (driver == "swiftshader") {
+    EXPECT_EQ(i.verdicts[0], "atomic f32 add: not offered");
+  }
   EXPECT_EQ(i.target.atomic_float_add, i.verdicts[0] == "atomic f32 add: proved");
 }
 

@@ -21,7 +21,7 @@ Bytes bytes_of(const Executable& e, const BufferUse& u) {
   const bool whole = e.form == BindingForm::Descriptors;
   const uint64_t base = b.role == Role::Scratch ? b.scratch_offset : 0;
   const uint64_t begin = base + (whole ? 0 : u.offset);
-  return {b.role == Role::Scratch, b.role == Role::Scratch ? 0 : u.buffer, begin, whole ? base + b.bytes : begin + u.bytes};
+  return {b.role == Role::Scratch, b.role == Role::Scratch ? 0 : u.buffer, begin, whole ? base + std::max<uint64_t>(4, b.bytes) : begin + u.bytes};
 }
 
 // Byte by byte, by definition.
@@ -29,10 +29,9 @@ bool hazard(const Executable& e, const Step& a, const Step& b) {
   if (is_idle(a) || is_idle(b)) return false;
   for (const BufferUse& u : a.uses)
     for (const BufferUse& v : b.uses) {
-      if (u.bytes == 0 || v.bytes == 0) continue;
       if (!((u.written && (v.read || v.written)) || (u.read && v.written))) continue;
       const Bytes x = bytes_of(e, u), y = bytes_of(e, v);
-      if (x.arena == y.arena && x.buffer == y.buffer && x.begin < y.end && y.begin < x.end) return true;
+      if (x.arena == y.arena && x.buffer == y.buffer && std::max(x.begin, y.begin) < std::min(x.end, y.end)) return true;
     }
   return false;
 }

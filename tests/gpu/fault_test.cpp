@@ -1,0 +1,188 @@
+// Every fallible Vulkan call of a session fails once, each time it is made: an error comes back, nothing leaks, the device lives on.
+#include <map>
+
+#include "tests/gpu/fixture.h"
+#include "vk_runtime/device.h"
+
+namespace spirograd::vk {
+namespace {
+
+using namespace testing;
+
+// Which call fails: the countdown-th of that name, with that code. Calls are counted whether or not they fail.
+struct Faults {
+  std::map<std::string, int> calls;
+  std::string name;
+  int countdown = 0;
+  VkResult code = VK_SUCCESS;
+};
+Faults* active = nullptr;
+constexpr int64_t kElements = 100;
+
+VkResult hit(const char* name) {
+  if (!active) return VK_SUCCESS;
+  ++active->calls[name];
+  return active->name == name && --active->countdown == 0 ? active->code : VK_SUCCESS;
+}
+
+template <auto Member>
+struct Hook;
+template <class... A, VkResult (VKAPI_PTR* DeviceFns::*Member)(A...)>
+struct Hook<Member> {
+  static inline VkResult(VKAPI_PTR* real)(A...) = nullptr;
+  static inline const char* name = "";
+  static VKAPI_ATTR VkResult VKAPI_CALL call(A... a) {
+    const VkResult r = hit(name);
+    return r != VK_SUCCESS ? r : real(a...);
+  }
+  static void install(DeviceFns& fns, const char* as) {
+    name = as;
+    real = fns.*Member;
+    fns.*Member = call;
+  }
+};
+
+const char* const kFallible[] = {
+    "vkQueueSubmit", "vkAllocateMemory", "vkMapMemory", "vkCreateBuffer", "vkBindBufferMemory", "vkCreateSemaphore", "vkWaitSemaphores",
+    "vkCreateShaderModule", "vkCreatePipelineLayout", "vkCreateComputePipelines", "vkCreateDescriptorSetLayout",
+    "vkCreateDescriptorPool", "vkAllocateDescriptorSets", "vkCreateCommandPool", "vkAllocateCommandBuffers", "vkBeginCommandBuffer",
+    "vkEndCommandBuffer", "vkCreateQueryPool", "vkGetQueryPoolResults",
+};
+
+class FaultTest : public Gpu {
+ protected:
+  void SetUp() override {
+    Gpu::SetUp();
+    DeviceFns& f = device->impl().fns;
+    // Every allocation gets a slab of its own, so that memory calls happen each time.
+    MemoryConfig config = device->impl().memory->config();
+    config.slab_bytes = 1;
+    device->impl().memory = std::make_unique<Memory>(f, device->impl().device, config);
+    Hook<&DeviceFns::vkQueueSubmit>::install(f, "vkQueueSubmit");
+    Hook<&DeviceFns::vkAllocateMemory>::install(f, "vkAllocateMemory");
+    Hook<&DeviceFns::vkMapMemory>::install(f, "vkMapMemory");
+    Hook<&DeviceFns::vkCreateBuffer>::install(f, "vkCreateBuffer");
+    Hook<&DeviceFns::vkBindBufferMemory>::install(f, "vkBindBufferMemory");
+    Hook<&DeviceFns::vkCreateSemaphore>::install(f, "vkCreateSemaphore");
+    Hook<&DeviceFns::vkWaitSemaphores>::install(f, "vkWaitSemaphores");
+    Hook<&DeviceFns::vkCreateShaderModule>::install(f, "vkCreateShaderModule");
+    Hook<&DeviceFns::vkCreatePipelineLayout>::install(f, "vkCreatePipelineLayout");
+    Hook<&DeviceFns::vkCreateComputePipelines>::install(f, "vkCreateComputePipelines");
+    Hook<&DeviceFns::vkCreateDescriptorSetLayout>::install(f, "vkCreateDescriptorSetLayout");
+    Hook<&DeviceFns::vkCreateDescriptorPool>::install(f, "vkCreateDescriptorPool");
+    Hook<&DeviceFns::vkAllocateDescriptorSets>::install(f, "vkAllocateDescriptorSets");
+    Hook<&DeviceFns::vkCreateCommandPool>::install(f, "vkCreateCommandPool");
+    Hook<&DeviceFns::vkAllocateCommandBuffers>::install(f, "vkAllocateCommandBuffers");
+    Hook<&DeviceFns::vkBeginCommandBuffer>::install(f, "vkBeginCommandBuffer");
+    Hook<&DeviceFns::vkEndCommandBuffer>::install(f, "vkEndCommandBuffer");
+    Hook<&DeviceFns::vkCreateQueryPool>::install(f, "vkCreateQueryPool");
+    Hook<&DeviceFns::vkGetQueryPoolResults>::install(f, "vkGetQueryPoolResults");
+  }
+  void TearDown() override {
+    active = nullptr;
+    Gpu::TearDown();
+  }
+  // Two kernels, so that threads take part.
+  static Executable program(BindingForm form) {
+    Executable e = chain_program(form, kElements, 2);
+    e.kernels.push_back(affine(form));
+    e.steps[1].kernel = 1;
+    return e;
+  }
+  // One life of a session; the error if there was one.
+  std::string live(const Executable& e) {
+    auto s = Session::create(device, e);
+    if (!s) return s.error().code;
+    const auto y = (*s)->run(std::vector{ramp(kElements)});
+    return y ? "" : y.error().code;
+  }
+};
+
+TEST_F(FaultTest, EveryCallMayFailOnce) {
+  std::map<std::string, int> failed;
+  for (const bool stage : {false, true})
+    for (BindingForm form : kForms) {
+      device->impl().always_stage = stage;
+      const Executable e = program(form);
+      Faults counting;
+      active = &counting;
+      ASSERT_EQ(live(e), "");
+      for (const char* name : kFallible)
+        for (int k = 1; k <= counting.calls[name]; ++k) {
+          Faults f;
+          f.name = name;
+          f.countdown = k;
+          f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+          active = &f;
+          EXPECT_EQ(live(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
+          ++failed[name];
+        }
+      active = nullptr;
+      EXPECT_EQ(live(e), "") << "the device lives on";
+    }
+  for (const char* name : kFallible) EXPECT_GT(failed[name], 0) << name << " was never tried";
+}
+
+TEST_F(FaultTest, ALostDeviceIsAnErrorAndStaysOne) {
+  const Executable e = affine_program(BindingForm::Address, 4);
+  auto s = session(e);
+  Faults f;
+  f.name = "vkQueueSubmit";
+  f.countdown = 1;
+  f.code = VK_ERROR_DEVICE_LOST;
+  active = &f;
+  for (int i = 0; i < 3; ++i) {
+    const auto y = s->run(std::vector{ramp(4)});
+    ASSERT_FALSE(y);
+    EXPECT_EQ(y.error().code, "SG0310") << y.error().str();
+  }
+  EXPECT_EQ(f.calls["vkQueueSubmit"], 1) << "a lost device is not asked again";
+  EXPECT_EQ(Session::create(device, e).error().code, "SG0310");
+}
+
+TEST_F(FaultTest, SteadyStateAllocatesNothing) {
+  for (const bool stage : {false, true})
+    for (BindingForm form : kForms) {
+      device->impl().always_stage = stage;
+      const auto s = session(chain_program(form, 100, 5));
+      Faults counting;
+      active = &counting;
+      for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(s->run(std::vector{ramp(100)}));
+        ASSERT_TRUE(s->replay());
+      }
+      active = nullptr;
+      counting.calls.erase("vkGetQueryPoolResults");
+      EXPECT_EQ(counting.calls, (std::map<std::string, int>{{"vkQueueSubmit", 10}, {"vkWaitSemaphores", 10}}));
+    }
+}
+
+TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
+  Device::Impl& d = device->impl();
+  const Allocation x = d.memory->allocate(MemoryKind::Arrays, 400), y = d.memory->allocate(MemoryKind::Arrays, 400);
+  const VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0, d.queue_family};
+  VkCommandPool pool;
+  ASSERT_EQ(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), VK_SUCCESS);
+  VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  allocate.commandPool = pool;
+  allocate.commandBufferCount = 1;
+  const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  for (BindingForm form : kForms) {
+    const auto s = session(chain_program(form, 100, 5));
+    VkCommandBuffer commands;
+    ASSERT_EQ(d.fns.vkAllocateCommandBuffers(d.device, &allocate, &commands), VK_SUCCESS);
+    ASSERT_EQ(d.fns.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
+    Faults counting;
+    active = &counting;
+    EXPECT_TRUE(s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
+    active = nullptr;
+    EXPECT_TRUE(counting.calls.empty()) << "a call that may fail or wait: " << counting.calls.begin()->first;
+    ASSERT_EQ(d.fns.vkEndCommandBuffer(commands), VK_SUCCESS);
+  }
+  d.fns.vkDestroyCommandPool(d.device, pool, nullptr);
+  d.memory->release(x);
+  d.memory->release(y);
+}
+
+}  // namespace
+}  // namespace spirograd::vk

@@ -1,0 +1,280 @@
+// Living inside a host: this program links the Vulkan loader, makes its own device, and has sessions record into its command buffers.
+#include <vulkan/vulkan.h>
+
+#include <memory>
+
+#include "tests/gpu/fixture.h"
+
+namespace spirograd::vk {
+namespace {
+
+using namespace testing;
+
+constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+  Messages::take(user, data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
+  return VK_FALSE;
+}
+
+class HostTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    VkApplicationInfo app{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+    app.apiVersion = VK_API_VERSION_1_2;
+    const char* layer = "VK_LAYER_KHRONOS_validation";
+    const char* extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+    const VkValidationFeatureEnableEXT sync = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+    VkValidationFeaturesEXT features{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
+    features.enabledValidationFeatureCount = 1;
+    features.pEnabledValidationFeatures = &sync;
+    VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, &features};
+    info.pApplicationInfo = &app;
+    info.enabledLayerCount = 1;
+    info.ppEnabledLayerNames = &layer;
+    info.enabledExtensionCount = 2;
+    info.ppEnabledExtensionNames = extensions;
+    ASSERT_EQ(vkCreateInstance(&info, nullptr, &instance), VK_SUCCESS);
+    VkDebugUtilsMessengerCreateInfoEXT m{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
+    m.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    m.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+    m.pfnUserCallback = on_message;
+    m.pUserData = &messages;
+    const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
+    ASSERT_EQ(create(instance, &m, nullptr, &messenger), VK_SUCCESS);
+
+    uint32_t n = 1;
+    ASSERT_GE(vkEnumeratePhysicalDevices(instance, &n, &physical), VK_SUCCESS);
+    ASSERT_EQ(n, 1u);
+    vkGetPhysicalDeviceMemoryProperties(physical, &memory_properties);
+    const float priority = 1;
+    VkDeviceQueueCreateInfo q{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    q.queueCount = 1;
+    q.pQueuePriorities = &priority;
+    VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    f12.timelineSemaphore = f12.bufferDeviceAddress = VK_TRUE;
+    VkDeviceCreateInfo d{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &f12};
+    d.queueCreateInfoCount = 1;
+    d.pQueueCreateInfos = &q;
+    ASSERT_EQ(vkCreateDevice(physical, &d, nullptr, &host), VK_SUCCESS);
+    vkGetDeviceQueue(host, 0, 0, &queue);
+    VkCommandPoolCreateInfo p{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    ASSERT_EQ(vkCreateCommandPool(host, &p, nullptr, &pool), VK_SUCCESS);
+  }
+
+  void TearDown() override {
+    device.reset();
+    for (const auto& [buffer, memory] : buffers) {
+      vkDestroyBuffer(host, buffer, nullptr);
+      vkFreeMemory(host, memory, nullptr);
+    }
+    vkDestroyCommandPool(host, pool, nullptr);
+    vkDestroyDevice(host, nullptr);
+    const auto destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
+    destroy(instance, messenger, nullptr);
+    vkDestroyInstance(instance, nullptr);
+    EXPECT_TRUE(messages.lines.empty()) << messages.text();
+  }
+
+  External external() {
+    External e;
+    e.get_instance_proc_addr = vkGetInstanceProcAddr;
+    e.instance = instance;
+    e.physical_device = physical;
+    e.device = host;
+    e.queue = queue;
+    e.api_version = VK_API_VERSION_1_2;
+    e.buffer_device_address = e.timeline_semaphore = true;
+    return e;
+  }
+  void adopt(const External& e) {
+    auto adopted = Device::adopt(e);
+    ASSERT_TRUE(adopted) << adopted.error().str();
+    device = *adopted;
+  }
+
+  // The host's own buffer, mapped.
+  std::pair<VkBuffer, float*> host_buffer(VkDeviceSize bytes) {
+    VkBufferCreateInfo b{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    b.size = bytes;
+    b.usage = kUsage;
+    VkBuffer buffer;
+    EXPECT_EQ(vkCreateBuffer(host, &b, nullptr, &buffer), VK_SUCCESS);
+    VkMemoryRequirements needs;
+    vkGetBufferMemoryRequirements(host, buffer, &needs);
+    VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    VkMemoryAllocateInfo a{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags};
+    a.allocationSize = needs.size;
+    const VkMemoryPropertyFlags wish = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    while ((memory_properties.memoryTypes[a.memoryTypeIndex].propertyFlags & wish) != wish || !(needs.memoryTypeBits >> a.memoryTypeIndex & 1)) ++a.memoryTypeIndex;
+    VkDeviceMemory memory;
+    EXPECT_EQ(vkAllocateMemory(host, &a, nullptr, &memory), VK_SUCCESS);
+    EXPECT_EQ(vkBindBufferMemory(host, buffer, memory, 0), VK_SUCCESS);
+    void* data = nullptr;
+    EXPECT_EQ(vkMapMemory(host, memory, 0, VK_WHOLE_SIZE, 0, &data), VK_SUCCESS);
+    buffers.push_back({buffer, memory});
+    return {buffer, static_cast<float*>(data)};
+  }
+  VkCommandBuffer begin() {
+    VkCommandBufferAllocateInfo a{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    a.commandPool = pool;
+    a.commandBufferCount = 1;
+    VkCommandBuffer commands;
+    EXPECT_EQ(vkAllocateCommandBuffers(host, &a, &commands), VK_SUCCESS);
+    const VkCommandBufferBeginInfo b{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    EXPECT_EQ(vkBeginCommandBuffer(commands, &b), VK_SUCCESS);
+    return commands;
+  }
+  void finish(VkCommandBuffer commands) {
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+    submit(commands);
+  }
+  void submit(VkCommandBuffer commands) {
+    VkSubmitInfo s{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    s.commandBufferCount = 1;
+    s.pCommandBuffers = &commands;
+    EXPECT_EQ(vkQueueSubmit(queue, 1, &s, VK_NULL_HANDLE), VK_SUCCESS);
+    EXPECT_EQ(vkQueueWaitIdle(queue), VK_SUCCESS);
+  }
+
+  Messages messages;
+  VkInstance instance = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkPhysicalDeviceMemoryProperties memory_properties{};
+  VkDevice host = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  std::vector<std::pair<VkBuffer, VkDeviceMemory>> buffers;
+  std::shared_ptr<Device> device;
+};
+
+TEST_F(HostTest, RunsOnTheHostsDevice) {
+  adopt(external());
+  for (BindingForm form : kForms) {
+    auto s = Session::create(device, chain_program(form, 300, 3));
+    ASSERT_TRUE(s) << s.error().str();
+    const auto y = (*s)->run(std::vector{ramp(300)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(300), (*y)[0], 8, 7), -1);
+  }
+}
+
+TEST_F(HostTest, RecordsIntoTheHostsCommandBuffer) {
+  adopt(external());
+  for (BindingForm form : kForms) {
+    Executable e = chain_program(form, 300, 3);
+    e.steps.insert(e.steps.begin(), {Step::Kind::Fill, 0, 1, 0, {{1, 0, 1200, false, true}}, "zeros"});
+    auto s = Session::create(device, e);
+    ASSERT_TRUE(s) << s.error().str();
+    const auto [x, x_data] = host_buffer(4096);
+    const auto [y, y_data] = host_buffer(4096);
+    // Places that suit no descriptor alignment.
+    const Slice in{x, 12, 1200}, out{y, 20, 1200};
+    const VkCommandBuffer commands = begin();
+    const auto recorded = (*s)->record(commands, std::vector{in}, std::vector{out});
+    ASSERT_TRUE(recorded) << recorded.error().str();
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+    for (int round = 0; round < 3; ++round) {  // the same commands with new contents
+      for (int i = 0; i < 1024; ++i) x_data[i] = static_cast<float>(i + round), y_data[i] = -1;
+      submit(commands);
+      for (int i = 0; i < 300; ++i) ASSERT_EQ(y_data[5 + i], 8 * x_data[3 + i] + 7) << i << " " << form_name(form);
+      EXPECT_EQ(y_data[4], -1);
+      EXPECT_EQ(y_data[305], -1);
+    }
+    // And recorded anew with other places.
+    const VkCommandBuffer again = begin();
+    ASSERT_TRUE((*s)->record(again, std::vector{out}, std::vector{Slice{x, 256, 1200}}));
+    finish(again);
+    for (int i = 0; i < 300; ++i) ASSERT_EQ(x_data[64 + i], 8 * y_data[5 + i] + 7);
+  }
+}
+
+TEST_F(HostTest, RecordsWithoutTimelineSemaphoresButDoesNotRun) {
+  External e = external();
+  e.timeline_semaphore = false;
+  adopt(e);
+  auto s = Session::create(device, affine_program(BindingForm::Address, 16));
+  ASSERT_TRUE(s) << s.error().str();
+  const auto y = (*s)->run(std::vector{ramp(16)});
+  ASSERT_FALSE(y);
+  EXPECT_EQ(y.error().code, "SG0303");
+  EXPECT_NE(y.error().message.find("timelineSemaphore"), std::string::npos);
+  const auto [x, x_data] = host_buffer(64);
+  const auto [out, out_data] = host_buffer(64);
+  x_data[15] = 4;
+  const VkCommandBuffer commands = begin();
+  ASSERT_TRUE((*s)->record(commands, std::vector{Slice{x, 0, 64}}, std::vector{Slice{out, 0, 64}}));
+  finish(commands);
+  EXPECT_EQ(out_data[15], 9);
+}
+
+TEST_F(HostTest, WithoutAddressesDescriptorsAreTheForm) {
+  External e = external();
+  e.buffer_device_address = false;
+  adopt(e);
+  EXPECT_EQ(device->preferred_form(), BindingForm::Descriptors);
+  EXPECT_FALSE(device->target().device_address);
+  const auto refused = Session::create(device, affine_program(BindingForm::Address, 16));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("bufferDeviceAddress"), std::string::npos) << refused.error().str();
+  auto s = Session::create(device, affine_program(BindingForm::Descriptors, 16));
+  ASSERT_TRUE(s) << s.error().str();
+  EXPECT_TRUE((*s)->run(std::vector{ramp(16)}));
+}
+
+TEST_F(HostTest, SlicesTooSmallOrMisplacedAreRefused) {
+  adopt(external());
+  auto s = Session::create(device, affine_program(BindingForm::Address, 16));
+  ASSERT_TRUE(s);
+  const auto [x, data] = host_buffer(256);
+  const VkCommandBuffer commands = begin();
+  const Slice good{x, 0, 64}, small{x, 0, 60}, crooked{x, 2, 64}, none{};
+  for (const Slice& bad : {small, crooked, none}) {
+    const auto r = (*s)->record(commands, std::vector{bad}, std::vector{good});
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code, "SG0501");
+  }
+  EXPECT_FALSE((*s)->record(commands, {}, std::vector{good}));
+  EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+}
+
+TEST_F(HostTest, SubmitsHoldTheHostsLock) {
+  struct Lock {
+    int taken = 0, given = 0;
+  } lock;
+  External e = external();
+  e.user = &lock;
+  e.lock_queue = [](void* user) { ++static_cast<Lock*>(user)->taken; };
+  e.unlock_queue = [](void* user) { ++static_cast<Lock*>(user)->given; };
+  adopt(e);
+  auto s = Session::create(device, affine_program(BindingForm::Address, 16));
+  const int before = lock.taken;
+  ASSERT_TRUE((*s)->replay());
+  EXPECT_EQ(lock.taken, before + 1);
+  EXPECT_EQ(lock.taken, lock.given);
+}
+
+TEST_F(HostTest, IncompleteHandlesAreAnError) {
+  EXPECT_EQ(Device::adopt({}).error().code, "SG0303");
+  External e = external();
+  e.queue_family = 99;
+  EXPECT_EQ(Device::adopt(e).error().code, "SG0303");
+  e = external();
+  e.api_version = VK_API_VERSION_1_1;
+  EXPECT_NE(Device::adopt(e).error().message.find("Vulkan 1.2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spirograd::vk
