@@ -35,7 +35,9 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
     if (memo.contains(id.v)) continue;
     Node n = g[id];
     for (NodeId& operand : n.in) operand = memo.at(operand.v);
-    memo[id.v] = f(id, std::move(n));
+    const NodeId made = f(id, std::move(n));
+    if (const Loc loc = made == id ? Loc{} : g.loc(id); loc.line != 0) g.note_loc(made, loc);
+    memo[id.v] = made;
   }
   std::vector<NodeId> out;
   for (NodeId r : roots) out.push_back(memo.at(r.v));

@@ -17,7 +17,8 @@ std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
 using Memo = std::unordered_map<uint32_t, NodeId>;
 
 /// Rebuilds everything reachable from `roots`: each node is given to `f` with its operands already replaced. `f` returns the
-/// new node (often `g.intern(n)`). Entries already in `memo` are taken as they are. Returns the new roots.
+/// new node (often `g.intern(n)`), which inherits the place in the source. Entries already in `memo` are taken as they are.
+/// Returns the new roots.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
                             const std::function<NodeId(NodeId old, Node n)>& f);
 
