@@ -35,11 +35,8 @@ Expr offset(Expr index, int64_t by) {
   return binary(Op::Add, index, scalar(*index.graph, DType::I32, static_cast<double>(by)));
 }
 
-/// op(0, ..) is 0, bit for bit: the negative of a float 0 is not, and the quotient of floats is NaN.
-bool preserves_zero(Expr e) {
-  if (is_float(e.dtype()) && (e.op() == Op::Neg || e.op() == Op::Quot)) return false;
-  return has_flag(e.op(), kZeroPreserving);
-}
+/// op(0, ..) is 0, bit for bit: the negative of a float 0 is not.
+bool preserves_zero(Expr e) { return has_flag(e.op(), kZeroPreserving) && !(e.op() == Op::Neg && is_float(e.dtype())); }
 
 // op(u, ..)[i] = op(u[i], ..), guarded unless op(0, ..) = 0.
 Step push_pointwise(Context c, const Slice& s) {

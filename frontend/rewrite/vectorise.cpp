@@ -27,13 +27,7 @@ class Vectoriser {
   template <class F>
   std::vector<NodeId> each(const std::vector<NodeId>& roots, F&& f) {
     Memo memo;
-    return rebuild(g_, roots, memo, [&](NodeId old, Node n) {
-      const NodeId made = f(old, std::move(n));
-      if (made == old) return made;
-      const Loc loc = g_.loc(old);
-      if (loc.line != 0) g_.note_loc(made, loc);
-      return made;
-    });
+    return rebuild(g_, roots, memo, std::forward<F>(f));
   }
 
   // An element of a build that is used nowhere else is the body with the index put in; nothing is computed twice unless the
