@@ -93,13 +93,14 @@ std::unique_ptr<Instance> create_instance(bool validation) {
     layers.push_back(kLayer);
     const auto of_layer = instance_extensions(g, kLayer);
     if (has(of_layer, "VK_EXT_layer_settings")) {
-      extensions.push_back("VK_EXT_layer_settings");
       info.pNext = &settings;
     } else {
       extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
       info.pNext = &features;
     }
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    // Last, for it may have to go: loaders older than the extension refuse its name, though the layer reads the settings all the same.
+    if (info.pNext == &settings) extensions.push_back("VK_EXT_layer_settings");
   } else if (has(offered, VK_EXT_DEBUG_UTILS_EXTENSION_NAME)) {
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   }
@@ -107,7 +108,11 @@ std::unique_ptr<Instance> create_instance(bool validation) {
   info.ppEnabledExtensionNames = extensions.data();
   info.enabledLayerCount = static_cast<uint32_t>(layers.size());
   info.ppEnabledLayerNames = layers.data();
-  const VkResult r = g.vkCreateInstance(&info, nullptr, &out->handle);
+  VkResult r = g.vkCreateInstance(&info, nullptr, &out->handle);
+  if (r == VK_ERROR_EXTENSION_NOT_PRESENT && info.pNext == &settings) {
+    --info.enabledExtensionCount;
+    r = g.vkCreateInstance(&info, nullptr, &out->handle);
+  }
   if (r == VK_ERROR_INCOMPATIBLE_DRIVER) throw no_driver("the Vulkan loader is installed but found no driver: vkCreateInstance answered " + result_name(r));
   check(r, "vkCreateInstance", "the Vulkan loader");
   out->fns = load_instance(out->get, out->handle);

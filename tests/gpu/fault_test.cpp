@@ -53,6 +53,7 @@ class FaultTest : public Gpu {
  protected:
   void SetUp() override {
     Gpu::SetUp();
+    if (HasFatalFailure()) return;
     DeviceFns& f = device->impl().fns;
     // Every allocation gets a slab of its own, so that memory calls happen each time.
     MemoryConfig config = device->impl().memory->config();
