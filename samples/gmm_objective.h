@@ -1,5 +1,5 @@
-// Logarithm of the posterior of a Gaussian mixture with a Wishart prior, as the ADBench suite states it (in its first form, in
-// which the sign of the prior is opposite to that of the likelihood). One program per set of shapes: n points of d
+// Logarithm of the posterior of a Gaussian mixture with a Wishart prior, as the ADBench suite states it (in its first form,
+// in which the sign of the prior is opposite to that of the likelihood). One program per set of shapes: n points of d
 // coordinates, k components. Q_j is lower triangular, exp(q_j) on its diagonal and l_j, column by column, below it; it is a
 // root of the inverse covariance of component j.
 #pragma once
@@ -27,8 +27,8 @@ inline double gmm_constant(int n, int d, int k, double gamma, int m) {
 
 inline spirograd::Result<spirograd::Program> gmm(int n, int d, int k, double gamma = 1, int m = 0) {
   using namespace spirograd;
-  const std::vector<Param> params = {{"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})},
-                                     {"l", f32({k, d * (d - 1) / 2})}, {"x", f32({n, d})}};
+  const std::vector<Param> params = {
+      {"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})}, {"l", f32({k, d * (d - 1) / 2})}, {"x", f32({n, d})}};
   return trace("gmm", params, [&](Array alpha, Array mu, Array q, Array l, Array x) {
     const Array root = build({k, d, d}, [&](Index j, Index r, Index c) {
       const Index below = c * d - quot(c * (c + 1), 2) + (r - c - 1);

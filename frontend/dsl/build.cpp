@@ -10,7 +10,8 @@ std::string counted(int n, const char* thing) { return std::to_string(n) + " " +
 void check_extents(const Shape& extents, int body_indices) {
   if (extents.rank() != body_indices)
     throw Error("SG0101", "build: the shape " + to_string(extents) + " has " + counted(extents.rank(), "extent") +
-                              ", the body takes " + (body_indices == 1 ? "1 index" : std::to_string(body_indices) + " indices"));
+                              ", the body takes " +
+                              (body_indices == 1 ? "1 index" : std::to_string(body_indices) + " indices"));
   for (int64_t d : extents)
     if (d < 0) throw Error("SG0101", "build: negative extent in " + to_string(extents));
 }

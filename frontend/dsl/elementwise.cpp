@@ -49,8 +49,8 @@ static ir::Expr literal_array(ir::Graph& g, const char* what, const Type& type, 
   for (double v : values) {
     const bool integer = !is_float(type.dtype) && v == std::trunc(v) && std::abs(v) < 0x1p53;
     const Arg number = type.dtype == DType::Bool && (v == 0 || v == 1) ? Arg(v != 0, Loc{})
-                       : integer                                      ? Arg(static_cast<int64_t>(v), Loc{})
-                                                                      : Arg(v, Loc{});
+                       : integer                                       ? Arg(static_cast<int64_t>(v), Loc{})
+                                                                       : Arg(v, Loc{});
     data.push_back(detail::rounded(what, number, type.dtype));
   }
   return ir::constant(g, type, std::move(data));
@@ -73,9 +73,8 @@ Array constant(DType dtype, double value, Loc loc) { return constant(Type{dtype,
 
 Array iota(int64_t n, Loc loc) { return iota(Shape{n}, 0, std::move(loc)); }
 Array iota(Shape shape, int axis, Loc loc) {
-  return leaf("iota", loc, [&](ir::Graph& g) {
-    return ir::iota(g, shape, detail::normal_axis("iota", axis, i32(shape), shape.rank()));
-  });
+  return leaf("iota", loc,
+              [&](ir::Graph& g) { return ir::iota(g, shape, detail::normal_axis("iota", axis, i32(shape), shape.rank())); });
 }
 
 Array abs(Arg a) { return unary(ir::Op::Abs, a); }

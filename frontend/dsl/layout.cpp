@@ -34,8 +34,10 @@ Shape completed(const Shape& wanted, const Type& from) {
   int hole = 0;
   int64_t known = 1;
   for (int j = 0; j < s.rank(); ++j) {
-    if (s[j] == -1) hole = j;
-    else known *= s[j];
+    if (s[j] == -1)
+      hole = j;
+    else
+      known *= s[j];
   }
   if (known <= 0 || from.shape.count() % known != 0)
     throw bad("reshape", "no extent makes " + to_string(wanted) + " out of " + to_string(from));
@@ -102,22 +104,20 @@ Array slice(Arg a, int64_t start, int64_t stop, int axis) {
   return one("slice", a, [&](ir::Expr e) {
     const int along = normal_axis("slice", axis, e.type(), e.rank());
     if (start < 0 || stop < start || stop > e.shape()[along])
-      throw bad("slice", std::to_string(start) + " to " + std::to_string(stop) + " is not inside axis " + std::to_string(along) +
-                             " of " + to_string(e.type()))
+      throw bad("slice", std::to_string(start) + " to " + std::to_string(stop) + " is not inside axis " +
+                             std::to_string(along) + " of " + to_string(e.type()))
           .hint("window(a, first, length) reads 0 outside of the array");
     return ir::window(e, along, start, stop - start);
   });
 }
 
 Array window(Arg a, int64_t first, int64_t length, int axis) {
-  return one("window", a, [&](ir::Expr e) {
-    return ir::window(e, normal_axis("window", axis, e.type(), e.rank()), first, length);
-  });
+  return one("window", a,
+             [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type(), e.rank()), first, length); });
 }
 
 Array reverse(Arg a, int axis) {
-  return one("reverse", a,
-             [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type(), e.rank())); });
+  return one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type(), e.rank())); });
 }
 
 Array gather(Arg table, ArgList index) {
@@ -128,9 +128,8 @@ Array gather(Arg table, ArgList index) {
 
 Array scatter(Arg updates, ArgList index, Shape addressed) {
   index.args.insert(index.args.begin(), updates);
-  return operation("scatter", index.args, Numbers::Alone, updates.loc, [&](ir::Graph&, Operands in) {
-    return ir::scatter_broadcast(in[0], in.subspan(1), addressed);
-  });
+  return operation("scatter", index.args, Numbers::Alone, updates.loc,
+                   [&](ir::Graph&, Operands in) { return ir::scatter_broadcast(in[0], in.subspan(1), addressed); });
 }
 
 Array one_hot(Arg index, int64_t n, DType dtype) {

@@ -19,14 +19,16 @@ Exprs usable_operands(Tracer& tracer, const char* what, std::span<const Arg> arg
 }
 
 int64_t loop_length(const LoopRequest& r, const Exprs& elements) {
-  if (!r.length && elements.empty()) throw bad(r.what, "no elements say how many steps there are").hint("fori(n, body, start)");
+  if (!r.length && elements.empty())
+    throw bad(r.what, "no elements say how many steps there are").hint("fori(n, body, start)");
   for (ir::Expr e : elements)
     if (e.rank() == 0) throw bad(r.what, "elements are the rows of an array, but got one " + to_string(e.type()));
   const int64_t length = r.length ? *r.length : elements[0].shape()[0];
   if (length < 0) throw bad(r.what, "negative number of steps " + std::to_string(length));
   for (ir::Expr e : elements)
     if (e.shape()[0] != length)
-      throw bad(r.what, "elements " + to_string(elements[0].type()) + " and " + to_string(e.type()) + " have different numbers of rows");
+      throw bad(r.what, "elements " + to_string(elements[0].type()) + " and " + to_string(e.type()) +
+                            " have different numbers of rows");
   return length;
 }
 
@@ -36,7 +38,8 @@ ir::Expr next_state(Tracer& tracer, const char* what, size_t j, const Arg& retur
     return ir::broadcast_to(literal(tracer.nodes(), what, returned, type.dtype), type.shape);
   const ir::Expr e = tracer.expr(returned.array);
   if (e.type() != type)
-    throw bad(what, "state " + std::to_string(j) + " starts as " + to_string(type) + ", the body returns " + to_string(e.type()))
+    throw bad(what,
+              "state " + std::to_string(j) + " starts as " + to_string(type) + ", the body returns " + to_string(e.type()))
         .hint(e.dtype() != type.dtype ? "cast the start or the returned value; a start of 0.0f is f32, 0 is i32"
                                       : "give the start the shape that the body returns");
   return e;
@@ -60,7 +63,8 @@ std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopB
   body_ran = true;
   const StepResult step = body(placeholders(tracer, state), placeholders(tracer, element));
   if (step.state.size() != acc.size())
-    throw bad(r.what, "the state has " + std::to_string(acc.size()) + " arrays, the body returns " + std::to_string(step.state.size()));
+    throw bad(r.what, "the state has " + std::to_string(acc.size()) + " arrays, the body returns " +
+                          std::to_string(step.state.size()));
   for (const auto* part : {&step.state, &step.outputs})
     for (const Arg& a : *part)
       if (!tracer.usable(r.what, a)) return {};

@@ -68,8 +68,10 @@ std::vector<ir::Expr> resolve(Tracer& tracer, std::string_view what, std::span<c
   const DType shared = together < args.size() ? common_type(tracer, args.subspan(together)) : DType::F32;
   std::vector<ir::Expr> out;
   for (size_t j = 0; j < args.size(); ++j) {
-    if (args[j].kind == Arg::Kind::Array) out.push_back(tracer.expr(args[j].array));
-    else out.push_back(literal(tracer.nodes(), what, args[j], j >= together ? shared : default_type({&args[j], 1})));
+    if (args[j].kind == Arg::Kind::Array)
+      out.push_back(tracer.expr(args[j].array));
+    else
+      out.push_back(literal(tracer.nodes(), what, args[j], j >= together ? shared : default_type({&args[j], 1})));
   }
   return out;
 }
@@ -78,7 +80,8 @@ int normal_axis(std::string_view what, int axis, const Type& type, int rank) {
   const int from_front = axis < 0 ? axis + rank : axis;
   if (from_front < 0 || from_front >= rank)
     throw Error("SG0101", std::string(what) + ": axis " + std::to_string(axis) + " does not exist for " + to_string(type) +
-                              ", which has " + std::to_string(type.shape.rank()) + (type.shape.rank() == 1 ? " axis" : " axes"));
+                              ", which has " + std::to_string(type.shape.rank()) +
+                              (type.shape.rank() == 1 ? " axis" : " axes"));
   return from_front;
 }
 
@@ -88,7 +91,8 @@ std::vector<int64_t> normal_axes(std::string_view what, std::span<const int> axe
   std::sort(out.begin(), out.end());
   for (size_t j = 1; j < out.size(); ++j)
     if (out[j] == out[j - 1])
-      throw Error("SG0101", std::string(what) + ": axis " + std::to_string(out[j]) + " of " + to_string(type) + " stands twice");
+      throw Error("SG0101",
+                  std::string(what) + ": axis " + std::to_string(out[j]) + " of " + to_string(type) + " stands twice");
   return out;
 }
 

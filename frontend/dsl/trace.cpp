@@ -41,7 +41,8 @@ bool is_name(const std::string& s) {
 }
 
 void check_name(const std::string& what, const std::string& s) {
-  if (!is_name(s)) throw Error("SG0401", what + " '" + s + "': a name is made of letters, digits and _ and begins with no digit");
+  if (!is_name(s))
+    throw Error("SG0401", what + " '" + s + "': a name is made of letters, digits and _ and begins with no digit");
 }
 
 void check_type(const std::string& what, const Type& type) {
@@ -65,8 +66,8 @@ void check_params(const std::string& name, const std::vector<Param>& params, int
     check_type("trace: parameter '" + p.name + "'", p.type);
   }
   if (body_arity != detail::kAnyNumber && body_arity != static_cast<int>(params.size()))
-    throw Error("SG0402", "trace: the lambda takes " + std::to_string(body_arity) + " arrays, " + std::to_string(params.size()) +
-                              " parameters are declared");
+    throw Error("SG0402", "trace: the lambda takes " + std::to_string(body_arity) + " arrays, " +
+                              std::to_string(params.size()) + " parameters are declared");
 }
 
 std::string result_name(const Named& r, size_t j, size_t count) {
@@ -89,7 +90,7 @@ void check_closed(const ir::Graph& g, const std::string& what, ir::NodeId root, 
 }
 
 Program finish(detail::Tracer& tracer, std::string name, const std::vector<Named>& results, const Loc& loc) {
-  if (results.empty()) throw Error("SG0402", "trace: '" + name + "' has no results");
+  if (results.empty()) throw Error("SG0402", "trace: '" + name + "' has no results").at(loc);
   Program program;
   program.name = std::move(name);
   program.graph = tracer.graph();
@@ -182,7 +183,8 @@ bool Tracer::usable(std::string_view what, const Arg& arg) {
 TraceScope::TraceScope(Tracer& tracer) : outer_(this_thread().current) { this_thread().current = &tracer; }
 TraceScope::~TraceScope() { this_thread().current = outer_; }
 
-Result<Program> trace_with(std::string name, std::vector<Param> params, int body_arity, const TraceBody& body, const Loc& loc) {
+Result<Program> trace_with(std::string name, std::vector<Param> params, int body_arity, const TraceBody& body,
+                           const Loc& loc) {
   Tracer tracer(std::move(params), loc);
   try {
     check_params(name, tracer.params(), body_arity);

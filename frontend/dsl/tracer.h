@@ -89,8 +89,8 @@ double rounded(std::string_view what, const Arg& number, DType dtype);
 ir::Expr literal(ir::Graph& g, std::string_view what, const Arg& number, DType dtype);
 std::vector<ir::Expr> resolve(Tracer& tracer, std::string_view what, std::span<const Arg> args, Numbers numbers);
 
-/// Runs `make(tracer, operands)` -> Expr and notes the place of the nodes that it makes. An operand without value gives a result
-/// without value; so does a thrown Error, which is reported at `loc`.
+/// Runs `make(tracer, operands)` -> Expr and notes the place of the nodes that it makes. An operand without value gives a
+/// result without value; so does a thrown Error, which is reported at `loc`.
 template <class F>
 Array operation(std::string_view what, std::span<const Arg> args, Numbers numbers, const Loc& loc, F&& make) {
   Tracer* tracer = Tracer::current();
@@ -104,7 +104,8 @@ Array operation(std::string_view what, std::span<const Arg> args, Numbers number
     const uint32_t before = tracer->nodes().size();
     const std::vector<ir::Expr> in = resolve(*tracer, what, args, numbers);
     const ir::Expr out = make(tracer->nodes(), std::span<const ir::Expr>(in));
-    for (uint32_t id = before; id < tracer->nodes().size(); ++id) tracer->nodes().note_loc({id}, tracer->place_of(loc, args));
+    for (uint32_t id = before; id < tracer->nodes().size(); ++id)
+      tracer->nodes().note_loc({id}, tracer->place_of(loc, args));
     return tracer->wrap(out);
   } catch (const Error& error) {
     tracer->report(tracer->explained(error, args), tracer->place_of(loc, args));

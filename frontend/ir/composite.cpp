@@ -38,8 +38,8 @@ std::vector<int64_t> first_axes(int n) {
 
 Expr binary_broadcast(Op op, Expr a, Expr b) {
   if (a.dtype() != b.dtype())
-    throw Error("SG0101", std::string(name(op)) + ": element types of " + to_string(a.type()) + " and " + to_string(b.type()) +
-                              " differ")
+    throw Error("SG0101", std::string(name(op)) + ": element types of " + to_string(a.type()) + " and " +
+                              to_string(b.type()) + " differ")
         .hint("element types never convert by themselves: cast one side");
   const Shape s = broadcast_shapes(a.shape(), b.shape(), name(op));
   return binary(op, broadcast_to(a, s), broadcast_to(b, s));
@@ -60,9 +60,7 @@ Expr cond(Expr condition, Expr a, Expr b) {
   return select_broadcast(condition, a, b);
 }
 
-Expr gather_broadcast(Expr table, std::span<const Expr> index) {
-  return gather(table, broadcast_together(index, "index"));
-}
+Expr gather_broadcast(Expr table, std::span<const Expr> index) { return gather(table, broadcast_together(index, "index")); }
 
 Expr scatter_broadcast(Expr updates, std::span<const Expr> index, Shape addressed) {
   const std::vector<Expr> together = broadcast_together(index, "scatter");
@@ -145,8 +143,7 @@ Expr dot(Expr a, Expr b) {
   if (a.rank() != 1 || b.rank() != 1)
     throw Error("SG0101", "dot: needs two vectors, not " + to_string(a.type()) + " and " + to_string(b.type()))
         .hint("matmul multiplies matrices; sum(a * b) is the inner product of any two arrays");
-  if (a.type() != b.type())
-    throw Error("SG0101", "dot: " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
+  if (a.type() != b.type()) throw Error("SG0101", "dot: " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
   return sum(a * b, 0);
 }
 

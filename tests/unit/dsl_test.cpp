@@ -23,9 +23,8 @@ TEST(Dsl, OperandsBroadcastAsInNumPy) {
 }
 
 TEST(Dsl, PlainNumbersTakeTheTypeOfTheArray) {
-  const auto out = eval({f32({2}), i32({2})}, {{1, 2}, {3, 4}}, [](Array x, Array k) {
-    return 1 - 2 * x + 0.5 + cast(k * 2 - 1, DType::F32);
-  });
+  const auto out = eval({f32({2}), i32({2})}, {{1, 2}, {3, 4}},
+                        [](Array x, Array k) { return 1 - 2 * x + 0.5 + cast(k * 2 - 1, DType::F32); });
   EXPECT_EQ(out.type, f32({2}));
   EXPECT_EQ(out.data, (Values{4.5, 4.5}));
 }
@@ -79,7 +78,8 @@ TEST(Dsl, BuildRunsOverSeveralAxesInOrder) {
 
 TEST(Dsl, BuildOfSixAxes) {
   const auto out = eval({}, {}, [] {
-    return build({1, 2, 1, 2, 1, 2}, [](Index a, Index b, Index c, Index d, Index e, Index f) { return a + 4 * b + c + 2 * d + e + f; });
+    return build({1, 2, 1, 2, 1, 2},
+                 [](Index a, Index b, Index c, Index d, Index e, Index f) { return a + 4 * b + c + 2 * d + e + f; });
   });
   EXPECT_EQ(out.data, (Values{0, 1, 2, 3, 4, 5, 6, 7}));
 }
@@ -97,7 +97,8 @@ TEST(Dsl, EmptyBuildIsAnEmptyArray) {
 }
 
 TEST(Dsl, IndexArithmeticTruncates) {
-  const auto out = eval({}, {}, [] { return build(5, [](Index i) { return quot(i - 3, 2) * 100 + rem(i - 3, 2) * 10 + quot(i, 0) + -i; }); });
+  const auto out = eval(
+      {}, {}, [] { return build(5, [](Index i) { return quot(i - 3, 2) * 100 + rem(i - 3, 2) * 10 + quot(i, 0) + -i; }); });
   EXPECT_EQ(out.data, (Values{-110, -100, -10, 0, 10}));
 }
 
@@ -180,14 +181,16 @@ TEST(Dsl, FloorGivesSaturatedIntegers) {
 }
 
 TEST(Dsl, IntegerDivisionIsTotal) {
-  const auto out = eval({i32({4}), i32({4})}, {{7, -7, 7, -2147483648.0}, {2, 2, 0, -1}},
-                        [](Array a, Array b) { return stack({quot(a, b), rem(a, b)}); });
+  const auto out = eval({i32({4}), i32({4})}, {{7, -7, 7, -2147483648.0}, {2, 2, 0, -1}}, [](Array a, Array b) {
+    return stack({quot(a, b), rem(a, b)});
+  });
   EXPECT_EQ(out.data, (Values{3, -3, 7, -2147483648.0, 1, -1, 0, 0}));
 }
 
 TEST(Dsl, SelectIsElementwiseAndCondTakesOneBool) {
   EXPECT_EQ(eval({f32({3})}, {{-1, 0, 1}}, [](Array x) { return select(x > 0, x, 7); }).data, (Values{7, 7, 1}));
-  EXPECT_EQ(eval({f32({2}), boolean()}, {{1, 2}, {0}}, [](Array x, Array b) { return cond(b, x, -1.0f); }).data, (Values{-1, -1}));
+  EXPECT_EQ(eval({f32({2}), boolean()}, {{1, 2}, {0}}, [](Array x, Array b) { return cond(b, x, -1.0f); }).data,
+            (Values{-1, -1}));
   EXPECT_EQ(eval({boolean({2})}, {{1, 0}}, [](Array b) { return select(b, 1, 0); }).type, i32({2}));
 }
 
@@ -219,10 +222,12 @@ TEST(Dsl, Leaves) {
 }
 
 TEST(Dsl, ScatterAddsAndDrops) {
-  const auto out = eval({f32({4}), i32({4})}, {{1, 2, 4, 8}, {0, 2, 0, 5}}, [](Array u, Array k) { return scatter(u, {k}, {3}); });
+  const auto out =
+      eval({f32({4}), i32({4})}, {{1, 2, 4, 8}, {0, 2, 0, 5}}, [](Array u, Array k) { return scatter(u, {k}, {3}); });
   EXPECT_EQ(out.data, (Values{5, 0, 2}));
   EXPECT_EQ(eval({i32({3})}, {{1, 1, -1}}, [](Array k) { return scatter(1.0f, {k}, {2}); }).data, (Values{0, 2}));
-  EXPECT_EQ(eval({f32({2}), i32({2})}, {{3, 4}, {1, 0}}, [](Array x, Array k) { return gather(x, {k}); }).data, (Values{4, 3}));
+  EXPECT_EQ(eval({f32({2}), i32({2})}, {{3, 4}, {1, 0}}, [](Array x, Array k) { return gather(x, {k}); }).data,
+            (Values{4, 3}));
 }
 
 TEST(Dsl, OneHotOfAnIndexOutOfRangeIsZero) {
@@ -234,7 +239,12 @@ TEST(Dsl, ProductsOfVectorsAndMatrices) {
   EXPECT_EQ(eval({f32({3})}, {{1, 2, 3}}, [](Array v) { return dot(v, v); }).data, (Values{14}));
   EXPECT_EQ(eval({f32({2, 3})}, {a}, [](Array m) { return matmul(m, transpose(m)); }).data, (Values{14, 32, 32, 77}));
   EXPECT_EQ(eval({f32({2, 3})}, {a}, [](Array m) { return matmul(m, m(0)); }).data, (Values{14, 32}));
-  EXPECT_EQ(eval({f32({2, 3})}, {a}, [](Array m) { return matmul(constant(f32({2}), {1, 10}), m); }).data, (Values{41, 52, 63}));
+  EXPECT_EQ(eval({f32({2, 3})}, {a},
+                 [](Array m) {
+                   return matmul(constant(f32({2}), {1, 10}), m);
+                 })
+                .data,
+            (Values{41, 52, 63}));
   EXPECT_EQ(eval({f32({3})}, {{1, 2, 3}}, [](Array v) { return matmul(v, v); }).data, (Values{14}));
 }
 
@@ -246,7 +256,8 @@ TEST(Dsl, BatchesOfMatmulBroadcast) {
 }
 
 TEST(Dsl, MatmulOverAnEmptyInnerAxisIsZero) {
-  EXPECT_EQ(eval({f32({2, 0}), f32({0, 2})}, {{}, {}}, [](Array a, Array b) { return matmul(a, b); }).data, (Values{0, 0, 0, 0}));
+  EXPECT_EQ(eval({f32({2, 0}), f32({0, 2})}, {{}, {}}, [](Array a, Array b) { return matmul(a, b); }).data,
+            (Values{0, 0, 0, 0}));
 }
 
 TEST(Dsl, MixtureObjectiveAgreesWithPlainLoops) {

@@ -40,8 +40,8 @@ class Array {
   /// False after a mistake.
   bool has_value() const { return node_ != 0; }
 
-  /// Element or sub-array. Indices are Index, int, scalar i32 arrays, or integer arrays of any shapes that broadcast together
-  /// (a gather). Total: a read out of range gives 0.
+  /// Element or sub-array. Indices are Index, int, scalar i32 arrays, or integer arrays of any shapes that broadcast
+  /// together (a gather). Total: a read out of range gives 0.
   Array operator()(Arg i) const;
   Array operator()(Arg i, Arg j) const;
   Array operator()(Arg i, Arg j, Arg k) const;
@@ -72,7 +72,8 @@ class Index {
 
   template <class Never = void>
   explicit operator bool() const {
-    static_assert(detail::never<Never>, "an index is not known while the program is being written down: use select(i < n, a, b)");
+    static_assert(detail::never<Never>,
+                  "an index is not known while the program is being written down: use select(i < n, a, b)");
     return false;
   }
 

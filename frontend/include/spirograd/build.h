@@ -16,7 +16,8 @@ Array build_over(const Shape& extents, int body_indices, const BuildBody& body, 
 /// `body` applied to the first N indices.
 template <size_t N, class F>
 auto call_with(F& body, std::span<const Index> i) {
-  return [&]<size_t... J>(std::index_sequence<J...>) { return body(i[J]...); }(std::make_index_sequence<N>());
+  return [&]<size_t... J>(std::index_sequence<J...>) { return body(i[J]...); }
+  (std::make_index_sequence<N>());
 }
 
 /// How many indices `F` takes: 1 to 6, 0 if none of these.
@@ -24,10 +25,14 @@ template <class F, size_t N = 1>
 constexpr size_t index_count() {
   constexpr bool fits = []<size_t... J>(std::index_sequence<J...>) {
     return std::invocable<F&, decltype(static_cast<void>(J), Index())...>;
-  }(std::make_index_sequence<N>());
-  if constexpr (fits) return N;
-  else if constexpr (N < kMaxUserRank) return index_count<F, N + 1>();
-  else return 0;
+  }
+  (std::make_index_sequence<N>());
+  if constexpr (fits)
+    return N;
+  else if constexpr (N < kMaxUserRank)
+    return index_count<F, N + 1>();
+  else
+    return 0;
 }
 }  // namespace detail
 

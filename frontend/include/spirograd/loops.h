@@ -1,6 +1,6 @@
 // Loops with a state: fold, scan, map_accum, fori. The body runs once, on symbolic values; the number of steps is static.
-// State, elements and outputs are Bundles: an Array, a std::tuple or std::pair of Bundles, or a std::vector<Array>. Numbers are
-// allowed where a start or a result is given. What the body captures from outside is evaluated once, before the loop.
+// State, elements and outputs are Bundles: an Array, a std::tuple or std::pair of Bundles, or a std::vector<Array>. Numbers
+// are allowed where a start or a result is given. What the body captures from outside is evaluated once, before the loop.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ namespace detail {
 template <class T>
 struct StateOf {
   using type = Array;
-  static_assert(std::is_constructible_v<Arg, T>, "state and elements of a loop are arrays, tuples, pairs or vectors of arrays");
+  static_assert(std::is_constructible_v<Arg, T>,
+                "state and elements of a loop are arrays, tuples, pairs or vectors of arrays");
 };
 template <>
 struct StateOf<std::vector<Array>> {
@@ -83,10 +84,10 @@ state_of<T> unflatten(const T& like, std::span<const Array>& next) {
 }
 
 struct LoopRequest {
-  const char* what;             // for messages
+  const char* what;               // for messages
   std::optional<int64_t> length;  // absent: the outer extent of the elements
   bool reverse = false;
-  bool rows = false;            // scan: stack the new states themselves, the start in front
+  bool rows = false;  // scan: stack the new states themselves, the start in front
   std::vector<Arg> start, elements;
   Loc loc;
 };
@@ -96,7 +97,8 @@ struct StepResult {
 using LoopBody = std::function<StepResult(std::span<const Array> state, std::span<const Array> elements)>;
 /// Final states, then stacks of the outputs.
 std::vector<Array> run_loop(const LoopRequest& request, const LoopBody& body);
-std::vector<Array> count_loop(LoopRequest request, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body);
+std::vector<Array> count_loop(LoopRequest request,
+                              const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body);
 
 template <class F, class S, class E>
 auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) {
@@ -123,11 +125,12 @@ auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) 
 /// state = body(state, element) for the rows of `elements` in order; the last state.
 template <class F, class S, class E>
 detail::state_of<S> fold(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  const std::vector<Array> out = detail::run_loop(
-      {"fold", {}, false, false, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
-      [&](std::span<const Array> s, std::span<const Array> e) {
-        return detail::StepResult{detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
-      });
+  const std::vector<Array> out =
+      detail::run_loop({"fold", {}, false, false, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
+                       [&](std::span<const Array> s, std::span<const Array> e) {
+                         return detail::StepResult{
+                             detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
+                       });
   std::span<const Array> next = out;
   return detail::unflatten(start, next);
 }
@@ -135,11 +138,12 @@ detail::state_of<S> fold(F&& body, const S& start, const E& elements, Loc loc = 
 /// All states of the fold, the start included: one row more than there are elements.
 template <class F, class S, class E>
 detail::state_of<S> scan(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  const std::vector<Array> out = detail::run_loop(
-      {"scan", {}, false, true, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
-      [&](std::span<const Array> s, std::span<const Array> e) {
-        return detail::StepResult{detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
-      });
+  const std::vector<Array> out =
+      detail::run_loop({"scan", {}, false, true, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
+                       [&](std::span<const Array> s, std::span<const Array> e) {
+                         return detail::StepResult{
+                             detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
+                       });
   std::span<const Array> next = out;
   return detail::unflatten(start, next);
 }
@@ -158,11 +162,9 @@ auto map_accum_r(F&& body, const S& start, const E& elements, Loc loc = Loc::her
 /// state = body(i, state) for i = 0 .. steps-1; the last state.
 template <class F, class S>
 detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Loc loc = Loc::here()) {
-  const std::vector<Array> out =
-      detail::count_loop({"fori", steps, false, false, detail::flattened(start, loc), {}, loc},
-                         [&](Index i, std::span<const Array> s) {
-                           return detail::flattened(body(i, detail::unflatten(start, s)), loc);
-                         });
+  const std::vector<Array> out = detail::count_loop(
+      {"fori", steps, false, false, detail::flattened(start, loc), {}, loc},
+      [&](Index i, std::span<const Array> s) { return detail::flattened(body(i, detail::unflatten(start, s)), loc); });
   std::span<const Array> next = out;
   return detail::unflatten(start, next);
 }

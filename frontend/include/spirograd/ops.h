@@ -126,23 +126,24 @@ Array broadcast_to(Arg a, Shape shape);
 Array replicate(Arg a, int64_t n, int axis = 0);  // n copies along a new axis
 Array concatenate(ArgList parts, int axis = 0);   // along an existing axis
 Array append(Arg a, Arg b, int axis = 0);
-Array stack(ArgList parts, int axis = 0);                            // along a new axis
-Array slice(Arg a, int64_t start, int64_t stop, int axis = 0);       // 0 <= start <= stop <= extent
-Array window(Arg a, int64_t first, int64_t length, int axis = 0);    // as slice, but 0 outside of the array
+Array stack(ArgList parts, int axis = 0);                          // along a new axis
+Array slice(Arg a, int64_t start, int64_t stop, int axis = 0);     // 0 <= start <= stop <= extent
+Array window(Arg a, int64_t first, int64_t length, int axis = 0);  // as slice, but 0 outside of the array
 Array reverse(Arg a, int axis = 0);
 
 // ---- indexed
 /// table(index...) with i32 arrays that broadcast together: result shape is theirs ++ the axes not addressed.
 Array gather(Arg table, ArgList index);
-/// Adds updates[p] into an array of zeros at index...[p]; what falls outside is dropped. `addressed`: the extents of the axes
-/// that the indices address; the updates' remaining axes follow.
+/// Adds updates[p] into an array of zeros at index...[p]; what falls outside is dropped. `addressed`: the extents of the
+/// axes that the indices address; the updates' remaining axes follow.
 Array scatter(Arg updates, ArgList index, Shape addressed);
 /// New last axis of extent n; all zero for an index out of range.
 Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
 
 // ---- products
 Array dot(Arg a, Arg b);  // of two vectors
-/// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the right.
+/// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the
+/// right.
 Array matmul(Arg a, Arg b);
 
 namespace detail {

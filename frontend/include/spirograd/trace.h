@@ -32,7 +32,8 @@ void on_error(std::function<void(const Error&)> hook);
 namespace detail {
 
 using TraceBody = std::function<std::vector<Named>(std::span<const Array>)>;
-Result<Program> trace_with(std::string name, std::vector<Param> params, int body_arity, const TraceBody& body, const Loc& loc);
+Result<Program> trace_with(std::string name, std::vector<Param> params, int body_arity, const TraceBody& body,
+                           const Loc& loc);
 
 inline constexpr int kMaxTracedParams = 32;
 inline constexpr int kAnyNumber = -1;
@@ -41,28 +42,35 @@ template <class F, size_t N>
 constexpr bool takes() {
   return []<size_t... J>(std::index_sequence<J...>) {
     return std::invocable<F&, decltype(static_cast<void>(J), Array())...>;
-  }(std::make_index_sequence<N>());
+  }
+  (std::make_index_sequence<N>());
 }
 
 /// Number of arrays that F takes; -2 if it can't be told.
 template <class F, size_t N = 0>
 constexpr int arity() {
-  if constexpr (std::invocable<F&, std::span<const Array>>) return kAnyNumber;
-  else if constexpr (takes<F, N>()) return static_cast<int>(N);
-  else if constexpr (N < kMaxTracedParams) return arity<F, N + 1>();
-  else return -2;
+  if constexpr (std::invocable<F&, std::span<const Array>>)
+    return kAnyNumber;
+  else if constexpr (takes<F, N>())
+    return static_cast<int>(N);
+  else if constexpr (N < kMaxTracedParams)
+    return arity<F, N + 1>();
+  else
+    return -2;
 }
 
 template <class R>
 void collect(R&& result, const Loc& loc, std::vector<Named>& out) {
   using T = std::remove_cvref_t<R>;
-  if constexpr (std::is_same_v<T, Named>) out.push_back(result);
+  if constexpr (std::is_same_v<T, Named>)
+    out.push_back(result);
   else if constexpr (requires { std::tuple_size<T>::value; })
     std::apply([&](const auto&... part) { (collect(part, loc, out), ...); }, result);
   else if constexpr (std::is_same_v<T, std::vector<Array>> || std::is_same_v<T, std::vector<Named>>)
     for (const auto& part : result) collect(part, loc, out);
   else {
-    static_assert(std::is_constructible_v<Arg, T>, "trace: the lambda returns arrays: Array, Named, std::tuple or std::vector");
+    static_assert(std::is_constructible_v<Arg, T>,
+                  "trace: the lambda returns arrays: Array, Named, std::tuple or std::vector");
     out.emplace_back("", Arg(result, loc));
   }
 }
@@ -81,9 +89,8 @@ Result<Program> trace(std::string name, std::vector<Param> params, F&& body, Loc
     if constexpr (n == detail::kAnyNumber) {
       detail::collect(body(in), loc, results);
     } else if constexpr (n >= 0) {
-      [&]<size_t... J>(std::index_sequence<J...>) {
-        detail::collect(body(in[J]...), loc, results);
-      }(std::make_index_sequence<static_cast<size_t>(n)>());
+      [&]<size_t... J>(std::index_sequence<J...>) { detail::collect(body(in[J]...), loc, results); }
+      (std::make_index_sequence<static_cast<size_t>(n)>());
     }
     return results;
   };
