@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ad/scope.h"
+#include "frontend/base/near_name.h"
 #include "frontend/rewrite/vectorise.h"
 
 namespace spirograd {
@@ -20,6 +21,11 @@ std::string names_of(const auto& list, bool (*wanted)(const Type&)) {
     if (wanted(item.type)) out += (out.empty() ? "" : ", ") + quoted(item.name);
   return out.empty() ? "none" : out;
 }
+std::vector<std::string> list_of_names(const auto& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.push_back(item.name);
+  return names;
+}
 bool any_type(const Type&) { return true; }
 bool float_type(const Type& t) { return is_float(t.dtype); }
 
@@ -32,7 +38,8 @@ std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>
     const auto it = std::find_if(p.params.begin(), p.params.end(), [&](const Param& q) { return q.name == name; });
     if (it == p.params.end())
       throw Error("SG0202", std::string(what) + ": there is no parameter " + quoted(name))
-          .note("parameters: " + names_of(p.params, any_type));
+          .note("parameters: " + names_of(p.params, any_type))
+          .hint(did_you_mean(name, list_of_names(p.params)));
     if (!is_float(it->type.dtype))
       throw Error("SG0201", std::string(what) + ": " + quoted(name) + " is " + to_string(it->type) + " and cannot carry a derivative")
           .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " + quoted(name) +
@@ -62,7 +69,9 @@ size_t resolve_of(const Program& p, std::string_view of, const char* what) {
   }
   const auto it = std::find_if(p.results.begin(), p.results.end(), [&](const ProgramResult& r) { return r.name == of; });
   if (it == p.results.end())
-    throw Error("SG0203", std::string(what) + ": there is no result " + quoted(of)).note("results: " + names_of(p.results, any_type));
+    throw Error("SG0203", std::string(what) + ": there is no result " + quoted(of))
+        .note("results: " + names_of(p.results, any_type))
+        .hint(did_you_mean(of, list_of_names(p.results)));
   if (!is_float(it->type.dtype))
     throw Error("SG0205", std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + " and has no derivative");
   if (!scalar_float(*it))

@@ -13,9 +13,11 @@ using namespace ir;
 
 namespace {
 
+// A mask, spread over an array: axis j of the mask is axis axes[j] of the array, increasing.
 struct Guard {
   NodeId mask;
   bool holds;
+  std::vector<int64_t> axes;
   bool operator==(const Guard&) const = default;
 };
 // Outermost first. Bounded, so that a deep chain of selects costs linear time: forgetting a guard protects fewer lanes only.
@@ -29,29 +31,72 @@ bool contains(const Guards& guards, const Guard& guard) {
 Guards with(Guards guards, Guard guard) {
   if (contains(guards, guard)) return guards;
   if (guards.size() == kMaxGuards) guards.erase(guards.begin());
-  guards.push_back(guard);
+  guards.push_back(std::move(guard));
   return guards;
 }
 
-// The guards under which each node is used: what all its uses have in common. Only pointwise users keep lanes apart.
+// The guard of the branches of a select; a stretched mask counts as what was stretched, which passes through more operations.
+Guard guard_of(const Graph& g, NodeId mask, bool holds) {
+  Guard guard{mask, holds, {}};
+  for (int64_t a = 0; a < g[mask].type.shape.rank(); ++a) guard.axes.push_back(a);
+  while (g[guard.mask].op == Op::Broadcast) {
+    std::vector<int64_t> axes;
+    for (int64_t a : g[guard.mask].attr) axes.push_back(guard.axes[static_cast<size_t>(a)]);
+    guard.axes = std::move(axes);
+    guard.mask = g[guard.mask].in[0];
+  }
+  return guard;
+}
+
+// The guard of a result as a guard of the operands: along every axis of the mask an element of the operand must be read for
+// results at one position only. A scalar mask passes through everything.
+bool pass_to_operand(const Node& n, Guard& guard) {
+  std::vector<int64_t>& axes = guard.axes;
+  const auto keeps = [&](int64_t axis) { return std::find(axes.begin(), axes.end(), axis) == axes.end(); };
+  if (axes.empty() || is_pointwise(n.op)) return true;
+  if (n.op == Op::Window || n.op == Op::Reverse || n.op == Op::Concat) return keeps(n.attr[0]);
+  if (info(n.op).kind == Kind::Reduce) {
+    for (int64_t& a : axes)
+      for (int64_t dropped : n.attr) a += dropped <= a ? 1 : 0;
+    return true;
+  }
+  if (n.op == Op::Broadcast) {
+    for (int64_t& a : axes) {
+      const auto it = std::find(n.attr.begin(), n.attr.end(), a);
+      if (it == n.attr.end()) return false;
+      a = it - n.attr.begin();
+    }
+    return true;
+  }
+  if (n.op == Op::Transpose) {
+    for (int64_t& a : axes) a = n.attr[static_cast<size_t>(a)];
+    return std::is_sorted(axes.begin(), axes.end());
+  }
+  return false;
+}
+
+// The guards under which each node is used: what all its uses have in common.
 class GuardTable {
  public:
   GuardTable(const Graph& g, std::span<const NodeId> roots, const std::vector<NodeId>& order) {
     for (NodeId r : roots) use(r, {});
     for (size_t j = order.size(); j-- > 0;) {
       const Node& n = g[order[j]];
-      const Guards own = of(order[j]);
-      for (size_t k = 0; k < n.in.size(); ++k) {
-        if (!is_pointwise(n.op)) use(n.in[k], {});
-        else if (n.op == Op::Select && k > 0) use(n.in[k], with(own, {n.in[0], k == 1}));
-        else use(n.in[k], own);
-      }
+      const Guards own = passed(n, of(order[j]));
+      for (size_t k = 0; k < n.in.size(); ++k)
+        use(n.in[k], n.op == Op::Select && k > 0 ? with(own, guard_of(g, n.in[0], k == 1)) : own);
     }
   }
 
   const Guards& of(NodeId id) const { return guards_.at(id.v); }
 
  private:
+  static Guards passed(const Node& n, const Guards& guards) {
+    Guards out;
+    for (Guard guard : guards)
+      if (pass_to_operand(n, guard)) out.push_back(std::move(guard));
+    return out;
+  }
   void use(NodeId id, const Guards& guards) {
     const auto [it, first] = guards_.try_emplace(id.v, guards);
     if (!first) std::erase_if(it->second, [&](const Guard& mine) { return !contains(guards, mine); });
@@ -81,7 +126,8 @@ Expr guarded(Expr x, double safe, const Guards& guards, const Memo& memo) {
   Expr mask;
   bool holds = true;
   for (const Guard& guard : guards) {
-    const Expr m = {&g, memo.at(guard.mask.v)};
+    Expr m = {&g, memo.at(guard.mask.v)};
+    if (m.rank() < x.rank()) m = broadcast(m, x.shape(), guard.axes);
     // The user may have written the inner select already.
     if (x.op() == Op::Select && x.in(0) == m && is_number(x.in(guard.holds ? 2 : 1), safe)) continue;
     if (!mask) {

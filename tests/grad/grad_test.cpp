@@ -402,6 +402,27 @@ TEST(GuardedHazards, NestedConditionsGuardTogether) {
   expect_near({d[2], d[3]}, {2.0, 0.25 - std::log(4.0) / 2});
 }
 
+TEST(GuardedHazards, MasksReachThroughReductionsAndLayout) {
+  // rows of which some are empty in effect: select(n[i] > 0, sum_j log x[i, j], 0)
+  const Program rows = make({f64({2, 3}), f64({2})}, [](Maker& m, In in) {
+    const Expr logs = sum(fn(Op::Log, transpose(in[0], {0, 1})), 1);
+    return select(fn(Op::Gt, in[1], m.like(in[1], 0)), logs, m.like(in[1], 0));
+  });
+  expect_near(gradient(rows, {{1, 2, 4, 0, 0, 0}, {1, 0}}), {{1, 0.5, 0.25, 0, 0, 0}, {0, 0}});
+  // one scalar condition over whole arrays, through a gather
+  const Program whole = make({f64({3}), f64()}, [](Maker& m, In in) {
+    const Expr roots = gather(fn(Op::Sqrt, in[0]), std::vector<Expr>{m.ints({2, 0, 1, 5})});
+    const Expr chosen = broadcast(fn(Op::Gt, in[1], m.number(0)), {4}, {});
+    return select(chosen, roots, m.like(roots, 7));
+  });
+  expect_near(gradient(whole, {{0, 4, 0}, {-1}}), {{0, 0, 0}, {0}});
+  expect_near(gradient(whole, {{1, 4, 16}, {1}}), {{.5, .25, .125}, {0}});
+  // the stretched value of a scalar under a mask that varies: used wherever any lane is on, so it keeps its argument
+  const Program stretched = make({f64(), f64({2})}, [](Maker& m, In in) {
+    return select(fn(Op::Gt, in[1], m.like(in[1], 0)), replicate(fn(Op::Sqrt, in[0]), 0, 2), m.like(in[1], 0)); });
+  expect_near(gradient(stretched, {{4}, {1, 0}}), {{0.25}, {0, 0}});
+}
+
 TEST(GuardedHazards, ValuesUsedElsewhereKeepTheirArgument) {
   const Program p = make({f64({2})}, [](Maker& m, In in) {
     const Expr root = fn(Op::Sqrt, in[0]);
@@ -419,6 +440,28 @@ TEST(GuardedHazards, OtherResultsDoNotTakeTheGuardAway) {
   m.result("loss", select(fn(Op::Gt, x, m.number(0)), root, m.number(0))).result("root", root);
   const Inputs out = run(value_and_grad(m.done()).value(), {{0}});
   expect_near(out, {{0}, {0}, {0}});
+}
+
+TEST(GuardedHazards, DeepNestsCostLinearTime) {
+  const auto nest = [](int depth) {
+    return make({f64({2})}, [=](Maker& m, In in) {
+      Expr y = fn(Op::Sqrt, in[0]);
+      for (int j = 0; j < depth; ++j) {
+        const Expr bound = m.like(in[0], static_cast<double>(j) / depth);
+        y = select(fn(Op::Gt, in[0], bound), fn(Op::Sqrt, in[0] - bound) + y, bound);
+      }
+      return y;
+    });
+  };
+  const auto size = [&](int depth) {
+    const Program p = grad(summed(nest(depth))).value();
+    const NodeId root = {p.results[0].node};
+    return static_cast<double>(postorder(*p.graph, {&root, 1}).size());
+  };
+  EXPECT_LT(size(4000), 10.5 * size(400));
+  const Values d = gradient(nest(300), {{2, 0}})[0];
+  EXPECT_TRUE(std::isfinite(d[0]) && d[0] > 0);
+  EXPECT_EQ(d[1], 0);
 }
 
 TEST(GuardedHazards, OutOfRangeReadsOfInfiniteSlopesAreDropped) {
@@ -470,6 +513,9 @@ TEST(GradErrors, NameWhatIsWrong) {
   EXPECT_FALSE(grad(p, {"n"}).error().help.empty());
   EXPECT_EQ(vjp(p, {"z"}).error().code, "SG0202");
   EXPECT_EQ(grad(p, {"x"}, "loss").error().code, "SG0203");
+  const Program longer = Maker(m).result("weights", x).done();
+  EXPECT_NE(grad(longer, {"x"}, "wieghts").error().help.find("'weights'"), std::string::npos);
+  EXPECT_EQ(jvp(make({i32()}, [](Maker&, In in) { return in[0]; })).error().code, "SG0201");
   EXPECT_EQ(grad(p).error().code, "SG0204");
   EXPECT_NE(grad(p).error().message.find("'y' is f32[3]"), std::string::npos);
   EXPECT_EQ(grad(p, {}, "m").error().code, "SG0205");
