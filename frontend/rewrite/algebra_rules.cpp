@@ -235,7 +235,7 @@ Expr cast_cast(Facts&, Expr e) {
   const DType from = e.in(0).in(0).dtype(), mid = e.in(0).dtype(), to = e.dtype();
   const bool exact = from == DType::Bool || (from == DType::F32 && mid == DType::F64) ||
                      (is_integer(from) && mid == DType::F64 && (is_float(to) || to == from)) ||
-                     (is_integer(from) && is_integer(mid));
+                     (is_integer(from) && is_integer(mid) && is_integer(to));
   return exact && to != DType::Bool ? cast(e.in(0).in(0), to) : no();
 }
 

@@ -53,7 +53,7 @@ class Planner {
     for (const Variable& v : vars_) s.push_back(v.extent);
     return s;
   }
-  void step(Step s) {
+  void step(LayoutStep s) {
     s.from = plan_.pre.empty() ? index_[0].shape() : plan_.pre.back().to;
     s.to = shape();
     plan_.pre.push_back(std::move(s));
@@ -61,9 +61,9 @@ class Planner {
   void step_window(int axis, int64_t lo, int64_t extent) {
     if (lo == 0 && vars_[static_cast<size_t>(axis)].extent == extent) return;
     vars_[static_cast<size_t>(axis)].extent = extent;
-    step({Step::Kind::Window, {}, {}, axis, lo, {}});
+    step({LayoutStep::Kind::Window, {}, {}, axis, lo, {}});
   }
-  void step_reshape() { step({Step::Kind::Reshape, {}, {}, 0, 0, {}}); }
+  void step_reshape() { step({LayoutStep::Kind::Reshape, {}, {}, 0, 0, {}}); }
 
   int uses(size_t v) const {
     int n = 0;
@@ -153,7 +153,7 @@ class Planner {
         if (o.source < 0) o.a.erase(o.a.begin() + static_cast<std::ptrdiff_t>(v));
         if (o.done > static_cast<int>(v)) --o.done;
       }
-      step({Step::Kind::Sum, {}, {}, static_cast<int>(v), 0, {}});
+      step({LayoutStep::Kind::Sum, {}, {}, static_cast<int>(v), 0, {}});
       return true;
     }
     return false;
@@ -186,7 +186,7 @@ class Planner {
       const size_t v = static_cast<size_t>(std::find_if(o.a.begin(), o.a.end(), [](int64_t a) { return a != 0; }) - o.a.begin());
       if (used != 1 || std::abs(o.a[v]) != 1 || vars_[v].locked || uses(v) != 1) continue;
       if (o.a[v] < 0) {
-        step({Step::Kind::Reverse, {}, {}, static_cast<int>(v), 0, {}});
+        step({LayoutStep::Kind::Reverse, {}, {}, static_cast<int>(v), 0, {}});
         o.c -= vars_[v].extent - 1;
         o.a[v] = 1;
       }
@@ -274,11 +274,11 @@ class Planner {
     return false;
   }
 
-  static void transpose_step(std::vector<Step>& steps, Shape from, std::vector<int64_t> perm) {
+  static void transpose_step(std::vector<LayoutStep>& steps, Shape from, std::vector<int64_t> perm) {
     if (std::is_sorted(perm.begin(), perm.end())) return;
     Shape to;
     for (int64_t p : perm) to.push_back(from[static_cast<int>(p)]);
-    steps.push_back({Step::Kind::Transpose, from, to, 0, 0, std::move(perm)});
+    steps.push_back({LayoutStep::Kind::Transpose, from, to, 0, 0, std::move(perm)});
   }
 
   // The core's variables lead, finished axes follow in the order of the components; afterwards the same for target axes.
@@ -318,12 +318,12 @@ class Planner {
       const int at = static_cast<int>(m.at);
       Shape joined = target.erased(at + 1);
       joined[at] = target[at] * target[at + 1];
-      plan_.post.push_back({Step::Kind::Reshape, target, joined, 0, 0, {}});
+      plan_.post.push_back({LayoutStep::Kind::Reshape, target, joined, 0, 0, {}});
       target = joined;
       if (m.lo == 0 && m.extent == target[at]) continue;
       const Shape from = target;
       target[at] = m.extent;
-      plan_.post.push_back({Step::Kind::Window, from, target, at, m.lo, {}});
+      plan_.post.push_back({LayoutStep::Kind::Window, from, target, at, m.lo, {}});
     }
     plan_.progress = (cheap > 0 || !merges_.empty() || plan_.core.size() < index_.size()) && in_i32();
   }
@@ -349,14 +349,14 @@ class Planner {
   IndexPlan plan_;
 };
 
-Expr apply(Expr x, const Step& s, bool backward) {
+Expr apply(Expr x, const LayoutStep& s, bool backward) {
   const Shape rest = x.shape().slice((backward ? s.to : s.from).rank(), x.rank());
   switch (s.kind) {
-    case Step::Kind::Sum: return backward ? replicate(x, s.axis, s.from[s.axis]) : sum(x, s.axis);
-    case Step::Kind::Window: return backward ? window(x, s.axis, -s.lo, s.from[s.axis]) : window(x, s.axis, s.lo, s.to[s.axis]);
-    case Step::Kind::Reverse: return reverse(x, s.axis);
-    case Step::Kind::Reshape: return reshape(x, (backward ? s.from : s.to) + rest);
-    case Step::Kind::Transpose: {
+    case LayoutStep::Kind::Sum: return backward ? replicate(x, s.axis, s.from[s.axis]) : sum(x, s.axis);
+    case LayoutStep::Kind::Window: return backward ? window(x, s.axis, -s.lo, s.from[s.axis]) : window(x, s.axis, s.lo, s.to[s.axis]);
+    case LayoutStep::Kind::Reverse: return reverse(x, s.axis);
+    case LayoutStep::Kind::Reshape: return reshape(x, (backward ? s.from : s.to) + rest);
+    case LayoutStep::Kind::Transpose: {
       std::vector<int64_t> perm(static_cast<size_t>(x.rank()));
       for (size_t j = 0; j < perm.size(); ++j) {
         const int64_t p = j < s.perm.size() ? s.perm[j] : static_cast<int64_t>(j);
@@ -371,12 +371,12 @@ Expr apply(Expr x, const Step& s, bool backward) {
 
 }  // namespace
 
-Expr forward(Expr x, std::span<const Step> steps) {
-  for (const Step& s : steps) x = apply(x, s, false);
+Expr forward(Expr x, std::span<const LayoutStep> steps) {
+  for (const LayoutStep& s : steps) x = apply(x, s, false);
   return x;
 }
 
-Expr transposed(Expr x, std::span<const Step> steps) {
+Expr transposed(Expr x, std::span<const LayoutStep> steps) {
   for (size_t k = steps.size(); k-- > 0;) x = apply(x, steps[k], true);
   return x;
 }

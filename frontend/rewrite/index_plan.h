@@ -13,7 +13,7 @@
 namespace spirograd::rewrite {
 
 /// One linear step on the leading axes of an array; further axes follow unchanged.
-struct Step {
+struct LayoutStep {
   enum class Kind { Sum, Window, Reverse, Reshape, Transpose };
   Kind kind = Kind::Sum;
   Shape from, to;
@@ -22,8 +22,8 @@ struct Step {
   std::vector<int64_t> perm;  // Transpose
 };
 
-ir::Expr forward(ir::Expr x, std::span<const Step> steps);
-ir::Expr transposed(ir::Expr x, std::span<const Step> steps);
+ir::Expr forward(ir::Expr x, std::span<const LayoutStep> steps);
+ir::Expr transposed(ir::Expr x, std::span<const LayoutStep> steps);
 
 /// A component of the core: closed form over the core's variables, or the index array `source` of the original.
 struct Component {
@@ -36,7 +36,7 @@ struct Component {
 struct IndexPlan {
   bool nothing = false;   // no position is ever hit
   bool progress = false;  // the core is simpler than the original
-  std::vector<Step> pre, post;
+  std::vector<LayoutStep> pre, post;
   Shape variables;                // extents of the core's variables; they lead after `pre`
   std::vector<int> original;      // axis of m of each core variable, -1 for a part of a split axis
   std::vector<Component> core;    // target axes that lead before `post`

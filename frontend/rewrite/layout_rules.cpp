@@ -330,7 +330,7 @@ Expr reduce_reverse(Facts&, Expr e) {
 }
 Expr reduce_reshape(Facts&, Expr e) {
   const Expr x = e.in(0);
-  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0) return no();
+  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0 || same_but_ones(x.shape(), x.in(0).shape())) return no();
   Axes axes;
   for (int t = 0; t < x.in(0).rank(); ++t) axes.push_back(t);
   return reduce(e.op(), x.in(0), axes);
@@ -391,8 +391,8 @@ const std::vector<Rule>& layout_rules() {
     {"stack-same", {Op::Stack}, stack_same, "", ""},
     {"sum-empty", {Op::Sum}, sum_empty, "", ""},
     {"sum-zeros", {Op::Sum}, sum_zeros, "", ""},
-    {"reduce-ones", kReductions, reduce_ones, "", ""},
     {"reduce-reduce", kReductions, reduce_reduce, "", ""},
+    {"reduce-ones", kReductions, reduce_ones, "", ""},
     {"reduce-broadcast", kIdempotent, reduce_broadcast, "", ""},
     {"reduce-transpose", kReductions, reduce_transpose, "", ""},
     {"reduce-reverse", kReductions, reduce_reverse, "", ""},

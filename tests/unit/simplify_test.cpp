@@ -1,0 +1,123 @@
+// The engine, the loops, and rows whose use is not obvious from their example.
+#include <gtest/gtest.h>
+
+#include "support/simplified.h"
+
+namespace spirograd::test {
+namespace {
+
+using namespace ir;
+
+TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
+  const auto g = std::make_shared<Graph>();
+  const Expr x = param(*g, 0, f32({2}));
+  Expr e = x;
+  for (int k = 0; k < 50000; ++k) {
+    e = k % 3 == 0 ? e * full(*g, f32({2}), 1) : k % 3 == 1 ? unary(Op::Sin, e) : -e;
+  }
+  const Program s = rewrite::simplify(program_of(g, {f32({2})}, {e}));
+  EXPECT_EQ(count_ops(s, Op::Mul), 0);
+  EXPECT_GT(count_ops(s, Op::Sin), 16000);
+}
+
+TEST(Simplify, FloatsAreNotAssumedFinite) {
+  const auto g = std::make_shared<Graph>();
+  const Expr x = param(*g, 0, f32({2}));
+  const Program p = program_of(g, {f32({2})}, {x - x, x * zeros(*g, f32({2}))});
+  EXPECT_EQ(roots_of(rewrite::simplify(p)), roots_of(p));
+}
+
+TEST(Simplify, BroadcastsAreComputedOnce) {
+  const auto g = std::make_shared<Graph>();
+  const Expr a = param(*g, 0, f32({3})), b = param(*g, 1, f32({4}));
+  const Shape wide = {5, 3, 4};
+  const Expr e = unary(Op::Exp, broadcast(a, wide, {1})) * broadcast(b, wide, {2});
+  const Program s = checked_simplify(program_of(g, {f32({3}), f32({4})}, {e}));
+  for (NodeId id : postorder(*g, roots_of(s))) {
+    if ((*g)[id].op == Op::Exp) {
+      EXPECT_EQ((*g)[id].type.shape, Shape{3});
+    }
+    if ((*g)[id].op == Op::Mul) {
+      EXPECT_EQ((*g)[id].type.shape, (Shape{3, 4}));
+    }
+  }
+}
+
+TEST(Simplify, WindowsComposeOnlyWithoutLostClipping) {
+  for (int64_t lo1 = -3; lo1 <= 3; ++lo1)
+    for (int64_t n1 = 0; n1 <= 4; ++n1)
+      for (int64_t lo2 = -3; lo2 <= 3; ++lo2)
+        for (int64_t n2 = 0; n2 <= 5; ++n2) {
+          const auto g = std::make_shared<Graph>();
+          const Expr x = param(*g, 0, f32({3}));
+          checked_simplify(program_of(g, {f32({3})}, {window(window(x, 0, lo1, n1), 0, lo2, n2)}));
+          if (testing::Test::HasFailure()) FAIL() << lo1 << " " << n1 << " " << lo2 << " " << n2;
+        }
+}
+
+TEST(Simplify, SumOfCopiesIsAMultiple) {
+  const auto g = std::make_shared<Graph>();
+  const Expr x = param(*g, 0, f32({3}));
+  const Program s = checked_simplify(program_of(g, {f32({3})}, {reduce(Op::Sum, broadcast(x, {4, 3, 5}, {1}), {0, 1, 2})}));
+  EXPECT_EQ(count_ops(s, Op::Broadcast), 0);
+}
+
+TEST(Simplify, ReductionsOfNothingKeepTheirNeutralElement) {
+  const auto g = std::make_shared<Graph>();
+  for (Op op : {Op::Sum, Op::Prod, Op::ReduceMax, Op::ReduceMin})
+    for (const Shape& s : {Shape{0}, Shape{0, 1}, Shape{1, 0}}) {
+      const Expr x = param(*g, 0, f32(s));
+      checked_simplify(program_of(g, {f32(s)}, {reduce(op, x, {0}), reduce(op, replicate(x, 0, 2), {1}), reduce(op, replicate(x, 0, 0), {0})}));
+      const Expr wide = broadcast(scalar(*g, DType::F32, 3), s, {});
+      checked_simplify(program_of(g, {f32(s)}, {reduce(op, wide, {0})}));
+    }
+}
+
+Program loop_program(const std::shared_ptr<Graph>& g, int64_t length, bool use_b) {
+  // acc: sum of e * c; dead: feeds itself only; fixed: never changes. bs: e + fixed, and one that nobody reads.
+  const Expr acc = fresh_var(*g, f32({2})), dead = fresh_var(*g, f32()), fixed = fresh_var(*g, f32({2}));
+  const Expr e = fresh_var(*g, f32({2})), same = fresh_var(*g, f32({2})), c = fresh_var(*g, f32({2})), unused = fresh_var(*g, f32());
+  const Expr vars[] = {acc, dead, fixed, e, same, c, unused};
+  const Expr results[] = {acc + e * c, unary(Op::Sin, dead + unused), fixed, e + fixed + same, unary(Op::Exp, e)};
+  Loop loop;
+  loop.function = close_function(*g, vars, results);
+  loop.length = length;
+  const Expr x = param(*g, 0, f32({length, 2})), y = param(*g, 1, f32({2})), z = param(*g, 2, f32());
+  loop.acc = {y, z, y};
+  loop.es = {x, broadcast(y, {length, 2}, {1})};
+  loop.consts = {y, z};
+  const std::vector<Expr> r = map_accum(*g, loop);
+  std::vector<Expr> out = {r[0], r[2]};
+  if (use_b) out.push_back(r[3]);
+  return program_of(g, {f32({length, 2}), f32({2}), f32()}, out);
+}
+
+TEST(Simplify, LoopsKeepOnlyWhatIsUsed) {
+  for (const bool use_b : {false, true}) {
+    const auto g = std::make_shared<Graph>();
+    const Program s = checked_simplify(loop_program(g, 3, use_b));
+    EXPECT_EQ(count_ops(s, Op::Sin), 0);
+    EXPECT_EQ(count_ops(s, Op::Exp), 0);
+    for (NodeId id : postorder(*g, roots_of(s))) {
+      if ((*g)[id].op != Op::MapAccum) continue;
+      const LoopParts parts = loop_parts(*g, (*g)[id]);
+      EXPECT_EQ(parts.n_acc, 1);
+      EXPECT_EQ(parts.n_es, 1);
+      EXPECT_EQ(parts.n_bs, use_b ? 1 : 0);
+    }
+  }
+}
+
+TEST(Simplify, LoopsOfLengthZeroVanish) {
+  const auto g = std::make_shared<Graph>();
+  EXPECT_EQ(count_ops(checked_simplify(loop_program(g, 0, true)), Op::MapAccum), 0);
+}
+
+TEST(Simplify, EveryRuleIsListed) {
+  const std::string table = rewrite::rules_markdown();
+  for (const char* name : {"hoist-broadcast", "window-window", "gather-affine", "scatter-affine"})
+    EXPECT_NE(table.find(name), std::string::npos) << name;
+}
+
+}  // namespace
+}  // namespace spirograd::test
