@@ -1,0 +1,73 @@
+// The text language (.sg): source -> module -> program for given input types, and any program -> source.
+//
+// print() writes every node as one `let`; parsing that text and instantiating it gives the same nodes again. Errors carry
+// file, line, column and the quoted line. docs/language.md describes the language.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "spirograd/program.h"
+#include "spirograd/result.h"
+
+namespace spirograd::text {
+
+struct NamedType {
+  std::string name;
+  Type type;
+};
+
+using ShapeVariables = std::vector<std::pair<std::string, int64_t>>;
+
+/// A parameter as it was declared: {"mu", "f32[K,D]"}.
+struct DeclaredParam {
+  std::string name, type;
+};
+
+struct Signature {
+  std::string name;
+  std::vector<DeclaredParam> params;
+  std::string results;  // as declared, "" if not
+  std::string str() const;  // "gmm(alpha: f32[K], mu: f32[K,D]) -> f32"
+};
+
+/// A parsed source file. Value type; copies share the syntax tree.
+class Module {
+ public:
+  /// In the order of the source.
+  std::vector<Signature> functions() const;
+
+  struct State;
+  explicit Module(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// Checks the syntax; names and types are checked by instantiate(), where shapes are known.
+Result<Module> parse(std::string source, std::string file_name);
+
+/// The program of `function` ("": the last one) for inputs of the given types, which are matched by name in any order. Shape
+/// variables bind from the inputs; `shapes` gives those that no parameter shows. `graph`: where the nodes go, null for a new one.
+Result<Program> instantiate(const Module& module, std::string_view function, std::span<const NamedType> inputs,
+                            const ShapeVariables& shapes = {}, std::shared_ptr<ir::Graph> graph = nullptr);
+
+/// The same from the declared parameter types alone. An error (SG0105) if a shape variable in them is not given.
+Result<Program> instantiate(const Module& module, std::string_view function = "", const ShapeVariables& shapes = {},
+                            std::shared_ptr<ir::Graph> graph = nullptr);
+
+/// Whether all parameter types of `function` are fixed, so that instantiate() needs no inputs.
+bool has_fixed_types(const Module& module, std::string_view function = "");
+
+/// Source text of a program: one `def` per loop body, then the program itself. Depends on structure only.
+std::string print(const Program& program);
+
+/// Names of all built-in operations, sorted; for messages and completion.
+std::vector<std::string> operation_names();
+
+}  // namespace spirograd::text

@@ -1,0 +1,128 @@
+// Looking up operations, and the arguments that they share: axes, keywords, literals.
+#include "frontend/text/builtins.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "frontend/base/near_name.h"
+#include "frontend/ir/composite.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+
+namespace {
+
+std::unordered_map<std::string_view, const Builtin*> make_index() {
+  std::unordered_map<std::string_view, const Builtin*> index;
+  for (std::span<const Builtin> rows : {math_builtins(), array_builtins(), composite_builtins(), loop_builtins()})
+    for (const Builtin& b : rows) index.emplace(b.name, &b);
+  return index;
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+}  // namespace
+
+const Builtin* find_builtin(std::string_view name) {
+  static const std::unordered_map<std::string_view, const Builtin*> index = make_index();
+  const auto it = index.find(name);
+  return it == index.end() ? nullptr : it->second;
+}
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (std::span<const Builtin> rows : {math_builtins(), array_builtins(), composite_builtins(), loop_builtins()})
+    for (const Builtin& b : rows) names.emplace_back(b.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void check_arguments(const Builtin& b, const Call& call) {
+  const int n = static_cast<int>(call.args.size());
+  if (n < b.least || (b.most >= 0 && n > b.most)) {
+    std::string wants = std::to_string(b.least);
+    if (b.most < 0) wants = "at least " + wants;
+    else if (b.most != b.least) wants += " to " + std::to_string(b.most);
+    call.fail("takes " + wants + (wants == "1" ? " argument" : " arguments") + ", it is given " + std::to_string(n), std::string(b.usage));
+  }
+  const std::vector<std::string> allowed = words(b.keywords);
+  for (const auto& [word, value] : call.keywords)
+    if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
+      const std::string near = did_you_mean(word, allowed);
+      throw Error("SG0404", "'" + std::string(b.name) + "' has no keyword '" + std::string(word) + "'")
+          .note(std::string(b.usage))
+          .hint(near);
+    }
+}
+
+void Call::fail(const std::string& message, std::string help) const {
+  throw Error("SG0404", "'" + std::string(name) + "' " + message).hint(std::move(help));
+}
+
+Expr Call::floating(size_t j) {
+  if (args[j].is_literal() && !args[j].is_float) return elaborator.materialise(args[j], DType::F32);
+  return array(j);
+}
+
+const Value* Call::keyword(std::string_view word) const {
+  for (const auto& [w, value] : keywords)
+    if (w == word) return &value;
+  return nullptr;
+}
+
+const Value& Call::required(std::string_view word) const {
+  const Value* v = keyword(word);
+  if (!v) fail("needs the keyword '" + std::string(word) + "='", std::string(find_builtin(name)->usage));
+  return *v;
+}
+
+const Value* Call::argument(size_t j, std::string_view word) const {
+  const Value* v = keyword(word);
+  if (j >= args.size()) return v;
+  if (v) fail("is given '" + std::string(word) + "' twice");
+  return &args[j];
+}
+
+int64_t Call::integer(size_t j, std::string_view word) {
+  const Value* v = argument(j, word);
+  if (!v) fail("needs '" + std::string(word) + "'", std::string(find_builtin(name)->usage));
+  return static_integer(*v, std::string(name) + ": " + std::string(word));
+}
+
+int64_t Call::integer_or(size_t j, std::string_view word, int64_t otherwise) {
+  return argument(j, word) ? integer(j, word) : otherwise;
+}
+
+bool Call::flag(std::string_view word, bool otherwise) {
+  const Value* v = keyword(word);
+  return v ? static_bool(*v, std::string(name) + ": " + std::string(word)) : otherwise;
+}
+
+int64_t Call::axis(const Value& v, int rank) const {
+  const int64_t a = static_integer(v, std::string(name) + ": axis");
+  if (a < -rank || a >= rank)
+    throw Error("SG0101", std::string(name) + ": axis " + std::to_string(a) + " does not exist in an array of rank " + std::to_string(rank));
+  return a < 0 ? a + rank : a;
+}
+
+std::vector<int64_t> Call::axes(Expr a, size_t j) {
+  const Value* v = argument(j, "axis");
+  if (!v) return ir::all_axes(a);
+  std::vector<int64_t> out;
+  for (int64_t n : static_integers(*v, std::string(name) + ": axis")) out.push_back(axis(Value::integer(n), a.rank()));
+  std::sort(out.begin(), out.end());
+  for (size_t k = 1; k < out.size(); ++k)
+    if (out[k] == out[k - 1]) throw Error("SG0101", std::string(name) + ": axis " + std::to_string(out[k]) + " stands twice");
+  return out;
+}
+
+}  // namespace spirograd::text

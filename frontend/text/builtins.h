@@ -1,0 +1,52 @@
+// The built-in operations: one row per name. Arguments come evaluated; each row's function checks and builds nodes.
+#pragma once
+
+#include "frontend/text/elaborate.h"
+
+namespace spirograd::text {
+
+/// A call under way: evaluated arguments, and helpers that take them out with clear errors.
+struct Call {
+  Elaborator& elaborator;
+  const Ast& ast;
+  const Env& env;
+  std::string_view name;
+  std::vector<Value> args;
+  std::vector<std::pair<std::string_view, Value>> keywords;
+
+  ir::Graph& graph() { return elaborator.graph(); }
+  ir::Expr array(size_t j) { return elaborator.array_of(args[j], name); }
+  ir::Expr floating(size_t j);  // a literal integer becomes f32
+  /// The value of a keyword, or null.
+  const Value* keyword(std::string_view word) const;
+  const Value& required(std::string_view word) const;
+  /// Argument j, or else the keyword.
+  const Value* argument(size_t j, std::string_view word) const;
+  int64_t integer(size_t j, std::string_view word);
+  int64_t integer_or(size_t j, std::string_view word, int64_t otherwise);
+  bool flag(std::string_view word, bool otherwise);
+  /// An axis of an array of that rank; negative axes count from the end.
+  int64_t axis(const Value& v, int rank) const;
+  /// axis= (or argument j) as a list of axes in increasing order; all axes without it.
+  std::vector<int64_t> axes(ir::Expr a, size_t j);
+  [[noreturn]] void fail(const std::string& message, std::string help = "") const;
+};
+
+struct Builtin {
+  std::string_view name;
+  int least, most;            // positional arguments; most == -1: any number
+  std::string_view keywords;  // allowed, separated by spaces
+  std::string_view usage;
+  Value (*run)(Call&);
+};
+
+const Builtin* find_builtin(std::string_view name);
+std::span<const Builtin> math_builtins();       // builtins_math.cpp: pointwise
+std::span<const Builtin> array_builtins();      // builtins_array.cpp: layout, reductions, indexed
+std::span<const Builtin> composite_builtins();  // builtins_composite.cpp: softmax, matmul, literals of the printed form
+std::span<const Builtin> loop_builtins();       // loops.cpp
+
+/// Checks number and keywords of the arguments.
+void check_arguments(const Builtin& builtin, const Call& call);
+
+}  // namespace spirograd::text

@@ -1,0 +1,227 @@
+// Layout, reductions, reading and writing by index.
+#include "frontend/ir/composite.h"
+#include "frontend/text/builtins.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+using ir::Op;
+
+namespace {
+
+std::string told(const Call& c, const char* part) { return std::string(c.name) + ": " + part; }
+
+// ---- reductions
+
+Value kept(Call& c, Expr r, Expr a, std::span<const int64_t> axes) {
+  return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
+}
+
+template <Op op>
+Value reduction(Call& c) {
+  const Expr a = c.array(0);
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  return kept(c, ir::reduce(op, a, axes), a, axes);
+}
+
+Value mean(Call& c) {
+  const Expr a = c.floating(0);
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  return kept(c, ir::mean(a, axes), a, axes);
+}
+
+Value logsumexp(Call& c) {
+  const Expr a = c.floating(0);
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  return kept(c, ir::log_sum_exp(a, axes), a, axes);
+}
+
+template <Op op>
+Value arg_reduction(Call& c) {
+  const Expr a = c.array(0);
+  const Value* v = c.argument(1, "axis");
+  if (!v) return Value::array(ir::arg_reduce_all(op, a));
+  const int64_t axis = c.axis(*v, a.rank());
+  return kept(c, ir::arg_reduce(op, a, static_cast<int>(axis)), a, std::span<const int64_t>(&axis, 1));
+}
+
+// any: the largest of 0 and 1 is 1. The extremes of nothing are the least and the greatest integer: any is false, all true.
+template <bool any>
+Value any_all(Call& c) {
+  const Expr a = c.array(0);
+  if (a.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " + to_string(a.type()));
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  const Expr r = ir::reduce(any ? Op::ReduceMax : Op::ReduceMin, ir::cast(a, DType::I32), axes);
+  const Expr zero = ir::full(c.graph(), r.type(), 0);
+  return kept(c, ir::binary(Op::Gt, r, zero), a, axes);
+}
+
+// ---- making arrays
+
+Value iota(Call& c) {
+  const Shape s = static_shape(c.args[0], told(c, "shape"));
+  const Value* axis = c.argument(1, "axis");
+  if (!axis && s.rank() != 1) c.fail("of several axes needs 'axis='", "iota([3, 4], axis=1)");
+  return Value::array(ir::iota(c.graph(), s, axis ? static_cast<int>(c.axis(*axis, s.rank())) : 0));
+}
+
+Value filled(Call& c, double x) {
+  const Value* v = c.argument(1, "dtype");
+  if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
+  const DType t = v ? v->type.dtype : DType::F32;
+  return Value::array(ir::full(c.graph(), {t, static_shape(c.args[0], told(c, "shape"))}, x));
+}
+
+Value full(Call& c) { return Value::array(ir::broadcast_to(c.array(1), static_shape(c.args[0], told(c, "shape")))); }
+
+Value replicate(Call& c) {
+  const Expr a = c.array(1);
+  const int64_t n = static_integer(c.args[0], told(c, "count"));
+  if (n < 0) throw Error("SG0101", "replicate: negative count " + std::to_string(n));
+  const Value* axis = c.argument(2, "axis");
+  return Value::array(ir::replicate(a, axis ? static_cast<int>(c.axis(*axis, a.rank() + 1)) : 0, n));
+}
+
+// ---- layout
+
+Value broadcast(Call& c) {
+  const Expr a = c.array(0);
+  const Shape s = static_shape(c.args[1], told(c, "shape"));
+  if (c.args.size() == 2) return Value::array(ir::broadcast_to(a, s));
+  return Value::array(ir::broadcast(a, s, static_integers(c.args[2], told(c, "axes"))));
+}
+
+Value transpose(Call& c) {
+  const Expr a = c.array(0);
+  std::vector<int64_t> perm;
+  if (c.args.size() == 2) perm = static_integers(c.args[1], told(c, "axes"));
+  else
+    for (int j = a.rank(); j-- > 0;) perm.push_back(j);
+  for (int64_t& p : perm) p = c.axis(Value::integer(p), a.rank());
+  return Value::array(ir::transpose(a, perm));
+}
+
+// One extent may be -1: what is left of the elements.
+Value reshape(Call& c) {
+  const Expr a = c.array(0);
+  std::vector<int64_t> dims = static_integers(c.args[1], told(c, "shape"));
+  int64_t known = 1, open = 0;
+  for (int64_t d : dims) {
+    if (d == -1) ++open;
+    else known *= d;
+  }
+  const int64_t n = a.shape().count();
+  if (open > 1) throw Error("SG0101", "reshape: only one extent may be -1");
+  if (open == 1 && (known <= 0 || n % known != 0))
+    throw Error("SG0101", "reshape: " + to_string(a.type()) + " has no whole number of parts of " + std::to_string(known) + " elements");
+  Value shape;
+  for (int64_t d : dims) shape.items.push_back(Value::integer(d == -1 ? n / known : d));
+  return Value::array(ir::reshape(a, static_shape(shape, told(c, "shape"))));
+}
+
+Value window(Call& c) {
+  const Expr a = c.array(0);
+  const Value* axis = c.keyword("axis");
+  const int64_t n = static_integer(c.required("n"), told(c, "n")), lo = static_integer(c.required("lo"), told(c, "lo"));
+  return Value::array(ir::window(a, axis ? static_cast<int>(c.axis(*axis, a.rank())) : 0, lo, n));
+}
+
+Value reverse(Call& c) {
+  const Expr a = c.array(0);
+  const Value* axis = c.argument(1, "axis");
+  return Value::array(ir::reverse(a, static_cast<int>(c.axis(axis ? *axis : Value::integer(0), a.rank()))));
+}
+
+// The parts of concat and stack: arguments, or one tuple.
+std::vector<Expr> parts(Call& c) {
+  const std::vector<Value>& values = c.args.size() == 1 && c.args[0].kind == Value::Kind::Tuple ? c.args[0].items : c.args;
+  if (values.empty()) c.fail("needs at least one array");
+  std::vector<const Value*> all;
+  for (const Value& v : values) all.push_back(&v);
+  return unify(c.elaborator, all, c.name);
+}
+
+Value concat(Call& c) {
+  const std::vector<Expr> in = parts(c);
+  const Value* axis = c.keyword("axis");
+  return Value::array(ir::concat(in, static_cast<int>(c.axis(axis ? *axis : Value::integer(0), in[0].rank()))));
+}
+
+Value stack(Call& c) {
+  const std::vector<Expr> in = parts(c);
+  const Value* axis = c.keyword("axis");
+  return Value::array(ir::stack(in, axis ? static_cast<int>(c.axis(*axis, in[0].rank() + 1)) : 0));
+}
+
+// ---- indexed
+
+std::vector<Expr> indices(Call& c, size_t from) {
+  std::vector<Expr> out;
+  for (size_t j = from; j < c.args.size(); ++j) {
+    const Expr e = c.args[j].is_literal() ? c.elaborator.materialise(c.args[j], DType::I32) : c.array(j);
+    if (e.dtype() != DType::I32)
+      throw Error("SG0102", std::string(c.name) + ": an index must be i32, not " + to_string(e.type())).hint("write i32(x), or floor(x)");
+    out.push_back(e);
+  }
+  return out;
+}
+
+Value gather(Call& c) { return Value::array(ir::gather_broadcast(c.array(0), indices(c, 1))); }
+
+Value scatter(Call& c) {
+  const Shape s = static_shape(c.args[0], told(c, "shape"));
+  return Value::array(ir::scatter_broadcast(c.array(1), indices(c, 2), s));
+}
+
+Value one_hot(Call& c) {
+  const int64_t n = static_integer(c.args[0], told(c, "count"));
+  const Value* t = c.argument(2, "dtype");
+  if (t && (t->kind != Value::Kind::Type || t->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
+  return Value::array(ir::one_hot(c.array(1), n, t ? t->type.dtype : DType::F32));
+}
+
+Value len(Call& c) {
+  const Expr a = c.array(0);
+  if (a.rank() == 0) throw Error("SG0101", "len: " + to_string(a.type()) + " has no axes");
+  return Value::integer(a.shape()[0]);
+}
+
+constexpr std::string_view kReduceWords = "axis keepdims";
+
+// clang-format off
+constexpr Builtin kRows[] = {
+    {"sum",        1, 2, kReduceWords, "sum(x, axis=.., keepdims=false)",  reduction<Op::Sum>},
+    {"prod",       1, 2, kReduceWords, "prod(x, axis=.., keepdims=false)", reduction<Op::Prod>},
+    {"reduce_max", 1, 2, kReduceWords, "reduce_max(x, axis=..)",           reduction<Op::ReduceMax>},
+    {"reduce_min", 1, 2, kReduceWords, "reduce_min(x, axis=..)",           reduction<Op::ReduceMin>},
+    {"mean",       1, 2, kReduceWords, "mean(x, axis=.., keepdims=false)", mean},
+    {"logsumexp",  1, 2, kReduceWords, "logsumexp(x, axis=.., keepdims=false)", logsumexp},
+    {"argmax",     1, 2, kReduceWords, "argmax(x, axis=..)",               arg_reduction<Op::ArgMax>},
+    {"argmin",     1, 2, kReduceWords, "argmin(x, axis=..)",               arg_reduction<Op::ArgMin>},
+    {"any",        1, 2, kReduceWords, "any(mask, axis=..)",               any_all<true>},
+    {"all",        1, 2, kReduceWords, "all(mask, axis=..)",               any_all<false>},
+    {"iota",       1, 2, "axis",       "iota(n), iota([n, m], axis=0)",    iota},
+    {"zeros",      1, 2, "dtype",      "zeros([n, m], dtype=f32)",         [](Call& c) { return filled(c, 0); }},
+    {"ones",       1, 2, "dtype",      "ones([n, m], dtype=f32)",          [](Call& c) { return filled(c, 1); }},
+    {"full",       2, 2, "",           "full([n, m], value)",              full},
+    {"replicate",  2, 3, "axis",       "replicate(n, x, axis=0)",          replicate},
+    {"broadcast",  2, 3, "",           "broadcast(x, shape), broadcast(x, shape, [axis of the result for each axis of x])", broadcast},
+    {"transpose",  1, 2, "",           "transpose(x, [1, 0])",             transpose},
+    {"reshape",    2, 2, "",           "reshape(x, [n, m])",               reshape},
+    {"window",     1, 1, "axis lo n",  "window(x, axis=0, lo=-1, n=5)",    window},
+    {"reverse",    1, 2, "axis",       "reverse(x, axis=0)",               reverse},
+    {"concat",     1, -1, "axis",      "concat(a, b, axis=0)",             concat},
+    {"append",     1, -1, "axis",      "append(a, b, axis=0)",             concat},
+    {"stack",      1, -1, "axis",      "stack(a, b, axis=0)",              stack},
+    {"gather",     2, -1, "",          "gather(table, i, j)",              gather},
+    {"scatter",    3, -1, "",          "scatter([n, m], updates, i, j)",   scatter},
+    {"one_hot",    2, 3, "dtype",      "one_hot(n, i, dtype=f32)",         one_hot},
+    {"len",        1, 1, "",           "len(x)",                           len},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Builtin> array_builtins() { return kRows; }
+
+}  // namespace spirograd::text

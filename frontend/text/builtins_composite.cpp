@@ -1,0 +1,114 @@
+// Products of matrices, softmax, and array constants as printed programs write them.
+#include <cmath>
+
+#include "frontend/ir/composite.h"
+#include "frontend/text/builtins.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+using ir::Op;
+
+namespace {
+
+std::vector<Expr> two(Call& c) {
+  const Value* both[] = {&c.args[0], &c.args[1]};
+  return unify(c.elaborator, both, c.name);
+}
+
+Value dot(Call& c) {
+  const std::vector<Expr> in = two(c);
+  return Value::array(ir::dot(in[0], in[1]));
+}
+
+Value matmul(Call& c) {
+  const std::vector<Expr> in = two(c);
+  return Value::array(ir::matmul(in[0], in[1]));
+}
+
+Value outer(Call& c) {
+  const std::vector<Expr> in = two(c);
+  if (in[0].rank() != 1 || in[1].rank() != 1)
+    throw Error("SG0101", "outer: needs two vectors, not " + to_string(in[0].type()) + " and " + to_string(in[1].type()));
+  const Shape s = in[0].shape() + in[1].shape();
+  return Value::array(ir::broadcast(in[0], s, {0}) * ir::broadcast(in[1], s, {1}));
+}
+
+// axis= of softmax: the last one if it is not given.
+std::vector<int64_t> softmax_axes(Call& c, Expr a) {
+  if (c.argument(1, "axis")) return c.axes(a, 1);
+  if (a.rank() == 0) throw Error("SG0101", std::string(c.name) + ": " + to_string(a.type()) + " has no axes");
+  return {a.rank() - 1};
+}
+
+Value softmax(Call& c) {
+  const Expr a = c.floating(0);
+  return Value::array(ir::softmax(a, softmax_axes(c, a)));
+}
+
+Value log_softmax(Call& c) {
+  const Expr a = c.floating(0);
+  const std::vector<int64_t> axes = softmax_axes(c, a);
+  return Value::array(a - ir::restore_axes(ir::log_sum_exp(a, axes), a.shape(), axes));
+}
+
+// A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.
+double number_of(const Source& source, const Ast& ast, DType t) {
+  const Ast& leaf = ast.form == Form::Negate ? *ast.kids[0] : ast;
+  double x = 0;
+  char suffix = 0;
+  if (leaf.form == Form::Number) {
+    x = leaf.number;
+    suffix = leaf.suffix;
+  } else if (leaf.form == Form::Bool) {
+    x = leaf.number;
+  } else if (leaf.form == Form::Name && (leaf.text == "inf" || leaf.text == "nan")) {
+    x = leaf.text == "inf" ? HUGE_VAL : std::nan("");
+  } else {
+    throw source.error("SG0404", "const: the list holds numbers only", leaf.place);
+  }
+  if (&leaf != &ast) x = -x;
+  const bool whole = suffix == 'i' || suffix == 'u';
+  const bool fits = t == DType::Bool ? leaf.form == Form::Bool
+                    : t == DType::I32 ? whole && x >= -2147483648.0 && x <= 2147483647.0
+                    : t == DType::U32 ? whole && x >= 0 && x <= 4294967295.0
+                                      : leaf.form != Form::Bool;
+  if (!fits) throw source.error("SG0407", "const: this is no " + std::string(name(t)), leaf.place);
+  if (t == DType::F32 && suffix != 'd' && !std::isnan(x)) x = static_cast<double>(static_cast<float>(x));
+  if (!is_float(t) && x == 0) x = 0;
+  return x;
+}
+
+Type type_of(Call& c, const Ast& ast) {
+  const Value v = c.elaborator.eval(ast, c.env);
+  if (v.kind != Value::Kind::Type) c.fail("begins with a type", "const(f32[2], [1.0, 2.0])");
+  return v.type;
+}
+
+Value constant(Call& c) {
+  if (c.ast.kids.size() != 3) c.fail("cannot be passed on as a function");
+  const Type t = type_of(c, *c.ast.kids[1]);
+  const Ast& list = *c.ast.kids[2];
+  if (list.form != Form::Array) c.fail("needs the elements in row-major order", "const(f32[2], [1.0, 2.0])");
+  std::vector<double> data;
+  data.reserve(list.kids.size());
+  for (const Ast* a : list.kids) data.push_back(number_of(c.elaborator.source(), *a, t.dtype));
+  return Value::array(ir::constant(c.graph(), t, std::move(data)));
+}
+
+// clang-format off
+constexpr Builtin kRows[] = {
+    {"dot",         2, 2, "",     "dot(a, b)",              dot},
+    {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul},
+    {"outer",       2, 2, "",     "outer(a, b)",            outer},
+    {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax},
+    {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax},
+    {"const",       2, 2, "",     "const(f32[2], [1.0, 2.0])", constant},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Builtin> composite_builtins() { return kRows; }
+
+}  // namespace spirograd::text

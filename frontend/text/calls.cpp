@@ -1,0 +1,359 @@
+// Calls of definitions, operations and function literals; whole definitions as programs and as loop bodies.
+#include <algorithm>
+#include <utility>
+
+#include "frontend/base/near_name.h"
+#include "frontend/text/builtins.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+
+namespace {
+
+// The definition whose body is elaborated; restored also when an error passes.
+struct Within {
+  Within(int& current_, int def) : current(current_), before(std::exchange(current_, def)) {}
+  ~Within() { current = before; }
+  int& current;
+  int before;
+};
+
+}  // namespace
+
+int Elaborator::find_def(std::string_view name) const {
+  for (int j = current_def_; j-- > 0;)
+    if (source_.defs[static_cast<size_t>(j)].name == name) return j;
+  return -1;
+}
+
+void Elaborator::unknown_function(std::string_view name, const Env& env, Place place) {
+  const std::string quoted = "'" + std::string(name) + "'";
+  const auto& defs = source_.defs;
+  if (defs[static_cast<size_t>(current_def_)].name == name)
+    throw source_.error("SG0405", quoted + " calls itself", place)
+        .note("programs have static shapes and end always; there is no recursion")
+        .hint("write a loop: fold, scan, fori");
+  for (size_t j = static_cast<size_t>(current_def_); j < defs.size(); ++j)
+    if (defs[j].name == name)
+      throw source_.error("SG0405", quoted + " is called before its definition in line " + std::to_string(defs[j].place.line), place)
+          .hint("move its def above this one");
+  if (lookup(env, name)) throw source_.error("SG0403", quoted + " is no function", place);
+  std::vector<std::string> names = operation_names();
+  for (int j = 0; j < current_def_; ++j) names.emplace_back(defs[static_cast<size_t>(j)].name);
+  throw source_.error("SG0403", "unknown operation " + quoted, place).hint(did_you_mean(name, names));
+}
+
+Value Elaborator::eval_call(const Ast& ast, const Env& env) {
+  const Ast& callee = *ast.kids[0];
+  const Builtin* builtin = nullptr;
+  std::shared_ptr<const Closure> closure;
+  if (callee.form == Form::Name) {
+    // A name in front of parentheses is a function: a variable of another kind does not hide it.
+    const Value* local = lookup(env, callee.text);
+    if (local && local->kind == Value::Kind::Function) {
+      closure = local->function;
+    } else if (const int def = find_def(callee.text); def >= 0) {
+      closure = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
+    } else if (builtin = find_builtin(callee.text); !builtin) {
+      unknown_function(callee.text, env, callee.place);
+    }
+  } else {
+    const Value v = eval(callee, env);
+    if (v.kind != Value::Kind::Function) throw source_.error("SG0403", describe(v) + " cannot be called", callee.place);
+    closure = v.function;
+  }
+  if (closure && !closure->builtin.empty()) builtin = find_builtin(closure->builtin);
+  Call call{*this, ast, env, builtin ? builtin->name : "call", {}, {}};
+  const bool raw = builtin && builtin->name == "const";  // a list of a million numbers is read without evaluating each
+  for (size_t j = 1; j < ast.kids.size(); ++j) {
+    const Ast& argument = *ast.kids[j];
+    if (argument.form == Form::Keyword) {
+      for (const auto& [word, value] : call.keywords)
+        if (word == argument.text) throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice", argument.place);
+      call.keywords.emplace_back(argument.text, eval(*argument.kids[0], env));
+    } else {
+      call.args.push_back(raw ? Value{} : eval(argument, env));
+    }
+  }
+  if (builtin) {
+    check_arguments(*builtin, call);
+    return builtin->run(call);
+  }
+  if (call.keywords.empty()) return apply(*closure, std::move(call.args), callee.place);
+  if (closure->def < 0) throw source_.error("SG0404", "a function literal takes no keywords", ast.place);
+  // Keyword arguments of definitions fill the remaining parameters by name.
+  const DefSyntax& def = source_.defs[static_cast<size_t>(closure->def)];
+  std::vector<const Value*> slots(def.params.size(), nullptr);
+  std::vector<std::string> names;
+  for (size_t j = 0; j < def.params.size(); ++j) {
+    names.emplace_back(def.params[j].name);
+    if (j < call.args.size()) slots[j] = &call.args[j];
+  }
+  for (const auto& [word, value] : call.keywords) {
+    const auto at = std::find(names.begin(), names.end(), word);
+    if (at == names.end())
+      throw source_.error("SG0404", "'" + std::string(def.name) + "' has no parameter '" + std::string(word) + "'", ast.place)
+          .hint(did_you_mean(word, names));
+    const Value*& slot = slots[static_cast<size_t>(at - names.begin())];
+    if (slot) throw source_.error("SG0404", "parameter '" + *at + "' is given twice", ast.place);
+    slot = &value;
+  }
+  std::vector<Value> args;
+  for (const Value* v : slots)
+    if (v) args.push_back(*v);
+  return apply(*closure, std::move(args), callee.place);
+}
+
+Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place place) {
+  if (closure.def >= 0) return call_def(static_cast<size_t>(closure.def), std::move(args), place);
+  if (!closure.builtin.empty()) {
+    const Ast none{Form::Call, 0, {}, 1, place, 0, {}, {}};
+    const Builtin* builtin = find_builtin(closure.builtin);
+    const Env env;
+    Call call{*this, none, env, builtin->name, std::move(args), {}};
+    check_arguments(*builtin, call);
+    return builtin->run(call);
+  }
+  const Ast& fn = *closure.fn;
+  if (args.size() + 1 != fn.kids.size())
+    throw source_.error("SG0404", "this function takes " + std::to_string(fn.kids.size() - 1) + " arguments, it is given " +
+                                      std::to_string(args.size()),
+                        fn.place);
+  Env env = nested(closure.env);
+  for (size_t j = 0; j < args.size(); ++j) match(*fn.kids[j], args[j], env);
+  const Within within(current_def_, closure.caller);
+  return eval(*fn.kids.back(), env);
+}
+
+// Results as declared: literals get the declared dtype, everything else must have the declared type.
+std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
+  const Value v = eval(*def.body, env);
+  std::vector<Value> flat;
+  if (v.kind == Value::Kind::Tuple && (v.items.size() != 1 || def.results.size() != 1 || !def.has_results)) {
+    flat = v.items;
+  } else {
+    flat.push_back(v.kind == Value::Kind::Tuple ? v.items[0] : v);
+  }
+  const std::string what = "'" + std::string(def.name) + "'";
+  if (def.has_results && flat.size() != def.results.size())
+    throw source_.error("SG0103", what + " returns " + std::to_string(flat.size()) + " values, " + std::to_string(def.results.size()) +
+                                      " are declared",
+                        def.place);
+  for (size_t j = 0; j < flat.size(); ++j) {
+    if (flat[j].kind != Value::Kind::Array && flat[j].kind != Value::Kind::Literal)
+      throw source_.error("SG0103", what + " returns " + describe(flat[j]) + ", results are arrays", def.place);
+    if (!def.has_results) {
+      flat[j] = Value::array(materialise(flat[j]));
+      continue;
+    }
+    const TypeSyntax& declared = def.results[j].type;
+    const Type want = eval_type(*this, declared, env);
+    const bool fits = !flat[j].is_literal() || !flat[j].is_float || is_float(want.dtype);
+    if (flat[j].is_literal() && fits && want.dtype != DType::Bool) flat[j] = Value::array(materialise(flat[j], want.dtype));
+    const Type have = array_of(flat[j], "result").type();
+    if (have != want)
+      throw source_.error("SG0103", what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
+                                        (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
+                          declared.place);
+  }
+  return flat;
+}
+
+Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
+  const DefSyntax& def = source_.defs[index];
+  if (args.size() != def.params.size())
+    throw source_.error("SG0404", "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) + " arguments, it is given " +
+                                      std::to_string(args.size()),
+                        place);
+  std::vector<int64_t> key = {static_cast<int64_t>(index)};
+  std::vector<Type> types;
+  std::vector<Expr> nodes;
+  for (size_t j = 0; j < args.size(); ++j) {
+    const DType declared = def.params[j].type.dtype;
+    const bool follows = args[j].is_literal() && declared != DType::Bool && (!args[j].is_float || is_float(declared));
+    const Expr e = follows ? materialise(args[j], declared) : array_of(args[j], def.params[j].name);
+    key.push_back(e.id.v);
+    types.push_back(e.type());
+    nodes.push_back(e);
+  }
+  if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
+  Env env = nested({});
+  try {
+    bind_shapes(*this, def, types, {}, env);
+  } catch (Error& e) {
+    // Told where the call is, not where the parameter was declared.
+    e.notes.push_back("'" + std::string(def.name) + "' is defined in line " + std::to_string(def.place.line));
+    e.loc = source_.loc(place);
+    e.source_line = source_.line(place.line);
+    throw;
+  }
+  for (size_t j = 0; j < nodes.size(); ++j) bind(env, def.params[j].name, Value::array(nodes[j]));
+  std::vector<Value> results;
+  try {
+    const Within within(current_def_, static_cast<int>(index));
+    results = run_body(def, env);
+  } catch (Error& e) {
+    if (e.notes.size() < 4)
+      e.notes.push_back("in the call of '" + std::string(def.name) + "' at line " + std::to_string(place.line) + ", column " +
+                        std::to_string(place.column));
+    throw;
+  }
+  const bool single = results.size() == 1;
+  const Value v = single ? results[0] : Value::tuple(std::move(results));
+  calls_.emplace(std::move(key), v);
+  return v;
+}
+
+int64_t Elaborator::body_function(size_t index, Place) {
+  if (const auto known = bodies_.find(index); known != bodies_.end()) return known->second;
+  const DefSyntax& def = source_.defs[index];
+  const Env no_shapes = nested({});
+  Env env = nested({});
+  ir::Function f;
+  for (const ParamSyntax& p : def.params) {
+    const Type t = eval_type(*this, p.type, no_shapes);
+    bind(env, p.name, Value::array(ir::param(graph_, static_cast<int64_t>(f.params.size()), t)));
+    f.params.push_back(t);
+  }
+  const Within within(current_def_, static_cast<int>(index));
+  for (const Value& v : run_body(def, env)) f.results.push_back(array_of(v, def.name).id);
+  return bodies_[index] = graph_.intern(std::move(f));
+}
+
+Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes) {
+  const DefSyntax& def = source_.defs[index];
+  current_def_ = static_cast<int>(index);
+  located_ = graph_.size();
+  Program out;
+  out.name = def.name;
+  Env env = nested({});
+  std::vector<Type> types;
+  if (inputs) {
+    std::vector<std::string> names;
+    for (const ParamSyntax& p : def.params) names.emplace_back(p.name);
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      const std::string& name = (*inputs)[i].name;
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw source_.error("SG0503", "'" + out.name + "' has no parameter '" + name + "'", def.place).hint(did_you_mean(name, names));
+      for (size_t k = 0; k < i; ++k)
+        if ((*inputs)[k].name == name) throw source_.error("SG0503", "input '" + name + "' is given twice", def.place);
+    }
+    for (const ParamSyntax& p : def.params) {
+      const auto found = std::find_if(inputs->begin(), inputs->end(), [&](const NamedType& i) { return i.name == p.name; });
+      if (found == inputs->end())
+        throw source_.error("SG0502", "input '" + std::string(p.name) + "' of '" + out.name + "' is missing", p.place)
+            .note("it is declared " + std::string(p.name) + ": " + std::string(p.type.text));
+      types.push_back(found->type);
+    }
+  } else {
+    Env given = nested({});
+    for (const auto& [name, value] : shapes) bind(given, name, Value::integer(value));
+    for (const ParamSyntax& p : def.params) types.push_back(eval_type(*this, p.type, given));
+  }
+  bind_shapes(*this, def, types, shapes, env);
+  for (size_t j = 0; j < types.size(); ++j) {
+    const Expr p = ir::param(graph_, static_cast<int64_t>(j), types[j]);
+    graph_.note_loc(p.id, source_.loc(def.params[j].place));
+    bind(env, def.params[j].name, Value::array(p));
+    out.params.push_back({std::string(def.params[j].name), types[j]});
+  }
+  const std::vector<Value> results = run_body(def, env);
+  for (size_t j = 0; j < results.size(); ++j) {
+    const Expr e = array_of(results[j], "result");
+    std::string name(def.has_results ? def.results[j].name : "");
+    if (name.empty()) name = results.size() == 1 ? "out" : "out" + std::to_string(j);
+    out.results.push_back({std::move(name), e.id.v, e.type()});
+  }
+  return out;
+}
+
+// ---- shape variables
+
+namespace {
+
+struct Bound {
+  int64_t value;
+  std::string from;
+};
+
+void collect_names(const Ast& a, std::vector<const Ast*>& names) {
+  if (a.form == Form::Name) names.push_back(&a);
+  for (const Ast* kid : a.kids)
+    if (kid) collect_names(*kid, names);
+}
+
+}  // namespace
+
+Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
+  Type t{type.dtype, {}};
+  for (const Ast* extent : type.extents) {
+    std::vector<const Ast*> names;
+    collect_names(*extent, names);
+    for (const Ast* name : names)
+      if (!lookup(env, name->text) && !find_builtin(name->text))
+        throw elaborator.source()
+            .error("SG0105", "the shape variable '" + std::string(name->text) + "' has no value here", name->place)
+            .note("a shape variable gets its value where it stands alone, as in x: f32[" + std::string(name->text) + "]")
+            .hint(did_you_mean(name->text, visible_names(env)));
+    const int64_t d = static_integer(elaborator.eval(*extent, env), "an extent");
+    if (d < 0) throw elaborator.source().error("SG0101", "negative extent " + std::to_string(d), extent->place);
+    if (t.shape.rank() >= kMaxRank) throw elaborator.source().error("SG0101", "too many axes", extent->place);
+    t.shape.push_back(d);
+  }
+  return t;
+}
+
+void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given, Env& env) {
+  std::map<std::string_view, Bound> bound;
+  std::vector<std::string> known;
+  for (const ParamSyntax& p : def.params)
+    for (const Ast* extent : p.type.extents) {
+      std::vector<const Ast*> names;
+      collect_names(*extent, names);
+      for (const Ast* n : names) known.emplace_back(n->text);
+    }
+  for (const auto& [name, value] : given) {
+    if (value < 0) throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value), def.place);
+    bound[name] = {value, "the call"};
+    bind(env, name, Value::integer(value));
+  }
+  const auto mismatch = [&](size_t j, const std::string& why) {
+    const ParamSyntax& p = def.params[j];
+    std::string note;
+    for (const auto& [name, b] : bound) note += (note.empty() ? "" : ", ") + std::string(name) + " = " + std::to_string(b.value) + " from " + b.from;
+    Error e = elaborator.source().error(
+        "SG0103", "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " + std::string(p.type.text) + ", given " +
+                      to_string(actual[j]) + why, p.place);
+    if (!note.empty()) e.notes.push_back(note);
+    return e;
+  };
+  for (size_t j = 0; j < def.params.size(); ++j) {
+    const ParamSyntax& p = def.params[j];
+    if (actual[j].dtype != p.type.dtype)
+      throw mismatch(j, ": the element types differ").hint("convert it to " + std::string(name(p.type.dtype)));
+    if (static_cast<size_t>(actual[j].shape.rank()) != p.type.extents.size())
+      throw mismatch(j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " + std::to_string(p.type.extents.size()));
+    for (int axis = 0; axis < actual[j].shape.rank(); ++axis) {
+      const Ast& extent = *p.type.extents[static_cast<size_t>(axis)];
+      if (extent.form != Form::Name) continue;
+      const int64_t d = actual[j].shape[axis];
+      const std::string from = "axis " + std::to_string(axis) + " of '" + std::string(p.name) + "'";
+      const auto [it, fresh] = bound.try_emplace(extent.text, Bound{d, from});
+      if (fresh) {
+        bind(env, extent.text, Value::integer(d));
+      } else if (it->second.value != d) {
+        throw elaborator.source()
+            .error("SG0104", "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) + " (" +
+                                 it->second.from + ") and " + std::to_string(d) + " (" + from + ")", p.place)
+            .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " + to_string(actual[j]));
+      }
+    }
+  }
+  for (size_t j = 0; j < def.params.size(); ++j) {
+    const Type want = eval_type(elaborator, def.params[j].type, env);
+    if (want != actual[j]) throw mismatch(j, ": expected " + to_string(want));
+  }
+}
+
+}  // namespace spirograd::text

@@ -1,0 +1,315 @@
+// Expressions to nodes.
+#include "frontend/text/elaborate.h"
+
+#include <cmath>
+
+#include "frontend/base/near_name.h"
+#include "frontend/ir/composite.h"
+#include "frontend/text/builtins.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+using ir::Op;
+
+namespace {
+
+// Every integer up to here is exact in a double; literals are kept as doubles.
+constexpr double kExact = 9007199254740992.0;
+
+std::string spelling(Op op) {
+  switch (op) {
+    case Op::Add: return "+";
+    case Op::Sub: return "-";
+    case Op::Mul: return "*";
+    case Op::Div: return "/";
+    case Op::Rem: return "%";
+    case Op::Pow: return "**";
+    case Op::Eq: return "==";
+    case Op::Ne: return "!=";
+    case Op::Lt: return "<";
+    case Op::Le: return "<=";
+    case Op::Gt: return ">";
+    case Op::Ge: return ">=";
+    default: return std::string(ir::name(op));  // named operations are spelt by their name
+  }
+}
+
+std::string whole(double x) { return std::to_string(static_cast<int64_t>(x)); }
+
+// Arithmetic of two literals, done here and in double; nothing for operations that are left to the program.
+std::optional<Value> fold(Op op, const Value& a, const Value& b) {
+  if (!a.is_literal() || !b.is_literal() || a.shape.rank() != 0 || b.shape.rank() != 0) return {};
+  const double x = a.numbers[0], y = b.numbers[0];
+  const bool floats = a.is_float || b.is_float;
+  double r = 0;
+  if (op == Op::Add) r = x + y;
+  else if (op == Op::Sub) r = x - y;
+  else if (op == Op::Mul) r = x * y;
+  else if (op == Op::Rem) r = floats ? std::fmod(x, y) : y == 0 ? 0 : std::fmod(x, y);
+  else if (op == Op::Div) {
+    r = x / y;
+    if (!floats && (y == 0 || std::fmod(x, y) != 0))
+      throw Error("SG0105", whole(x) + " / " + whole(y) + " is not a whole number")
+          .hint("write " + whole(x) + ".0 / " + whole(y) + " for a float, " + whole(x) + " // " + whole(y) + " to round down");
+  } else {
+    return {};
+  }
+  if (!floats && std::abs(r) >= kExact)
+    throw Error("SG0407", whole(x) + " " + spelling(op) + " " + whole(y) + " is too large");
+  if (!floats && r == 0) r = 0;  // no negative zero among the integers
+  return Value::literal(r, floats);
+}
+
+}  // namespace
+
+Value Elaborator::eval(const Ast& ast, const Env& env) {
+  struct Depth {
+    int& n;
+    ~Depth() { --n; }
+  } guard{++depth_};
+  if (depth_ > kMaxNesting)
+    throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep", ast.place);
+  try {
+    Value v = eval_form(ast, env);
+    // Nodes made since the last expression ended were made for this one.
+    for (uint32_t id = std::max(located_, 1u); id < graph_.size(); ++id) graph_.note_loc({id}, source_.loc(ast.place));
+    located_ = graph_.size();
+    return v;
+  } catch (Error& e) {
+    if (e.loc.line == 0) {
+      e.loc = source_.loc(ast.place);
+      e.source_line = source_.line(ast.place.line);
+    }
+    throw;
+  }
+}
+
+Value Elaborator::eval_form(const Ast& ast, const Env& env) {
+  switch (ast.form) {
+    case Form::Number: return eval_number(ast);
+    case Form::Bool: return Value::array(ir::scalar(graph_, DType::Bool, ast.number));
+    case Form::Name: return eval_name(ast, env);
+    case Form::Negate: return eval_negate(ast, env);
+    case Form::Not: return Value::array(ir::unary(Op::Not, array_of(eval(*ast.kids[0], env), "not")));
+    case Form::Binary: return eval_operators(ast, env);
+    case Form::FloorDiv: {
+      const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
+      if (!a.is_literal() || !b.is_literal() || a.is_float || b.is_float)
+        throw Error("SG0102", "'//' is for whole numbers known before the program runs").hint("write quot(a, b), which rounds toward zero");
+      const int64_t n = static_integer(a, "//"), d = static_integer(b, "//");
+      if (d == 0) throw Error("SG0105", std::to_string(n) + " // 0 is not a number");
+      return Value::integer(static_cast<int64_t>(std::floor(static_cast<double>(n) / static_cast<double>(d))));
+    }
+    case Form::MatMul: {
+      const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
+      const Value* both[] = {&a, &b};
+      const std::vector<Expr> in = unify(*this, both, "@");
+      return Value::array(ir::matmul(in[0], in[1]));
+    }
+    case Form::If: return eval_if(ast, env);
+    case Form::For: return eval_for(ast, env);
+    case Form::Fn: {
+      Value v;
+      v.kind = Value::Kind::Function;
+      v.function = std::make_shared<Closure>(Closure{&ast, env, current_def_, -1, {}});
+      return v;
+    }
+    case Form::Call: return eval_call(ast, env);
+    case Form::Index: return index_value(*this, ast, env);
+    case Form::Field: return eval_field(ast, env);
+    case Form::Tuple: {
+      std::vector<Value> items;
+      for (const Ast* kid : ast.kids) items.push_back(eval(*kid, env));
+      return Value::tuple(std::move(items));
+    }
+    case Form::Array: return eval_array(ast, env);
+    case Form::Block: return eval_block(ast, env);
+    case Form::Keyword: case Form::Slice: case Form::NewAxis: case Form::Ellipsis: case Form::Let: break;
+  }
+  throw Error("SG0900", "internal: this syntax is no expression");
+}
+
+Value Elaborator::eval_number(const Ast& ast) {
+  if (ast.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64, ast.number));
+  if (ast.suffix == 'u') return Value::array(materialise(Value::literal(ast.number, false), DType::U32));
+  if (ast.suffix == 'i' && ast.number >= kExact) throw Error("SG0407", "'" + std::string(ast.text) + "' is too large for an integer");
+  return Value::literal(ast.number, ast.suffix == 'f');
+}
+
+Value Elaborator::eval_name(const Ast& ast, const Env& env) {
+  if (const Value* v = lookup(env, ast.text)) return *v;
+  if (ast.text == "inf") return Value::literal(HUGE_VAL, true);
+  if (ast.text == "nan") return Value::literal(std::nan(""), true);
+  if (ast.text == "pi") return Value::literal(3.14159265358979323846, true);
+  Value v;
+  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+    if (ast.text == name(t)) {
+      v.kind = Value::Kind::Type;
+      v.type = {t, {}};
+      return v;
+    }
+  v.kind = Value::Kind::Function;
+  if (const int def = find_def(ast.text); def >= 0) {
+    v.function = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
+    return v;
+  }
+  if (find_builtin(ast.text)) {
+    v.function = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, -1, ast.text});
+    return v;
+  }
+  std::vector<std::string> names = visible_names(env);
+  for (const char* constant : {"inf", "nan", "pi"}) names.emplace_back(constant);
+  std::string help = did_you_mean(ast.text, names);
+  if (help.empty()) help = did_you_mean(ast.text, operation_names());
+  throw source_.error("SG0402", "unknown name '" + std::string(ast.text) + "'", ast.place).hint(std::move(help));
+}
+
+Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
+  const Ast& operand = *ast.kids[0];
+  if (operand.form == Form::Number && operand.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64, -operand.number));
+  Value v = eval(operand, env);
+  if (!v.is_literal()) return Value::array(ir::unary(Op::Neg, array_of(v, "-")));
+  for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
+  return v;
+}
+
+Value Elaborator::binary(Op op, const Value& a, const Value& b) {
+  if (std::optional<Value> v = fold(op, a, b)) return *v;
+  const std::string what = spelling(op);
+  const Value* both[] = {&a, &b};
+  DType t = common_dtype(both, what);
+  const bool literals = a.is_literal() && b.is_literal();
+  if (literals && ir::has_flag(op, ir::kFloatOnly)) t = DType::F32;
+  if (op == Op::Div && is_integer(t))
+    throw Error("SG0102", "/: not defined for " + std::string(name(t)))
+        .hint("write quot(a, b) for whole numbers, or f32(a) / f32(b)");
+  return Value::array(ir::binary_broadcast(op, materialise(a, t), materialise(b, t)));
+}
+
+Value Elaborator::eval_operators(const Ast& ast, const Env& env) {
+  std::vector<const Ast*> spine;
+  const Ast* at = &ast;
+  for (; at->form == Form::Binary; at = at->kids[0]) spine.push_back(at);
+  Value v = eval(*at, env);
+  for (size_t j = spine.size(); j-- > 0;) {
+    const Value right = eval(*spine[j]->kids[1], env);
+    try {
+      v = binary(spine[j]->op, v, right);
+    } catch (Error& e) {
+      if (e.loc.line == 0) {
+        e.loc = source_.loc(spine[j]->place);
+        e.source_line = source_.line(spine[j]->place.line);
+      }
+      throw;
+    }
+    for (; located_ < graph_.size(); ++located_)
+      if (located_ > 0) graph_.note_loc({located_}, source_.loc(spine[j]->place));
+  }
+  return v;
+}
+
+Value Elaborator::eval_if(const Ast& ast, const Env& env) {
+  const Value condition = eval(*ast.kids[0], env);
+  if (!condition.is_array() || condition.expr.type() != boolean()) {
+    const Error e = source_.error("SG0102", "if: the condition must be one bool, not " + describe(condition), ast.kids[0]->place);
+    throw Error(e).hint(condition.is_array() && condition.expr.dtype() == DType::Bool ? "where(mask, a, b) chooses element by element"
+                                                                                    : "compare, as in x != 0");
+  }
+  const Value yes = eval(*ast.kids[1], env), no = eval(*ast.kids[2], env);
+  return choose(condition.expr, yes, no);
+}
+
+Value Elaborator::choose(Expr condition, const Value& yes, const Value& no) {
+  if (yes.kind == Value::Kind::Tuple && no.kind == Value::Kind::Tuple && yes.items.size() == no.items.size()) {
+    std::vector<Value> items;
+    for (size_t j = 0; j < yes.items.size(); ++j) items.push_back(choose(condition, yes.items[j], no.items[j]));
+    return Value::tuple(std::move(items));
+  }
+  if (yes.kind == Value::Kind::Tuple || no.kind == Value::Kind::Tuple)
+    throw Error("SG0102", "if: the branches are " + describe(yes) + " and " + describe(no));
+  const Value* both[] = {&yes, &no};
+  const std::vector<Expr> in = unify(*this, both, "if");
+  return Value::array(ir::cond(condition, in[0], in[1]));
+}
+
+Value Elaborator::eval_for(const Ast& ast, const Env& env) {
+  const int64_t extent = static_integer(eval(*ast.kids[0], env), "the extent of a for");
+  if (extent < 0) throw source_.error("SG0101", "for: negative extent " + std::to_string(extent), ast.kids[0]->place);
+  const bool fixed = ast.number >= 0;
+  const int64_t level = static_cast<int64_t>(ast.number);
+  const Expr index = fixed ? ir::index_var(graph_, level, extent) : ir::fresh_var(graph_, i32());
+  Env inner = nested(env);
+  bind(inner, ast.text, Value::array(index));
+  const Value body = eval(*ast.kids[1], inner);
+  std::vector<Expr> flat;
+  flatten(body, flat);
+  for (Expr& e : flat) e = fixed ? ir::build_at(level, extent, e) : ir::build(extent, index, e);
+  size_t at = 0;
+  return unflatten(body, flat, at);
+}
+
+void Elaborator::match(const Ast& pattern, const Value& value, Env& env) {
+  if (pattern.form == Form::Name) return bind(env, pattern.text, value);
+  if (value.kind != Value::Kind::Tuple)
+    throw source_.error("SG0404", "a tuple of " + std::to_string(pattern.kids.size()) + " names for " + describe(value), pattern.place);
+  if (value.items.size() != pattern.kids.size())
+    throw source_.error("SG0404", std::to_string(pattern.kids.size()) + " names for a tuple of " + std::to_string(value.items.size()),
+                        pattern.place);
+  for (size_t j = 0; j < pattern.kids.size(); ++j) match(*pattern.kids[j], value.items[j], env);
+}
+
+Value Elaborator::eval_block(const Ast& ast, const Env& env) {
+  Env inner = nested(env);
+  for (size_t j = 0; j + 1 < ast.kids.size(); ++j) {
+    const Ast& let = *ast.kids[j];
+    const Value v = eval(*let.kids[1], inner);
+    match(*let.kids[0], v, inner);
+  }
+  return eval(*ast.kids.back(), inner);
+}
+
+// Numbers alone make a literal array, anything else a stack of equal elements.
+Value Elaborator::eval_array(const Ast& ast, const Env& env) {
+  std::vector<Value> items;
+  bool literal = true;
+  for (const Ast* kid : ast.kids) {
+    items.push_back(eval(*kid, env));
+    literal = literal && items.back().is_literal();
+  }
+  if (!literal) {
+    std::vector<const Value*> all;
+    for (const Value& v : items) all.push_back(&v);
+    return Value::array(ir::stack(unify(*this, all, "array literal"), 0));
+  }
+  Value out;
+  out.kind = Value::Kind::Literal;
+  for (const Value& v : items) {
+    if (v.shape != items[0].shape)
+      throw Error("SG0101", "array literal: elements of shapes " + to_string(items[0].shape) + " and " + to_string(v.shape) + " differ");
+    out.is_float |= v.is_float;
+    out.numbers.insert(out.numbers.end(), v.numbers.begin(), v.numbers.end());
+  }
+  if (!items.empty() && items[0].shape.rank() >= kMaxRank) throw Error("SG0101", "array literal: too many axes");
+  out.shape = (items.empty() ? Shape{} : items[0].shape).inserted(0, static_cast<int64_t>(items.size()));
+  return out;
+}
+
+Value Elaborator::eval_field(const Ast& ast, const Env& env) {
+  const Expr a = array_of(eval(*ast.kids[0], env), ast.text);
+  if (ast.text == "T") {
+    std::vector<int64_t> perm;
+    for (int j = a.rank(); j-- > 0;) perm.push_back(j);
+    return Value::array(ir::transpose(a, perm));
+  }
+  if (ast.text == "shape") {
+    Value v;
+    v.kind = Value::Kind::Literal;
+    v.shape = {a.rank()};
+    for (int64_t d : a.shape()) v.numbers.push_back(static_cast<double>(d));
+    return v;
+  }
+  throw Error("SG0402", "an array has no '." + std::string(ast.text) + "'").hint("x.T and x.shape exist");
+}
+
+}  // namespace spirograd::text

@@ -1,0 +1,98 @@
+// Syntax trees of the text language. Nodes live in the arena of their Source, which also keeps the text that they point to.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/ir/op.h"
+#include "spirograd/dtype.h"
+#include "spirograd/result.h"
+
+namespace spirograd::text {
+
+/// Expressions and calls may nest this deep; deeper sources are refused instead of overflowing the stack.
+inline constexpr int kMaxNesting = 1000;
+
+struct Place {
+  int line = 0, column = 0;  // 1-based; columns count bytes
+};
+
+enum class Form : uint8_t {
+  Number,    // number, suffix ('i', 'f', 'd', 'u')
+  Bool,      // number: 0 or 1
+  Name,      // text
+  Negate,    // operand
+  Not,       // operand
+  Binary,    // op; left, right
+  FloorDiv,  // left, right: `//`, static integers only
+  MatMul,    // left, right
+  If,        // condition, then, else
+  For,       // text: index name; number: level or -1; extent, body
+  Fn,        // patterns.., body
+  Call,      // callee, arguments..
+  Keyword,   // text; value. Only as an argument
+  Index,     // array, items..
+  Slice,     // from, to (each may be null). Only as an item
+  NewAxis, Ellipsis,
+  Field,     // text; operand
+  Tuple, Array,
+  Block,     // Let.., result
+  Let,       // pattern (Name or Tuple of patterns), value
+};
+
+struct Ast {
+  Form form;
+  char suffix = 0;
+  ir::Op op = ir::Op::Add;
+  int depth = 1;
+  Place place;
+  double number = 0;
+  std::string_view text;
+  std::vector<const Ast*> kids;
+};
+
+struct TypeSyntax {
+  DType dtype = DType::F32;
+  std::vector<const Ast*> extents;
+  Place place;
+  std::string_view text;  // as written
+};
+
+struct ParamSyntax {
+  std::string_view name;
+  TypeSyntax type;
+  Place place;
+};
+
+struct ResultSyntax {
+  std::string_view name;  // "": not named
+  TypeSyntax type;
+};
+
+struct DefSyntax {
+  std::string_view name;
+  Place place;
+  std::vector<ParamSyntax> params;
+  bool has_results = false;
+  std::vector<ResultSyntax> results;
+  std::string_view results_text;
+  const Ast* body = nullptr;
+};
+
+/// A source file, its tokens' text and its trees.
+struct Source {
+  std::string file, text;
+  std::deque<Ast> arena;
+  std::vector<DefSyntax> defs;
+
+  Loc loc(Place p) const { return {file, p.line, p.column}; }
+  std::string line(int number) const;
+  Error error(std::string code, std::string message, Place p) const;
+};
+
+/// Fills arena and defs of `source` from its text. Throws Error SG04xx.
+void parse_source(Source& source);
+
+}  // namespace spirograd::text
