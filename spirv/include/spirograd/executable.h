@@ -26,7 +26,7 @@ enum class Role : uint8_t { Input, Output, Constant, Scratch };
 struct BufferDesc {
   Role role = Role::Scratch;
   std::string name;                // inputs and outputs: the user's name
-  Type type;                       // inputs and outputs
+  Type type;                       // inputs and outputs: the user's; others: the dtype counts (offsets are in its elements)
   uint64_t bytes = 0;              // of the elements; 0 for empty arrays
   uint64_t scratch_offset = 0;     // Scratch: place in the one scratch arena; lifetimes that do not meet share bytes
   std::vector<uint8_t> data;       // Constant: the contents

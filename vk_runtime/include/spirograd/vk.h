@@ -67,7 +67,10 @@ struct Slice {
 
 class Device {
  public:
+  /// Errors: SG0301 no loader, SG0302 no driver, SG0303 what the device or the validation layer lacks, SG0304 unknown selection (names
+  /// all devices), SG0305 a failed Vulkan call. Runs the self-test, about a millisecond after the driver has compiled it.
   static Result<std::shared_ptr<Device>> create(const DeviceOptions& options = {});
+  /// Submits the self-test to the host's queue once (with the lock held) and waits for it, unless timeline semaphores are off.
   static Result<std::shared_ptr<Device>> adopt(const External& external);
   ~Device();
   const DeviceInfo& info() const;
@@ -102,8 +105,10 @@ class Session {
 
   /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before: the
   /// inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its own barrier.
-  /// No submit, no wait, no allocation. The session's scratch memory is used: one recording in flight at a time.
-  /// Buffers need STORAGE usage, in address form also SHADER_DEVICE_ADDRESS.
+  /// No submit, no wait, no allocation. The session's scratch memory (and in descriptor form its descriptor sets) are used: one
+  /// recording in flight at a time, and the session outlives it. Binds the compute pipeline, push constants and set 0.
+  /// Buffers need STORAGE, TRANSFER_SRC and TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS.
+  /// Slices start at multiples of the element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
   Result<bool> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.

@@ -1,0 +1,90 @@
+// Kernels of our own emitter in sessions: atomics of both kinds, 64-bit floats, folded grids, in both binding forms.
+#include "spirv/emit/emit.h"
+#include "spirv/kernel/builder.h"
+#include "tests/gpu/fixture.h"
+#include "vk_runtime/device.h"
+
+namespace spirograd::vk {
+namespace {
+
+using namespace testing;
+using kernel::Access;
+using kernel::Builder;
+using kernel::Scalar;
+using kernel::Value;
+
+class EmittedKernels : public Gpu {
+ protected:
+  // A program of one kernel over the given inputs and one output that is filled with zeros before.
+  std::vector<double> run(const kernel::Kernel& k, BindingForm form, const spirv::EmitOptions& options, const std::vector<HostArray>& inputs, Type output) {
+    Executable e;
+    e.form = form;
+    e.kernels = {spirv::emit(k, device->target(), form, options)};
+    e.n_inputs = static_cast<uint32_t>(inputs.size());
+    e.n_outputs = 1;
+    Step dispatch;
+    for (const HostArray& x : inputs) e.buffers.push_back(array(Role::Input, "x", x.type));
+    e.buffers.push_back(array(Role::Output, "y", output));
+    for (uint32_t i = 0; i <= e.n_inputs; ++i) dispatch.uses.push_back({i, 0, e.buffers[i].bytes, true, i == e.n_inputs});
+    dispatch.groups = static_cast<uint32_t>((k.invocations + k.workgroup - 1) / k.workgroup);
+    e.steps = {{Step::Kind::Fill, 0, 1, 0, {{e.n_inputs, 0, e.buffers[e.n_inputs].bytes, false, true}}, "zeros"}, dispatch};
+    const auto s = session(e);
+    if (!s) return {};
+    const auto y = s->run(inputs);
+    if (!y) {
+      ADD_FAILURE() << y.error().str();
+      return {};
+    }
+    return (*y)[0].values();
+  }
+};
+
+TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
+  constexpr uint32_t kAdds = 20000;
+  for (const bool native : {true, false})
+    for (BindingForm form : kForms)
+      for (uint32_t places : {1u, 7u, 1024u}) {
+        Builder b("scatter", 64, kAdds);
+        const uint32_t x = b.bind("x", Scalar::U32, Access::Read), y = b.bind("y", Scalar::F32, Access::Atomic);
+        b.atomic_add(y, b.load(x, b.index()), b.f32(1));
+        HostArray at(u32({kAdds}));
+        std::vector<double> expected(places);
+        for (uint32_t i = 0; i < kAdds; ++i) {
+          const uint32_t place = i * 2654435761u % places;
+          std::memcpy(at.bytes.data() + 4 * i, &place, 4);
+          ++expected[place];
+        }
+        EXPECT_EQ(run(std::move(b).finish(), form, {native, false}, {at}, f32({places})), expected) << places << (native ? " native " : " exchange ") << form_name(form);
+      }
+}
+
+TEST_F(EmittedKernels, DoublesWorkWhereTheDeviceHasThem) {
+  for (BindingForm form : kForms) {
+    Builder b("thirds", 64, 100);
+    const uint32_t x = b.bind("x", Scalar::F64, Access::Read), y = b.bind("y", Scalar::F64, Access::Write);
+    b.store(y, b.index(), b.op(kernel::KOp::Div, b.load(x, b.index()), b.constant(Scalar::F64, 3)));
+    const kernel::Kernel k = std::move(b).finish();
+    if (!device->target().float64) {
+      EXPECT_THROW(spirv::emit(k, device->target(), form), Error);
+      continue;
+    }
+    std::vector<double> values(100), thirds(100);
+    for (size_t i = 0; i < 100; ++i) values[i] = static_cast<double>(i) + 0.25, thirds[i] = values[i] / 3;
+    EXPECT_EQ(run(k, form, {}, {HostArray(f64({100}), values)}, f64({100})), thirds);
+  }
+}
+
+TEST_F(EmittedKernels, SurplusOfAFoldedGridStoresNothing) {
+  device->impl().info.target.max_groups = 5;  // 13 workgroups become 5 x 3
+  for (BindingForm form : kForms) {
+    Builder b("count", 8, 100);
+    const uint32_t y = b.bind("y", Scalar::U32, Access::Write);
+    b.store(y, b.index(), b.add(b.index(), b.constant(Scalar::U32, 1)));
+    const std::vector<double> counted = run(std::move(b).finish(), form, {}, {}, u32({128}));
+    ASSERT_EQ(counted.size(), 128u);
+    for (size_t i = 0; i < 128; ++i) EXPECT_EQ(counted[i], i < 100 ? static_cast<double>(i + 1) : 0) << form_name(form);
+  }
+}
+
+}  // namespace
+}  // namespace spirograd::vk
