@@ -326,6 +326,14 @@ TEST(VectoriseGuard, IndexOfAnIndexArray) {
   expect_values(c, at(at(x, f), c.input(i32(), {3})), {0});
 }
 
+TEST(VectoriseGuard, IndexOfAnIndexArrayBesideAnIndexOfTheRest) {
+  Case c;
+  const Expr x = c.input(f64({2, 3}), {1, 2, 3, 4, 5, 6}), f = c.input(i32({2, 2}), {1, 1, 1, 1});
+  const Expr e = transpose(at(x, f), {0, 2, 1});  // element [a, r, b] is x[f[a, b], r]
+  expect_values(c, at(e, {c.input(i32(), {2}), c.input(i32(), {1})}), {0, 0});
+  expect_values(c, at(e, {c.input(i32(), {1}), c.input(i32(), {1})}), {5, 5});
+}
+
 TEST(VectoriseGuard, IndexOfABuildNeverLeavesTheRangeOfItsVariable) {
   Case c;
   const Expr k = c.input(i32(), {-7});
