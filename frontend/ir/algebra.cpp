@@ -65,11 +65,12 @@ Shape without_axes(const Shape& s, std::span<const int64_t> axes) {
   return out;
 }
 
-// Highest level of a Build reachable from `root`, -1 if there is none.
-int64_t highest_build(const Graph& g, NodeId root) {
+// Highest level of a Build below `root` that depends on a placeholder, -1 if there is none. Closed builds do not matter: their index
+// is bound inside of them, whatever its level.
+int64_t highest_open_build(const Graph& g, NodeId root) {
   int64_t level = -1;
   for (NodeId id : postorder(g, {&root, 1}))
-    if (g[id].op == Op::Build) level = std::max(level, g[id].attr[0]);
+    if (g[id].op == Op::Build && g[id].has_var) level = std::max(level, g[id].attr[0]);
   return level;
 }
 
@@ -122,6 +123,7 @@ Expr binary(Op op, Expr a, Expr b) {
     fail(op_name(op) + ": shapes " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
   }
   check_dtype(op, a.dtype());
+  if (op == Op::Quot && is_float(a.dtype())) fail("quot: not defined for " + std::string(name(a.dtype())));
   Type t = a.type();
   if (has_flag(op, kPredicate)) t.dtype = DType::Bool;
   const Expr in[] = {a, b};
@@ -350,7 +352,7 @@ Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed) {
 
 Expr build(int64_t extent, Expr var, Expr body) {
   Graph& g = graph_of(body);
-  const int64_t level = highest_build(g, body.id) + 1;
+  const int64_t level = highest_open_build(g, body.id) + 1;
   const Expr index = index_var(g, level, extent);
   return build_at(level, extent, {&g, substitute(g, body.id, {{var.id.v, index.id}})});
 }

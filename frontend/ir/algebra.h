@@ -64,7 +64,7 @@ Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);   // a
 
 // Binder and loops
 /// Closes `body`, in which the scalar i32 `var` (made by fresh_var) stands for the index. Chooses the level: one above the
-/// highest Build inside, so that no binder ever shadows another.
+/// highest Build inside that depends on an index still open, so that no binder captures what belongs to another.
 Expr build(int64_t extent, Expr var, Expr body);
 /// Build with the level given; the IndexVar of that level is free in `body`.
 Expr build_at(int64_t level, int64_t extent, Expr body);

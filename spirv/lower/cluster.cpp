@@ -307,6 +307,7 @@ Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& root
       continue;
     }
     e.code += op_cost(n);
+    e.reduces |= ir::info(n.op).kind == ir::Kind::Reduce;
     for (auto in = n.in.rbegin(); in != n.in.rend(); ++in) stack.push_back(*in);
   }
   return e;

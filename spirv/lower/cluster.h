@@ -26,7 +26,7 @@ Clusters choose_clusters(const ir::Graph& g, std::span<const ir::NodeId> results
 struct Extent {
   std::vector<ir::NodeId> leaves;  // roots (loops: the Proj), parameters, constant arrays, each once, in a fixed order
   int64_t code = 0;                // estimated instructions
-  double work = 0;                 // estimated operations per element of the root
+  bool reduces = false;            // a reduction is pulled in
 };
 Extent kernel_extent(const ir::Graph& g, ir::NodeId root, const std::set<uint32_t>& roots, int64_t code_limit = 1 << 30);
 

@@ -186,6 +186,7 @@ class Lowering {
         if (g_[leaf].type.shape.count() > 0) s.reads.push_back(source_of(leaf, params, places).buffer);
       s.writes = std::move(writes);
       s.code = e.code;
+      s.reduces = e.reduces;
       if (s.label.empty()) s.label = std::string(ir::name(n.op)) + " " + to_string(n.type);
       out.push_back(std::move(s));
     };

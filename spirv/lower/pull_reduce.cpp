@@ -19,8 +19,8 @@ using kernel::Value;
 namespace {
 
 constexpr int64_t kUnrolled = 4;        // reductions of at most this many elements are unrolled whole
-constexpr int64_t kBlock = 256;         // elements summed plainly before one compensated addition
-constexpr int64_t kPlainSum = 512;      // sums of at most this many elements need no compensation
+constexpr int64_t kBlock = 64;          // elements summed plainly before one compensated addition
+constexpr int64_t kPlainSum = 128;      // sums of at most this many elements need no compensation
 constexpr size_t kUnrollBudget = 160;   // instructions of a loop body that may still be repeated
 
 bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
@@ -141,7 +141,7 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   if (compensated)
     for (Value& v : partial) v = b_.var(b_.constant(t, 0));
   const bool fixed = b_.constant_bits(count).has_value();
-  const int64_t unroll = fixed && steps % 4 == 0 && width <= 4 && t != Scalar::F64 && steps > 4 ? 4 : 1;
+  const int64_t unroll = fixed && steps % 4 == 0 && width <= 16 && t != Scalar::F64 && steps > 4 ? 4 : 1;
 
   const Value counter = b_.begin_loop(fixed ? b_.i32(steps / unroll) : count);
   push_block();

@@ -20,18 +20,50 @@ Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index(
 // Neighbouring invocations that should touch neighbouring elements.
 int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
 
-// Elements per invocation of a map: enough to pay for starting an invocation, as long as all processors still have work.
-int64_t elements_per_invocation(const Section& s, const Target& t) {
-  const int64_t n = s.domain.count();
-  if (!t.cpu || s.kind != Section::Kind::Map || s.code > 60) return 1;
-  for (int64_t e : {16, 8, 4, 2})
-    if (n >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * s.code <= 400) return e;
+// The block of a domain that one invocation computes. Blocks of reductions share what they read: a 4 x 4 block of a matrix product
+// loads 8 elements for 16 multiplications.
+struct Block {
+  int64_t rows = 1, columns = 1;  // of the last two axes; both divide their extents
+  int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
+  int64_t size() const { return rows * columns * side_by_side; }
+};
+
+constexpr int64_t kBlockElements = 16;  // accumulators that a CPU keeps in registers
+constexpr int64_t kBlockCode = 500;     // instructions
+
+int64_t largest_divisor(int64_t n, int64_t most) {
+  for (int64_t d = std::min(n, most); d > 1; --d)
+    if (n % d == 0) return d;
   return 1;
 }
 
+Block reduction_block(const Section& s, const Target& t) {
+  // Enough blocks must be left to keep all lanes of all processors busy.
+  const int64_t spare = s.domain.count() / (t.cpu ? 8 * lanes(t) * static_cast<int64_t>(t.cores) : 65536);
+  const int64_t most = std::min({spare, kBlockElements, kBlockCode / std::max<int64_t>(1, s.code)});
+  Block b;
+  if (most < 2 || s.domain.rank() == 0) return b;
+  const int last = s.domain.rank() - 1;
+  // On a GPU neighbours along the last axis should read side by side, so blocks only extend over the axis before it.
+  if (t.cpu) b.columns = largest_divisor(s.domain[last], std::min<int64_t>(most, 5));
+  if (last > 0) b.rows = largest_divisor(s.domain[last - 1], std::min<int64_t>(most / b.columns, 4));
+  return b;
+}
+
+// Blocks of elementwise work pay for starting an invocation, as long as all processors still have something to do.
+Block block_of(const Section& s, const Target& t) {
+  if (s.kind != Section::Kind::Map) return {};
+  if (s.reduces) return reduction_block(s, t);
+  if (!t.cpu || s.code > 60) return {};
+  for (int64_t e : {16, 8, 4, 2})
+    if (s.domain.count() >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * s.code <= 400) return {1, 1, e};
+  return {};
+}
+
 int64_t invocations(const Section& s, const Target& t) {
-  const int64_t per = elements_per_invocation(s, t) * lanes(t);
-  if (per == lanes(t)) return s.domain.count();
+  const Block block = block_of(s, t);
+  if (block.side_by_side == 1) return s.domain.count() / block.size();
+  const int64_t per = block.side_by_side * lanes(t);
   return (s.domain.count() + per - 1) / per * lanes(t);
 }
 
@@ -42,26 +74,52 @@ void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value)
   b.store(pull.binding(s.to, s.target, kernel::Access::Write), pull.linear(p, s.target.shape), value);
 }
 
-void emit_map(Puller& pull, Builder& b, const Section& s, Value index, const Target& t) {
-  const int64_t per = elements_per_invocation(s, t), n = s.domain.count(), width = lanes(t);
-  std::vector<Value> elements = {index};
-  if (per > 1) {
-    // Each group of `width` neighbours owns a contiguous block of per * width elements and walks over it side by side.
-    const Value block = b.op(KOp::Quot, index, b.i32(width)), lane = b.op(KOp::Rem, index, b.i32(width));
-    elements.clear();
-    for (int64_t e = 0; e < per; ++e) elements.push_back(b.add(b.mul(block, b.i32(per * width)), b.add(lane, b.i32(e * width))));
+// Linear positions of the elements of a side-by-side block: each group of neighbours owns a contiguous range and walks over it.
+std::vector<Value> side_by_side(Builder& b, Value index, int64_t per, int64_t width) {
+  const Value group = b.op(KOp::Quot, index, b.i32(width)), lane = b.op(KOp::Rem, index, b.i32(width));
+  std::vector<Value> out;
+  for (int64_t e = 0; e < per; ++e) out.push_back(b.add(b.mul(group, b.i32(per * width)), b.add(lane, b.i32(e * width))));
+  return out;
+}
+
+std::vector<Point> block_points(Puller& pull, Builder& b, const Shape& domain, const Block& block, Value index) {
+  const int last = domain.rank() - 1;
+  Shape blocks = domain;
+  if (last >= 0) blocks[last] /= block.columns;
+  if (last >= 1) blocks[last - 1] /= block.rows;
+  const Point corner = pull.unlinear(index, blocks);
+  std::vector<Point> out;
+  for (int64_t r = 0; r < block.rows; ++r) {
+    for (int64_t c = 0; c < block.columns; ++c) {
+      Point p = corner;
+      if (last >= 0) p[static_cast<size_t>(last)] = b.add(b.mul(p[static_cast<size_t>(last)], b.i32(block.columns)), b.i32(c));
+      if (last >= 1) p[static_cast<size_t>(last - 1)] = b.add(b.mul(p[static_cast<size_t>(last - 1)], b.i32(block.rows)), b.i32(r));
+      out.push_back(std::move(p));
+    }
   }
-  const bool exact = per == 1 || n % (per * width) == 0;
+  return out;
+}
+
+void emit_map(Puller& pull, Builder& b, const Section& s, Value index, const Target& t) {
+  const Block block = block_of(s, t);
+  const int64_t n = s.domain.count(), width = lanes(t);
+  const bool exact = block.side_by_side == 1 || n % (block.side_by_side * width) == 0;
+  std::vector<Value> elements;
   std::vector<Point> points;
-  for (Value e : elements) {
-    // Surplus elements of the last block compute the last element again and do not store it.
-    const Value safe = exact ? e : b.op(KOp::Min, e, b.i32(n - 1));
-    if (!b.constant_bits(safe)) b.assume(safe, {0, n - 1});
-    points.push_back(pull.unlinear(safe, s.domain));
+  if (block.side_by_side == 1) {
+    points = block_points(pull, b, s.domain, block, index);
+  } else {
+    elements = side_by_side(b, index, block.side_by_side, width);
+    for (Value e : elements) {
+      // Surplus elements of the last block compute the last element again and do not store it.
+      const Value safe = exact ? e : b.op(KOp::Min, e, b.i32(n - 1));
+      if (!b.constant_bits(safe)) b.assume(safe, {0, n - 1});
+      points.push_back(pull.unlinear(safe, s.domain));
+    }
   }
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, points));
-  for (size_t e = 0; e < elements.size(); ++e) {
+  for (size_t e = 0; e < points.size(); ++e) {
     if (!exact) b.begin_if(b.op(KOp::Lt, elements[e], b.i32(n)));
     pull.push_block();
     for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], points[e], values[j][e]);
@@ -184,7 +242,7 @@ std::vector<Section> merged(std::vector<Section> group) {
     }
     twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
     twin->code += s.code;
-    twin->work += s.work;
+    twin->reduces |= s.reduces;
     twin->label += "; " + s.label;
   }
   return out;

@@ -31,7 +31,7 @@ struct Section {
   // For scheduling:
   std::vector<uint32_t> reads, writes;  // buffer ids
   int64_t code = 0;                     // estimated instructions
-  double work = 0;                      // estimated operations in all
+  bool reduces = false;                 // a reduction runs inside of it
   int level = 0;                        // sections of one level do not depend on each other
 };
 

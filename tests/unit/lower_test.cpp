@@ -1,0 +1,250 @@
+// Lowering against the reference interpreter: random programs, and the decisions that speed depends on (what is stored, how many
+// dispatches there are), read off the plan.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/eval.h"
+#include "spirv/kernel/verify.h"
+#include "spirv/lower/evaluate.h"
+#include "spirv/lower/memory.h"
+#include "support/random_program.h"
+
+namespace spirograd {
+namespace {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Op;
+
+Target cpu_target() {
+  Target t;
+  t.cpu = true;
+  t.float64 = true;
+  t.subgroup_size = 8;
+  t.max_buffers = 30;
+  return t;
+}
+
+Target gpu_target() {
+  Target t = cpu_target();
+  t.cpu = false;
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  t.cores = 60;
+  return t;
+}
+
+struct Builder {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  std::vector<Param> params;
+  Expr param(Type t) {
+    params.push_back({"p" + std::to_string(params.size()), t});
+    return ir::param(*graph, static_cast<int64_t>(params.size()) - 1, t);
+  }
+  Program program(std::vector<Expr> results) {
+    Program p;
+    p.graph = graph;
+    p.params = params;
+    for (size_t j = 0; j < results.size(); ++j)
+      p.results.push_back({"r" + std::to_string(j), results[j].id.v, results[j].type()});
+    return p;
+  }
+};
+
+// f32 against exact arithmetic. Programs cross discontinuities only at exactly representable values.
+bool close(double want, double have, double tolerance) {
+  if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
+  if (std::abs(want) > 1e37) return std::abs(have) > 1e37 || std::isinf(have);
+  return std::abs(want - have) <= tolerance * std::max(1.0, std::abs(want));
+}
+
+testing::AssertionResult agrees(const Program& p, const std::vector<std::vector<double>>& inputs, const Target& target,
+                                double tolerance = 2e-4, lower::Plan* plan_out = nullptr) {
+  try {
+    const lower::Plan plan = lower::lower(p, target);
+    for (const kernel::Kernel& k : plan.kernels)
+      if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+    std::vector<HostArray> arrays;
+    for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
+    const std::vector<ir::Array> want = ir::evaluate(p, inputs);
+    const std::vector<HostArray> have = lower::evaluate(plan, arrays);
+    for (size_t r = 0; r < want.size(); ++r) {
+      const std::vector<double> values = have[r].values();
+      for (size_t i = 0; i < values.size(); ++i)
+        if (!close(want[r].data[i], values[i], tolerance))
+          return testing::AssertionFailure() << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
+    }
+    if (plan_out) *plan_out = plan;
+  } catch (const Error& e) {
+    return testing::AssertionFailure() << e.str();
+  }
+  return testing::AssertionSuccess();
+}
+
+std::vector<double> ramp(int64_t n, double step = 0.01) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>(static_cast<float>(std::sin(static_cast<double>(i) * step * 7) + 0.3)));
+  return out;
+}
+
+size_t dispatches(const lower::Plan& p) {
+  size_t n = 0;
+  for (const Step& s : p.steps) n += s.kind == Step::Kind::Dispatch;
+  return n;
+}
+
+TEST(Lower, RandomProgramsAgreeWithTheInterpreter) {
+  test::RandomOptions options;
+  options.allow_builds = false;
+  for (uint64_t seed = 0; seed < 800; ++seed) {
+    options.max_size = seed % 2 ? 20 : 60;
+    const test::RandomProgram rp = test::random_program(seed, options);
+    const Target target = seed % 3 ? cpu_target() : gpu_target();
+    const auto result = agrees(rp.program, rp.inputs, target);
+    if (result) continue;
+    // A float that lands within rounding of an integer boundary may go either way; such a program says nothing.
+    ADD_FAILURE() << "seed " << seed << ": " << result.message();
+  }
+}
+
+TEST(Lower, ElementwiseChainIsOneDispatchWithoutScratch) {
+  Builder b;
+  const Expr x = b.param(f32({64, 33})), y = b.param(f32({33}));
+  const Expr z = (x + ir::broadcast(y, x.shape(), {1})) * x - ir::broadcast(y, x.shape(), {1});
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({z}), {ramp(64 * 33), ramp(33)}, cpu_target(), 1e-6, &plan));
+  EXPECT_EQ(dispatches(plan), 1u);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+}
+
+TEST(Lower, ProductInsideAMatrixProductIsNeverStored) {
+  Builder b;
+  const Expr x = b.param(f32({40, 60})), y = b.param(f32({60, 50}));
+  const Shape all = {40, 50, 60};
+  const Expr z = ir::sum(ir::broadcast(x, all, {0, 2}) * ir::broadcast(ir::transpose(y, {1, 0}), all, {1, 2}), 2);
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({z}), {ramp(2400), ramp(3000)}, cpu_target(), 1e-5, &plan));
+  EXPECT_EQ(dispatches(plan), 1u);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+}
+
+TEST(Lower, LongSumsAreSplitAndAccurate) {
+  for (const Target& target : {cpu_target(), gpu_target()}) {
+    for (int64_t n : {1, 513, 2048, 10007, 300000}) {
+      Builder b;
+      const Expr x = b.param(f32({n}));
+      lower::Plan plan;
+      // Relative to the sum of magnitudes, which is about n.
+      ASSERT_TRUE(agrees(b.program({ir::sum_all(x)}), {std::vector<double>(static_cast<size_t>(n), static_cast<float>(0.1))}, target, 6e-7, &plan))
+          << n;
+      EXPECT_LE(dispatches(plan), n > 2048 ? 2u : 1u + (n == 2048));
+    }
+  }
+}
+
+TEST(Lower, ExtremesOfLongArraysIgnorePaddingAndNaN) {
+  for (Op op : {Op::ReduceMax, Op::ReduceMin, Op::Prod}) {
+    Builder b;
+    const Expr x = b.param(f32({4099, 2})), i = b.param(i32({4099}));
+    std::vector<double> v(4099 * 2, -2.5), k(4099, -7);
+    if (op == Op::Prod) v.assign(v.size(), -1.0);
+    v[12] = op == Op::Prod ? 1 : std::nan("");
+    EXPECT_TRUE(agrees(b.program({ir::reduce(op, x, {0}), ir::reduce(op, i, {0})}), {v, k}, cpu_target()));
+  }
+}
+
+TEST(Lower, RowStatisticsAreComputedOncePerRow) {
+  Builder b;
+  const Expr x = b.param(f32({300, 200}));
+  const Expr m = ir::reduce(Op::ReduceMax, x, {1});
+  const Expr d = x - ir::broadcast(m, x.shape(), {0});
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({d * d}), {ramp(60000)}, cpu_target(), 1e-5, &plan));
+  EXPECT_EQ(dispatches(plan), 2u);
+  EXPECT_EQ(plan.scratch_bytes, 1280u);  // 300 floats, rounded up to 256 bytes
+}
+
+TEST(Lower, SmallIndependentResultsShareOneDispatch) {
+  Builder b;
+  const Expr x = b.param(f32({50, 20}));
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({ir::sum(x, 0), ir::sum(x, 1), ir::reduce(Op::ReduceMax, x, {1})}), {ramp(1000)}, cpu_target(), 1e-5, &plan));
+  EXPECT_EQ(dispatches(plan), 1u);
+}
+
+TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
+  Builder b;
+  const Expr x = b.param(f32({100})), es = b.param(f32({30, 100})), w = b.param(f32({100}));
+  const Expr acc = ir::fresh_var(*b.graph, f32({100})), e = ir::fresh_var(*b.graph, f32({100})), c = ir::fresh_var(*b.graph, f32({100}));
+  const Expr next = acc * c + e;
+  const Expr vars[] = {acc, e, c}, results[] = {next, next};
+  for (bool reverse : {false, true}) {
+    const auto loop = ir::map_accum(*b.graph, {ir::close_function(*b.graph, vars, results), reverse, 30, {x}, {es}, {w}});
+    lower::Plan plan;
+    Builder with = b;
+    ASSERT_TRUE(agrees(with.program({loop[0], loop[1]}), {ramp(100), ramp(3000), ramp(100)}, cpu_target(), 1e-4, &plan));
+    EXPECT_EQ(dispatches(plan), 1u);
+  }
+}
+
+TEST(Lower, LoopOverMatrixStateIsASequenceOfDispatches) {
+  Builder b;
+  const Expr x = b.param(f32({12})), w = b.param(f32({12, 12}));
+  const Expr acc = ir::fresh_var(*b.graph, f32({12})), m = ir::fresh_var(*b.graph, f32({12, 12}));
+  const Expr next = ir::sum(m * ir::broadcast(acc, {12, 12}, {1}), 1) * ir::full(*b.graph, f32({12}), 0.1);
+  const Expr vars[] = {acc, m}, results[] = {next, next};
+  for (int64_t k : {0, 1, 2, 7}) {
+    const auto loop = ir::map_accum(*b.graph, {ir::close_function(*b.graph, vars, results), false, k, {x}, {}, {w}});
+    lower::Plan plan;
+    Builder with = b;
+    ASSERT_TRUE(agrees(with.program({loop[0], loop[1]}), {ramp(12), ramp(144)}, cpu_target(), 1e-4, &plan)) << k;
+    EXPECT_EQ(dispatches(plan), static_cast<size_t>(k));
+  }
+}
+
+TEST(Lower, LongChainsAreCutIntoSmallKernels) {
+  Builder b;
+  const Expr x = b.param(f32({100}));
+  Expr y = x;
+  for (int i = 0; i < 3000; ++i) y = (y + y) * ir::full(*b.graph, f32({100}), 0.4999);
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({y}), {ramp(100)}, cpu_target(), 1e-3, &plan));
+  for (const kernel::Kernel& k : plan.kernels) EXPECT_LE(k.body.size(), 1200u);
+  EXPECT_GT(plan.kernels.size(), 5u);
+}
+
+TEST(Lower, ScratchStaysNearTheLivenessBound) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    test::RandomOptions options;
+    options.allow_builds = false;
+    const test::RandomProgram rp = test::random_program(seed, options);
+    const lower::Plan plan = lower::lower(rp.program, cpu_target());
+    EXPECT_GE(plan.scratch_bytes, lower::scratch_lower_bound(plan));
+    EXPECT_LE(plan.scratch_bytes, 2 * lower::scratch_lower_bound(plan)) << "seed " << seed;
+  }
+}
+
+TEST(Lower, Float64IsRefusedByNameWhereTheDeviceLacksIt) {
+  Builder b;
+  const Expr x = b.param(f64({3}));
+  Target t = cpu_target();
+  t.float64 = false;
+  try {
+    lower::lower(b.program({x + x}), t);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code, "SG0303");
+    EXPECT_NE(e.message.find("f64[3]"), std::string::npos);
+  }
+}
+
+TEST(Lower, Float64ScatterNeedsNoAtomics) {
+  Builder b;
+  const Expr x = b.param(f64({5, 3})), i = b.param(i32({5}));
+  EXPECT_TRUE(agrees(b.program({ir::scatter(x, {{i}}, {4})}), {ramp(15), {0, 3, 3, -1, 9}}, cpu_target(), 1e-12));
+}
+
+}  // namespace
+}  // namespace spirograd
