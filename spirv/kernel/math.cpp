@@ -1,0 +1,94 @@
+// Which formula computes which function; pieces that the formulas share.
+#include "spirv/kernel/math.h"
+
+#include <cmath>
+
+#include "spirv/kernel/math_num.h"
+
+namespace spirograd::kernel {
+
+Num magnitude(Num x) {
+  if (is_f64(x)) return select(x < 0.0, -x, x) + 0.0;  // -0 + 0 = 0
+  return bitcast(Scalar::F32, bitcast(Scalar::U32, x) & x.bits_constant(0x7FFFFFFFu));
+}
+
+Num is_negative(Num x) {
+  if (is_f64(x)) return (x < 0.0) | (equal(x, 0.0) & (1.0 / x < 0.0));
+  return bitcast(Scalar::I32, x) < 0.0;
+}
+
+// x is at least 0 or NaN.
+Num with_sign_of(Num x, Num s) {
+  if (is_f64(x)) return select(is_negative(s), -x, x);
+  const Num sign = bitcast(Scalar::U32, s) & s.bits_constant(0x80000000u);
+  return bitcast(Scalar::F32, bitcast(Scalar::U32, x) | sign);
+}
+
+Num power_of_two(Num n, Scalar t) {
+  const Num f = bitcast(Scalar::F32, shl(n + 127, 23));
+  return t == Scalar::F32 ? f : convert(t, f);
+}
+
+Num scaled(Num x, Num n) {
+  if (!is_f64(x)) {
+    const Num half = shr(n, 1);
+    return x * power_of_two(half, Scalar::F32) * power_of_two(n - half, Scalar::F32);
+  }
+  // n = 16 q + r: powers beyond f32 are products of 2^(4q).
+  const Num q = shr(n, 4), r = n & Num{n.b, n.b->i32(15)};
+  const Num p = power_of_two(q, Scalar::F64), p2 = p * p, p4 = p2 * p2;
+  return x * power_of_two(r, Scalar::F64) * p4 * p4 * p4 * p4;
+}
+
+Split split_exponent(Num x) {
+  constexpr double root_half_bits = 0x3F3504F3;  // sqrt(1/2) in f32
+  const Num from = x;
+  Num offset = x.constant(0);
+  if (!is_f64(x)) {
+    const Num tiny = x < 0x1p-126;
+    x = select(tiny, x * 0x1p23, x);
+    offset = select(tiny, from.constant(-23), 0.0);
+    const Num bits = bitcast(Scalar::I32, x), k = shr(bits - root_half_bits, 23);
+    return {bitcast(Scalar::F32, bits - shl(k, 23)), convert(Scalar::F32, k) + offset};
+  }
+  // There are no 64-bit integers: bring x into the range of f32 and take the exponent there.
+  for (const int p : {512, 512, 256, 128, 64}) {
+    const Num small = x < std::ldexp(1.0, -p);
+    x = select(small, x * std::ldexp(1.0, p), x);
+    offset = select(small, offset - p, offset);
+  }
+  for (const int p : {512, 256, 128, 64}) {
+    const Num large = x >= std::ldexp(1.0, p);
+    x = select(large, x * std::ldexp(1.0, -p), x);
+    offset = select(large, offset + p, offset);
+  }
+  const Num k = shr(bitcast(Scalar::I32, convert(Scalar::F32, x)) - root_half_bits, 23);
+  return {x * power_of_two(-k, Scalar::F64), convert(Scalar::F64, k) + offset};
+}
+
+Num keep_tiny(Num x, Num result) { return select(magnitude(x) < (is_f64(x) ? 1e-8 : 0x1p-13), x, result); }
+
+Value math(Builder& b, Fn fn, Value value) {
+  const Num x{&b, value};
+  switch (fn) {
+    case Fn::Exp: return exp_scaled(x, std::nullopt, 0).v;
+    case Fn::Log: return log_of(x).v;
+    case Fn::Sin: return sin_or_cos(x, false).v;
+    case Fn::Cos: return sin_or_cos(x, true).v;
+    case Fn::Tan: return tangent(x).v;
+    case Fn::Asin: return arc_sine(x).v;
+    case Fn::Acos: return arc_cosine(x).v;
+    case Fn::Atan: return arc_tangent(x).v;
+    case Fn::Sinh: return hyperbolic_sine(x).v;
+    case Fn::Cosh: return hyperbolic_cosine(x).v;
+    case Fn::Tanh: return hyperbolic_tangent(x).v;
+    case Fn::Asinh: return inverse_hyperbolic_sine(x).v;
+    case Fn::Acosh: return inverse_hyperbolic_cosine(x).v;
+    case Fn::Atanh: return inverse_hyperbolic_tangent(x).v;
+    case Fn::Erf: return error_function(x).v;
+    case Fn::Logistic: return (0x1p-24 / (0x1p-24 + exp_scaled(-x, std::nullopt, -24))).v;  // scaled: reaches the denormals
+  }
+  return value;
+}
+
+}  // namespace spirograd::kernel

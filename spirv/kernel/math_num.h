@@ -1,0 +1,110 @@
+// Formulas over kernel values, written with operators. For the math_*.cpp files only.
+#pragma once
+
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+
+#include "spirv/kernel/builder.h"
+
+namespace spirograd::kernel {
+
+/// A value and the builder that it belongs to. Doubles become constants of the type of the other operand.
+struct Num {
+  Builder* b;
+  Value v;
+  Scalar type() const { return b->type(v); }
+  Num constant(double x) const { return {b, b->constant(type(), x)}; }
+  Num bits_constant(uint32_t word) const { return {b, b->constant_word(Scalar::U32, word)}; }
+};
+
+inline Num apply_op(KOp op, Num x, Num y) { return {x.b, x.b->op(op, x.v, y.v)}; }
+
+inline Num operator+(Num x, Num y) { return apply_op(KOp::Add, x, y); }
+inline Num operator-(Num x, Num y) { return apply_op(KOp::Sub, x, y); }
+inline Num operator*(Num x, Num y) { return apply_op(KOp::Mul, x, y); }
+inline Num operator/(Num x, Num y) { return apply_op(KOp::Div, x, y); }
+inline Num operator+(Num x, double c) { return x + x.constant(c); }
+inline Num operator-(Num x, double c) { return x - x.constant(c); }
+inline Num operator*(Num x, double c) { return x * x.constant(c); }
+inline Num operator+(double c, Num x) { return x.constant(c) + x; }
+inline Num operator-(double c, Num x) { return x.constant(c) - x; }
+inline Num operator*(double c, Num x) { return x.constant(c) * x; }
+inline Num operator/(double c, Num x) { return x.constant(c) / x; }
+inline Num operator-(Num x) { return {x.b, x.b->op(KOp::Neg, x.v)}; }
+inline Num operator<(Num x, Num y) { return apply_op(KOp::Lt, x, y); }
+inline Num operator<=(Num x, Num y) { return apply_op(KOp::Le, x, y); }
+inline Num operator<(Num x, double c) { return x < x.constant(c); }
+inline Num operator<=(Num x, double c) { return x <= x.constant(c); }
+inline Num operator>(Num x, double c) { return x.constant(c) < x; }
+inline Num operator>=(Num x, double c) { return x.constant(c) <= x; }
+inline Num operator&(Num x, Num y) { return apply_op(KOp::And, x, y); }
+inline Num operator|(Num x, Num y) { return apply_op(KOp::Or, x, y); }
+inline Num operator^(Num x, Num y) { return apply_op(KOp::Xor, x, y); }
+inline Num equal(Num x, Num y) { return apply_op(KOp::Eq, x, y); }
+inline Num equal(Num x, double c) { return equal(x, x.constant(c)); }
+inline Num is_not(Num x) { return {x.b, x.b->op(KOp::Not, x.v)}; }
+inline Num is_nan(Num x) { return apply_op(KOp::Ne, x, x); }
+inline Num shl(Num x, int n) { return apply_op(KOp::Shl, x, {x.b, x.b->constant(x.type(), n)}); }
+inline Num shr(Num x, int n) {  // with the sign for i32, with zeros for u32
+  return apply_op(x.type() == Scalar::I32 ? KOp::ShrS : KOp::ShrU, x, {x.b, x.b->constant(x.type(), n)});
+}
+inline Num select(Num condition, Num x, Num y) { return {x.b, x.b->select(condition.v, x.v, y.v)}; }
+inline Num select(Num condition, Num x, double y) { return select(condition, x, x.constant(y)); }
+inline Num select(Num condition, double x, Num y) { return select(condition, y.constant(x), y); }
+inline Num bitcast(Scalar t, Num x) { return {x.b, x.b->bitcast(t, x.v)}; }
+inline Num convert(Scalar t, Num x) { return {x.b, x.b->convert(t, x.v)}; }
+inline Num sqrt(Num x) { return {x.b, x.b->op(KOp::Sqrt, x.v)}; }
+inline Num floor(Num x) { return {x.b, x.b->op(KOp::Floor, x.v)}; }
+
+/// c0 + c1 x + c2 x^2 + .. by Horner's rule.
+inline Num polynomial(Num x, std::initializer_list<double> coefficients) {
+  auto c = std::rbegin(coefficients);
+  Num p = x.constant(*c);
+  for (++c; c != std::rend(coefficients); ++c) p = p * x + *c;
+  return p;
+}
+
+inline bool is_f64(Num x) { return x.type() == Scalar::F64; }
+/// |x|, and x with the sign of s; by bits in f32, by comparison in f64.
+Num magnitude(Num x);
+Num with_sign_of(Num x, Num s);
+/// Whether the sign bit is set (f64: tells -0 by 1/x).
+Num is_negative(Num x);
+
+/// 2^n for n (i32) in [-126, 127].
+Num power_of_two(Num n, Scalar t);
+/// x 2^n, rounded once: n in [-253, 254] (f64: [-2016, 2031]).
+Num scaled(Num x, Num n);
+/// x where it is so small that odd functions with slope 1 return it, else `result`; keeps -0.
+Num keep_tiny(Num x, Num result);
+/// x = m 2^e with m in [sqrt(1/2), sqrt(2)); x positive and finite. e has the type of x.
+struct Split {
+  Num m, e;
+};
+Split split_exponent(Num x);
+/// exp(x + low) 2^extra, |low| far below 1 ULP of x; overflows to infinity, underflows to 0.
+Num exp_scaled(Num x, std::optional<Num> low, int extra);
+/// log(x), log(1 + x).
+Num log_of(Num x);
+Num log1p(Num x);
+/// x - n pi/2 in [-pi/4, pi/4] and n modulo 4 (i32), for every finite f32 and for f64 below 1e9.
+struct Reduced {
+  Num r, n;
+};
+Reduced reduce_quadrant(Num x);
+
+Num sin_or_cos(Num x, bool cosine);
+Num tangent(Num x);
+Num arc_sine(Num x);
+Num arc_cosine(Num x);
+Num arc_tangent(Num x);
+Num hyperbolic_sine(Num x);
+Num hyperbolic_cosine(Num x);
+Num hyperbolic_tangent(Num x);
+Num inverse_hyperbolic_sine(Num x);
+Num inverse_hyperbolic_cosine(Num x);
+Num inverse_hyperbolic_tangent(Num x);
+Num error_function(Num x);
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,201 @@
+// Circular functions and their inverses. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line
+// says the interval and the largest error relative to the function.
+#include <array>
+#include <limits>
+
+#include "spirv/kernel/math.h"
+#include "spirv/kernel/math_num.h"
+
+namespace spirograd::kernel {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kTwoOverPi = 0.63661977236758134308;
+
+// clang-format off
+// (sin(x)/x - 1) / x^2 in z = x^2 on [0, 0.617]; error: f32 3.6e-9, f64 1.9e-21
+Num sin_tail(Num z) {
+  if (is_f64(z))
+    return polynomial(z, {-0.1666666666666666664, 0.008333333333333322813, -0.0001984126984125511888, 2.755731921421761336e-6,
+                          -2.505210491881638515e-8, 1.605836756634732708e-10, -7.578745262708973639e-13});
+  return polynomial(z, {-0.1666665494, 0.008332177588, -0.000195172209});
+}
+// (cos(x) - 1 + x^2/2) / x^4 in z = x^2 on [0, 0.617]; error: f32 9.6e-11, f64 2.2e-23
+Num cos_tail(Num z) {
+  if (is_f64(z))
+    return polynomial(z, {0.04166666666666666661, -0.001388888888888887419, 0.0000248015873015715201, -2.75573192153861342e-7,
+                          2.087675436845574723e-9, -1.147029352453731072e-11, 4.738120590036314366e-14});
+  return polynomial(z, {0.04166664685, -0.001388736678, 2.443836415e-5});
+}
+// (asin(x)/x - 1) / x^2 in z = x^2 on [0, 0.25]; error: f32 5.0e-9, f64 1.5e-17
+Num asin_tail(Num z) {
+  if (is_f64(z))
+    return polynomial(z, {0.166666666666653828, 0.07500000000343040552, 0.04464285682348952408, 0.03038195933085444421,
+                          0.02237175353468817705, 0.01735977091723274009, 0.01388460043567669783, 0.01217326627180292559,
+                          0.006510909034037195041, 0.01957375758711491853, -0.01629384812905753069, 0.0319588169372979789});
+  return polynomial(z, {0.1666675393, 0.07495241783, 0.04547709738, 0.02414760786, 0.04221855597});
+}
+// (atan(x)/x - 1) / x^2 in z = x^2 on [0, 0.1716]; error: f32 6.6e-10, f64 1.2e-18
+Num atan_tail(Num z) {
+  if (is_f64(z))
+    return polynomial(z, {-0.3333333333333319891, 0.1999999999995401896, -0.1428571428024172868, 0.1111111078578089381,
+                          -0.09090897825736104689, 0.07692061439453634305, -0.06663118064050911467, 0.05847991549906618364,
+                          -0.05039765232772965459, 0.03807623324012459376, -0.01791994357905681324});
+  return polynomial(z, {-0.3333331549, 0.1999848859, -0.1424383142, 0.1059586515, -0.06083088668});
+}
+// clang-format on
+
+// What rounding takes from pi/2 and pi.
+double half_pi_low(Num x) { return is_f64(x) ? 6.123233995736766e-17 : -4.371139000186e-8; }
+double pi_low(Num x) { return 2 * half_pi_low(x); }
+
+// f32 above the range of the subtractions: x = m 2^e with an integer m of 32 bits. x (2/pi) mod 4 needs only a window of 96 bits of
+// 2/pi, chosen by e, and the low bits of the product (Payne and Hanek 1983).
+Reduced reduce_by_window(Num x) {
+  Builder& b = *x.b;
+  const auto word = [&](uint32_t w) { return Num{&b, b.constant_word(Scalar::U32, w)}; };
+  const Num bits = bitcast(Scalar::U32, x);
+  const Num m = shl((bits & word(0x7FFFFFu)) | word(0x800000u), 8);
+  const Num start = shr(bits & word(0x7F800000u), 23) - word(128);  // first bit of the window, counting from 32 zeros before 2/pi
+  const Num which = shr(start, 5), shift = start & word(31);
+  constexpr std::array<uint32_t, 7> two_over_pi = {0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041};
+  std::array<Num, 4> w{x, x, x, x};
+  for (size_t k = 0; k < 4; ++k) {
+    w[k] = word(two_over_pi[k]);
+    for (uint32_t first = 1; first < 4; ++first) w[k] = select(equal(which, word(first)), word(two_over_pi[k + first]), w[k]);
+  }
+  const auto window = [&](size_t k) {
+    const Num down = apply_op(KOp::ShrU, shr(w[k + 1], 1), word(31) - shift);  // a shift by 32 in two steps
+    return apply_op(KOp::Shl, w[k], shift) | down;
+  };
+  const Num h0 = window(0), h1 = window(1), h2 = window(2);
+  const Num low = m * h1 + apply_op(KOp::MulHiU, m, h2);
+  const Num carry = select(low < m * h1, word(1), word(0));
+  const Num high = m * h0 + apply_op(KOp::MulHiU, m, h1) + carry;
+  // high:low / 2^64 is x (2/pi) / 4 modulo 1; the top two bits, rounded, are the quadrant.
+  const Num quadrant = shr(high + word(0x20000000u), 30);
+  const Num rest = high - shl(quadrant, 30);
+  const Num below = bitcast(Scalar::I32, rest) < 0.0;
+  const Num rest_high = select(below, Num{&b, b.op(KOp::Not, rest.v)} + select(equal(low, word(0)), word(1), word(0)), rest);
+  const Num rest_low = select(below, word(0) - low, low);
+  const Num fraction = convert(Scalar::F32, rest_high) * 0x1p-30 + convert(Scalar::F32, rest_low) * 0x1p-62;
+  const Num size = fraction * (kPi / 2), negative = is_negative(x);
+  const Num n = bitcast(Scalar::I32, quadrant);
+  return {select(below ^ negative, -size, size), select(negative, -n, n)};
+}
+
+}  // namespace
+
+// Small arguments: n pi/2 is subtracted in parts that are short enough for exact products (Cody and Waite 1980).
+Reduced reduce_quadrant(Num x) {
+  Builder& b = *x.b;
+  if (is_f64(x)) {
+    const Num fits = magnitude(x) < 1e9;
+    const Num inside = select(fits, x, 0.0), whole = floor(inside * kTwoOverPi + 0.5);
+    Num r = inside - whole * 1.5707960128784179688;
+    r = r - whole * 3.1391641641675960273e-7;
+    r = r - whole * 6.2233719696699885127e-14;
+    r = r - whole * 2.0222662487959506315e-21;
+    return {select(fits, r, kNan), convert(Scalar::I32, whole)};
+  }
+  const Num shifted = x * kTwoOverPi + 12582912.0, whole = shifted - 12582912.0;
+  Num r = x - whole * 1.57073974609375;
+  r = r - whole * 5.6579709053039551e-5;
+  r = r - whole * 9.9208818937768228e-10;
+  r = r - whole * 5.3903025299577648e-15;
+  const Value remainder = b.var(r.v), quadrant = b.var(bitcast(Scalar::I32, shifted).v);
+  b.begin_if((magnitude(x) > 800.0).v);
+  const Reduced far = reduce_by_window(x);
+  b.set(remainder, select(magnitude(x) < kInf, far.r, kNan).v);
+  b.set(quadrant, far.n.v);
+  b.end_if();
+  return {{&b, b.get(remainder)}, {&b, b.get(quadrant)}};
+}
+
+namespace {
+
+struct SinCos {
+  Num sine, cosine;
+};
+SinCos on_quarter(Num r) {
+  const Num z = r * r;
+  return {r + r * (z * sin_tail(z)), 1.0 - (0.5 * z - z * z * cos_tail(z))};
+}
+
+Num is_odd(Num n) { return equal(n & n.constant(1), n.constant(1)); }
+
+}  // namespace
+
+Num sin_or_cos(Num x, bool cosine) {
+  const Reduced reduced = reduce_quadrant(x);
+  const Num n = cosine ? reduced.n + 1 : reduced.n;
+  const SinCos both = on_quarter(reduced.r);
+  const Num v = select(is_odd(n), both.cosine, both.sine);
+  const Num second = n & n.constant(2);
+  const Num turned = is_f64(x) ? select(equal(second, 2), -v, v)
+                               : bitcast(Scalar::F32, bitcast(Scalar::I32, v) ^ shl(second, 30));
+  return cosine ? turned : keep_tiny(x, turned);
+}
+
+Num tangent(Num x) {
+  const Reduced reduced = reduce_quadrant(x);
+  const SinCos both = on_quarter(reduced.r);
+  const Num odd = is_odd(reduced.n);
+  return keep_tiny(x, select(odd, -both.cosine, both.sine) / select(odd, both.sine, both.cosine));
+}
+
+// asin(a) = pi/2 - 2 asin(sqrt((1 - a)/2)) for a > 1/2.
+Num arc_sine(Num x) {
+  const Num a = magnitude(x), large = a > 0.5;
+  const Num z = select(large, (1.0 - a) * 0.5, x * x), y = select(large, sqrt(z), a);
+  const Num p = y + y * (z * asin_tail(z));
+  const Num r = select(large, kPi / 2 - (2.0 * p - half_pi_low(x)), p);
+  return keep_tiny(x, with_sign_of(r, x));
+}
+
+Num arc_cosine(Num x) {
+  const Num a = magnitude(x), large = a > 0.5;
+  const Num z = select(large, (1.0 - a) * 0.5, x * x), y = select(large, sqrt(z), x);
+  const Num p = y + y * (z * asin_tail(z));
+  const Num far = select(x < 0.0, kPi - (2.0 * p - pi_low(x)), 2.0 * p);
+  return select(large, far, kPi / 2 - (p - half_pi_low(x)));
+}
+
+namespace {
+
+// atan(num/den) for 0 <= num <= den with the base angle added: 0, or pi/4 where the ratio is above tan(pi/8).
+Num atan_of_ratio(Num num, Num den) {
+  const Num upper = den * 0.41421356237309504880 < num;
+  const Num t = select(upper, num - den, num) / select(upper, num + den, den), z = t * t;
+  const Num r = t + t * (z * atan_tail(z));
+  return select(upper, kPi / 4 + (r + half_pi_low(t) / 2), r);
+}
+
+}  // namespace
+
+Num arc_tangent(Num x) {
+  const Num a = magnitude(x), upper = a > 0.41421356237309504880, top = a > 2.41421356237309504880;
+  const Num t = select(top, -1.0, select(upper, a - 1.0, a)) / select(top, a, select(upper, a + 1.0, 1.0)), z = t * t;
+  const Num r = t + t * (z * atan_tail(z));
+  const Num base = select(top, x.constant(kPi / 2), select(upper, x.constant(kPi / 4), 0.0));
+  const Num low = select(top, x.constant(half_pi_low(x)), select(upper, x.constant(half_pi_low(x) / 2), 0.0));
+  return keep_tiny(x, with_sign_of(base + (r + low), x));
+}
+
+Value atan2(Builder& b, Value opposite, Value adjacent) {
+  const Num y{&b, opposite}, x{&b, adjacent};
+  const Num ax = magnitude(x), ay = magnitude(y), steep = ax < ay;
+  const Num large = select(steep, ay, ax), small = select(steep, ax, ay);
+  const double huge = is_f64(x) ? 0x1p1020 : 0x1p124, tiny = is_f64(x) ? 0x1p-960 : 0x1p-64, up = is_f64(x) ? 0x1p60 : 0x1p62;
+  const Num scale = select(large > huge, 0.25, select(large < tiny, x.constant(up), 1.0));
+  const Num same = equal(small, large), zero = equal(large, 0.0);  // infinities have the ratio 1
+  const Num num = select(zero, 0.0, select(same, 1.0, small * scale)), den = select(same, 1.0, large * scale);
+  Num r = atan_of_ratio(num, den);
+  r = select(steep, kPi / 2 - (r - half_pi_low(x)), r);
+  r = select(is_negative(x), kPi - (r - pi_low(x)), r);
+  return with_sign_of(r, y).v;
+}
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,297 @@
+// Elementary functions against the host's long double library, over the whole domain and densely where formulas meet.
+#include "spirv/kernel/math.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "spirv/kernel/eval.h"
+#include "spirv/kernel/verify.h"
+
+namespace spirograd {
+namespace {
+
+using namespace kernel;
+using Real = long double;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+template <class F>
+constexpr Scalar scalar_of = sizeof(F) == 4 ? Scalar::F32 : Scalar::F64;
+
+// Runs out[i] = body(x[i], y[i]); also says how many instructions the formula takes.
+template <class F>
+std::vector<F> apply(const std::function<Value(Builder&, Value, Value)>& body, const std::vector<F>& x, const std::vector<F>& y,
+                     size_t* size = nullptr) {
+  Builder b("f", 64, x.size());
+  const uint32_t in_x = b.bind("x", scalar_of<F>, Access::Read), in_y = b.bind("y", scalar_of<F>, Access::Read);
+  const uint32_t out = b.bind("out", scalar_of<F>, Access::Write);
+  const Value first = b.load(in_x, b.index()), second = b.load(in_y, b.index());
+  const size_t before = b.size();
+  const Value result = body(b, first, second);
+  if (size) *size = b.size() - before;
+  b.store(out, b.index(), result);
+  const Kernel k = std::move(b).finish();
+  if (const auto error = verify(k)) ADD_FAILURE() << error->str();
+  std::vector<F> copy_x = x, copy_y = y, z(x.size());
+  const auto bytes = [](std::vector<F>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * sizeof(F)); };
+  const std::vector<std::span<uint8_t>> buffers{bytes(copy_x), bytes(copy_y), bytes(z)};
+  evaluate(k, buffers);
+  return z;
+}
+
+// Distance from the exact value in units of the last place of the f32 (f64) result.
+template <class F>
+double ulps(F got, Real exact) {
+  const F nearest = static_cast<F>(exact);
+  if (std::isnan(nearest)) return std::isnan(got) ? 0 : 1e30;
+  if (got == nearest) return 0;
+  if (!std::isfinite(got) || !std::isfinite(nearest)) {
+    // One last place beyond the largest number is infinity.
+    const Real top = std::numeric_limits<F>::max();
+    if (std::isnan(got)) return 1e30;
+    const Real g = std::isfinite(got) ? Real{got} : std::copysign(top, Real{got}), e = std::min(std::max(exact, -top), top);
+    return static_cast<double>(std::abs(g - e) / std::ldexp(Real{1}, std::ilogb(top) - std::numeric_limits<F>::digits + 1));
+  }
+  const int exponent = std::max(nearest == 0 ? -100000 : std::ilogb(nearest), std::numeric_limits<F>::min_exponent - 1);
+  return static_cast<double>(std::abs(Real{got} - exact) / std::ldexp(Real{1}, exponent - std::numeric_limits<F>::digits + 1));
+}
+
+struct Case {
+  const char* name;
+  Fn fn;
+  Real (*exact)(Real);
+  std::vector<float> critical;  // sampled densely around these and their negatives
+};
+
+const std::vector<Case>& cases() {
+  // clang-format off
+  static const std::vector<Case> all = {
+      {"exp",      Fn::Exp,      [](Real x) { return std::exp(x); },   {1e-8f, 0.34657f, 1.0f, 87.33f, 88.72f, 103.9f}},
+      {"log",      Fn::Log,      [](Real x) { return std::log(x); },   {0.70710678f, 1.0f, 1.41421356f, 1.2e-38f, 2.0f}},
+      {"sin",      Fn::Sin,      [](Real x) { return std::sin(x); },   {0.78539816f, 1.57079633f, 3.14159265f, 6.2831853f, 800.0f, 1e5f}},
+      {"cos",      Fn::Cos,      [](Real x) { return std::cos(x); },   {0.78539816f, 1.57079633f, 3.14159265f, 4.71238898f, 800.0f, 1e5f}},
+      {"tan",      Fn::Tan,      [](Real x) { return std::tan(x); },   {0.78539816f, 1.57079633f, 3.14159265f, 6.2831853f, 800.0f, 1e5f}},
+      {"asin",     Fn::Asin,     [](Real x) { return std::asin(x); },  {1.2e-4f, 0.5f, 0.999f, 1.0f}},
+      {"acos",     Fn::Acos,     [](Real x) { return std::acos(x); },  {1e-6f, 0.5f, 0.999f, 1.0f}},
+      {"atan",     Fn::Atan,     [](Real x) { return std::atan(x); },  {1.2e-4f, 0.41421356f, 1.0f, 2.41421356f}},
+      {"sinh",     Fn::Sinh,     [](Real x) { return std::sinh(x); },  {1.2e-4f, 1.0f, 5.0f, 88.72f, 89.4f}},
+      {"cosh",     Fn::Cosh,     [](Real x) { return std::cosh(x); },  {1e-4f, 1.0f, 5.0f, 88.72f, 89.4f}},
+      {"tanh",     Fn::Tanh,     [](Real x) { return std::tanh(x); },  {1.2e-4f, 0.625f, 1.0f, 9.0f}},
+      {"asinh",    Fn::Asinh,    [](Real x) { return std::asinh(x); }, {1.2e-4f, 1.0f, 3.0f, 1.3e8f}},
+      {"acosh",    Fn::Acosh,    [](Real x) { return std::acosh(x); }, {1.0f, 1.001f, 2.0f, 1.3e8f}},
+      {"atanh",    Fn::Atanh,    [](Real x) { return std::atanh(x); }, {1.2e-4f, 0.17f, 0.5f, 0.999f}},
+      {"erf",      Fn::Erf,      [](Real x) { return std::erf(x); },   {1e-4f, 0.9219f, 2.0f, 3.95f}},
+      {"logistic", Fn::Logistic, [](Real x) { return 1 / (1 + std::exp(-x)); }, {1.0f, 17.0f, 80.0f, 88.0f}},
+  };
+  // clang-format on
+  return all;
+}
+
+std::vector<float> samples(const std::vector<float>& critical) {
+  std::mt19937 random(7);
+  std::vector<float> xs;
+  for (int i = 0; i < 200000; ++i) xs.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  std::uniform_real_distribution<float> unit(-1, 1);
+  for (float scale : {1.0f, 10.0f, 100.0f})
+    for (int i = 0; i < 20000; ++i) xs.push_back(unit(random) * scale);
+  for (float c : critical)
+    for (int i = -3000; i < 3000; ++i) {
+      const float x = std::bit_cast<float>(std::bit_cast<uint32_t>(c) + static_cast<uint32_t>(i));
+      const float near = c * (1 + 0.1f * static_cast<float>(i) / 3000);
+      for (float v : {x, near}) xs.insert(xs.end(), {v, -v});
+    }
+  return xs;
+}
+
+std::vector<double> widened(const std::vector<float>& xs) {
+  std::mt19937_64 random(11);
+  std::vector<double> out;
+  for (float x : xs) out.push_back(double{x} * (1 + 1e-9 * static_cast<double>(random() % 1000)));
+  return out;
+}
+
+TEST(Math, UnaryF32WithinFourUlpOverTheWholeDomain) {
+  for (const Case& c : cases()) {
+    const std::vector<float> xs = samples(c.critical);
+    size_t size = 0;
+    const std::vector<float> got = apply<float>([&](Builder& b, Value x, Value) { return math(b, c.fn, x); }, xs, xs, &size);
+    double worst = 0;
+    float at = 0;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const double e = ulps(got[i], c.exact(xs[i]));
+      if (e > worst) worst = e, at = xs[i];
+    }
+    std::printf("  f32 %-9s %6.3f ULP at %-14.9g %3zu instructions\n", c.name, worst, static_cast<double>(at), size);
+    EXPECT_LE(worst, 4) << c.name << " at " << at;
+  }
+}
+
+TEST(Math, UnaryF64WithinItsBound) {
+  for (const Case& c : cases()) {
+    std::vector<double> xs = widened(samples(c.critical));
+    const bool circular = c.fn == Fn::Sin || c.fn == Fn::Cos || c.fn == Fn::Tan;
+    if (circular) std::erase_if(xs, [](double x) { return !(std::abs(x) < 1e6); });
+    size_t size = 0;
+    const std::vector<double> got = apply<double>([&](Builder& b, Value x, Value) { return math(b, c.fn, x); }, xs, xs, &size);
+    double worst = 0, at = 0;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const Real exact = c.exact(xs[i]);
+      if (std::abs(exact) < 1e-300L && exact != 0) continue;
+      double e = ulps(got[i], exact) * 0x1p-53;
+      if (std::isfinite(static_cast<double>(exact)) && std::isfinite(got[i]) && exact != 0)
+        e = static_cast<double>(std::abs((got[i] - exact) / exact));
+      if (e > worst) worst = e, at = xs[i];
+    }
+    std::printf("  f64 %-9s %9.2e relative at %-14.9g %3zu instructions\n", c.name, worst, at, size);
+    EXPECT_LE(worst, 1e-14) << c.name << " at " << at;
+  }
+}
+
+TEST(Math, SinAndCosOfEveryMagnitudeAreReduced) {
+  std::vector<float> xs;
+  std::mt19937 random(5);
+  for (uint32_t exponent = 100; exponent < 255; ++exponent)
+    for (int i = 0; i < 400; ++i) xs.push_back(std::bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(random()) & 0x807FFFFF)));
+  for (bool cosine : {false, true}) {
+    const auto got = apply<float>([&](Builder& b, Value x, Value) { return math(b, cosine ? Fn::Cos : Fn::Sin, x); }, xs, xs);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const Real exact = cosine ? std::cos(static_cast<Real>(xs[i])) : std::sin(static_cast<Real>(xs[i]));
+      ASSERT_LE(ulps(got[i], exact), 4) << (cosine ? "cos " : "sin ") << xs[i];
+    }
+  }
+}
+
+void same(float got, float want, const std::string& what) {
+  const bool equal = std::isnan(want) ? std::isnan(got) : std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want);
+  EXPECT_TRUE(equal) << what << " gave " << got << ", not " << want;
+}
+
+TEST(Math, SpecialValuesOfUnaryFunctions) {
+  const std::vector<float> xs = {0.0f, -0.0f, 1.0f, -1.0f, kInf, -kInf, kNan, 2.0f, -2.0f, 200.0f, -200.0f};
+  // clang-format off
+  const std::vector<std::pair<Fn, std::vector<float>>> table = {
+      //               0      -0      1     -1      inf    -inf   nan    2      -2     200    -200     (0.5: not checked here)
+      {Fn::Exp,      {1,     1,      0.5f, 0.5f,   kInf,  0,     kNan,  0.5f,  0.5f,  kInf,  0}},
+      {Fn::Log,      {-kInf, -kInf,  0,    kNan,   kInf,  kNan,  kNan,  0.5f,  kNan,  0.5f,  kNan}},
+      {Fn::Sin,      {0,     -0.0f,  0.5f, 0.5f,   kNan,  kNan,  kNan,  0.5f,  0.5f,  0.5f,  0.5f}},
+      {Fn::Cos,      {1,     1,      0.5f, 0.5f,   kNan,  kNan,  kNan,  0.5f,  0.5f,  0.5f,  0.5f}},
+      {Fn::Tan,      {0,     -0.0f,  0.5f, 0.5f,   kNan,  kNan,  kNan,  0.5f,  0.5f,  0.5f,  0.5f}},
+      {Fn::Asin,     {0,     -0.0f,  0.5f, 0.5f,   kNan,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan}},
+      {Fn::Acos,     {0.5f,  0.5f,   0,    0.5f,   kNan,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan}},
+      {Fn::Atan,     {0,     -0.0f,  0.5f, 0.5f,   1.57079633f, -1.57079633f, kNan, 0.5f, 0.5f, 0.5f, 0.5f}},
+      {Fn::Sinh,     {0,     -0.0f,  0.5f, 0.5f,   kInf,  -kInf, kNan,  0.5f,  0.5f,  kInf,  -kInf}},
+      {Fn::Cosh,     {1,     1,      0.5f, 0.5f,   kInf,  kInf,  kNan,  0.5f,  0.5f,  kInf,  kInf}},
+      {Fn::Tanh,     {0,     -0.0f,  0.5f, 0.5f,   1,     -1,    kNan,  0.5f,  0.5f,  1,     -1}},
+      {Fn::Asinh,    {0,     -0.0f,  0.5f, 0.5f,   kInf,  -kInf, kNan,  0.5f,  0.5f,  0.5f,  0.5f}},
+      {Fn::Acosh,    {kNan,  kNan,   0,    kNan,   kInf,  kNan,  kNan,  0.5f,  kNan,  0.5f,  kNan}},
+      {Fn::Atanh,    {0,     -0.0f,  kInf, -kInf,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan}},
+      {Fn::Erf,      {0,     -0.0f,  0.5f, 0.5f,   1,     -1,    kNan,  0.5f,  0.5f,  1,     -1}},
+      {Fn::Logistic, {0.5f,  0.5f,   0.5f, 0.5f,   1,     0,     kNan,  0.5f,  0.5f,  1,     0}},
+  };
+  // clang-format on
+  const std::vector<double> xs64(xs.begin(), xs.end());
+  for (const auto& [fn, want] : table) {
+    const auto got = apply<float>([&, f = fn](Builder& b, Value x, Value) { return math(b, f, x); }, xs, xs);
+    const auto got64 = apply<double>([&, f = fn](Builder& b, Value x, Value) { return math(b, f, x); }, xs64, xs64);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const std::string what = std::string(cases()[static_cast<size_t>(fn)].name) + "(" + std::to_string(xs[i]) + ")";
+      if (want[i] == 0.5f) continue;
+      same(got[i], want[i], what);
+      if (std::abs(xs[i]) != 200) same(static_cast<float>(got64[i]), want[i], "f64 " + what);
+    }
+  }
+}
+
+using Binary = std::function<Value(Builder&, Value, Value)>;
+
+TEST(Math, SpecialValuesOfPowAtan2FmodAreThoseOfC) {
+  const std::vector<float> values = {0.0f, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 2.5f, -2.5f, 1e-30f, 1e30f, -1e30f, 1e38f, 16777217.0f, kInf, -kInf, kNan};
+  std::vector<float> xs, ys;
+  for (float x : values)
+    for (float y : values) xs.push_back(x), ys.push_back(y);
+  const std::vector<double> xd(xs.begin(), xs.end()), yd(ys.begin(), ys.end());
+  struct Row {
+    const char* name;
+    Binary body;
+    Real (*exact)(Real, Real);
+  };
+  const std::vector<Row> rows = {
+      {"pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); }, [](Real x, Real y) { return std::pow(x, y); }},
+      {"atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); }, [](Real x, Real y) { return std::atan2(x, y); }},
+      {"fmod", [](Builder& b, Value x, Value y) { return kernel::fmod(b, x, y); }, [](Real x, Real y) { return std::fmod(x, y); }},
+  };
+  for (const Row& row : rows) {
+    const auto got = apply<float>(row.body, xs, ys);
+    const auto got64 = apply<double>(row.body, xd, yd);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const Real exact = row.exact(xs[i], ys[i]);
+      const float want = static_cast<float>(exact);
+      const std::string what = std::string(row.name) + "(" + std::to_string(xs[i]) + ", " + std::to_string(ys[i]) + ")";
+      EXPECT_LE(ulps(got[i], exact), 4) << what << " gave " << got[i] << ", not " << want;
+      EXPECT_LE(ulps(got64[i], exact), 45) << "f64 " << what << " gave " << got64[i];
+      if (std::isnan(want)) continue;
+      EXPECT_EQ(std::signbit(got[i]), std::signbit(want)) << what;
+      EXPECT_EQ(std::signbit(got64[i]), std::signbit(want)) << "f64 " << what;
+    }
+  }
+}
+
+TEST(Math, PowAndAtan2WithinFourUlp) {
+  std::mt19937 random(3);
+  std::vector<float> xs, ys;
+  for (int i = 0; i < 100000; ++i) {
+    xs.push_back(std::bit_cast<float>(static_cast<uint32_t>(random()) & 0x7FFFFFFF));
+    ys.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    // Exponents for which the power is in range, and bases near 1.
+    const float x = std::exp(std::uniform_real_distribution<float>(-80, 80)(random));
+    xs.push_back(x);
+    ys.push_back(std::uniform_real_distribution<float>(-88, 88)(random) / std::log(x));
+    const float near_one = 1 + std::uniform_real_distribution<float>(-1e-3f, 1e-3f)(random);
+    xs.push_back(near_one);
+    ys.push_back(std::uniform_real_distribution<float>(-88, 88)(random) / std::log(near_one));
+  }
+  const auto worst_of = [&](const char* name, const Binary& body, Real (*exact)(Real, Real)) {
+    size_t size = 0;
+    const auto got = apply<float>(body, xs, ys, &size);
+    double worst = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const double e = ulps(got[i], exact(xs[i], ys[i]));
+      if (e > worst) worst = e, at = i;
+    }
+    std::printf("  f32 %-9s %6.3f ULP at (%.9g, %.9g) %3zu instructions\n", name, worst, static_cast<double>(xs[at]),
+                static_cast<double>(ys[at]), size);
+    EXPECT_LE(worst, 4) << name;
+  };
+  worst_of("pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); }, [](Real x, Real y) { return std::pow(x, y); });
+  worst_of("atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); },
+           [](Real x, Real y) { return std::atan2(x, y); });
+}
+
+TEST(Math, FmodIsExact) {
+  std::mt19937_64 random(9);
+  std::vector<float> xs, ys;
+  std::vector<double> xd, yd;
+  for (int i = 0; i < 20000; ++i) {
+    xs.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    ys.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+    xs.push_back(static_cast<float>(random() % 100000) / 8);
+    ys.push_back(static_cast<float>(random() % 1000) / 16);
+    const int spread = i % 100 == 0 ? 900 : 40;
+    xd.push_back(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % static_cast<uint64_t>(spread)) - 60));
+    yd.push_back(std::ldexp(static_cast<double>(random() >> 11), -60));
+  }
+  const Binary body = [](Builder& b, Value x, Value y) { return kernel::fmod(b, x, y); };
+  const auto got = apply<float>(body, xs, ys);
+  for (size_t i = 0; i < xs.size(); ++i) same(got[i], std::fmod(xs[i], ys[i]), "fmod " + std::to_string(xs[i]));
+  const auto got64 = apply<double>(body, xd, yd);
+  for (size_t i = 0; i < xd.size(); ++i) ASSERT_EQ(got64[i], std::fmod(xd[i], yd[i])) << xd[i] << " " << yd[i];
+}
+
+}  // namespace
+}  // namespace spirograd
