@@ -180,8 +180,7 @@ Activity find_active(Graph& g, std::span<const Expr> roots, std::span<const Expr
     } else if (n.op == Op::Prod) {
       on = active[n.in[0]];
     } else {
-      for (size_t j = 0; j < n.in.size() && !on; ++j)
-        on = active[n.in[j]] && differentiable(g, n, static_cast<int>(j));
+      for (size_t j = 0; j < n.in.size() && !on; ++j) on = active[n.in[j]] && differentiable(g, n, static_cast<int>(j));
     }
     active.node[id.v] = on;
   }

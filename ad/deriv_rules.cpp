@@ -66,8 +66,10 @@ Expr extreme_mask(const Point& p, Op arg_op) {
   std::vector<int64_t> kept, perm;
   size_t next = 0;
   for (int a = 0; a < s.rank(); ++a) {
-    if (next < axes.size() && axes[next] == a) ++next;
-    else kept.push_back(a);
+    if (next < axes.size() && axes[next] == a)
+      ++next;
+    else
+      kept.push_back(a);
   }
   Expr position, x = p.a;
   int axis = static_cast<int>(axes[0]);
@@ -103,16 +105,16 @@ std::vector<int64_t> other_axes(const Shape& shape, const std::vector<int64_t>& 
   std::vector<int64_t> out;
   size_t next = 0;
   for (int a = 0; a < shape.rank(); ++a) {
-    if (next < axes.size() && axes[next] == a) ++next;
-    else out.push_back(a);
+    if (next < axes.size() && axes[next] == a)
+      ++next;
+    else
+      out.push_back(a);
   }
   return out;
 }
 
 Expr cast_back(const Transposed& t) { return cast(t.ct, t.in(0).dtype()); }
-Expr broadcast_back(const Transposed& t) {
-  return reduce(Op::Sum, t.ct, other_axes(t.y.shape(), t.y.node().attr));
-}
+Expr broadcast_back(const Transposed& t) { return reduce(Op::Sum, t.ct, other_axes(t.y.shape(), t.y.node().attr)); }
 Expr sum_back(const Transposed& t) { return broadcast(t.ct, t.shape(), other_axes(t.shape(), t.y.node().attr)); }
 Expr transpose_back(const Transposed& t) {
   const std::vector<int64_t>& perm = t.y.node().attr;
@@ -153,7 +155,8 @@ constexpr DerivRule special(Op op, std::string_view who) { return {.op = op, .ki
 constexpr DerivRule linear(Op op, std::string_view formula, Transpose transpose, bool every_operand = false) {
   return {.op = op, .kind = RuleKind::Linear, .formula = formula, .transpose = transpose, .every_operand = every_operand};
 }
-constexpr DerivRule partials(Op op, std::string_view formula, std::array<Partial, 3> partial, Interval a = {}, Interval b = {}) {
+constexpr DerivRule partials(Op op, std::string_view formula, std::array<Partial, 3> partial, Interval a = {},
+                             Interval b = {}) {
   return {.op = op, .kind = RuleKind::Partials, .formula = formula, .partial = partial, .domain = {a, b}};
 }
 
@@ -196,7 +199,8 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     zero   (Op::StopGradient, "by definition"),
     partials(Op::Add,         "1; 1", {one, one}),
     partials(Op::Sub,         "1; -1", {one, minus_one}),
-    partials(Op::Mul,         "v; u", {[](const Point& p) { return scale(p.b); }, [](const Point& p) { return scale(p.a); }}),
+    partials(Op::Mul,         "v; u", {[](const Point& p) { return scale(p.b); },
+                                       [](const Point& p) { return scale(p.a); }}),
     partials(Op::Div,         "1 / v; -r / v", {[](const Point& p) { return over(p.b); },
                                                 [](const Point& p) { return minus(scale(p.y / p.b)); }}, {-2, 2}, {0.4, 2}),
     partials(Op::Pow,         "v * u^(v - 1), 0 where v = 0; u^v * log u", {pow_base, pow_exponent}, {0.3, 2}, {-2, 2}),
@@ -204,9 +208,11 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
       [](const Point& p) { return scale(p.b / (sq(p.a) + sq(p.b))); },
       [](const Point& p) { return minus(scale(p.a / (sq(p.a) + sq(p.b)))); }}, {0.3, 2}, {-2, 2}),
     partials(Op::Min,         "to u where u <= v, else to v", {
-      [](const Point& p) { return keep(binary(Op::Le, p.a, p.b)); }, [](const Point& p) { return drop(binary(Op::Le, p.a, p.b)); }}),
+      [](const Point& p) { return keep(binary(Op::Le, p.a, p.b)); },
+      [](const Point& p) { return drop(binary(Op::Le, p.a, p.b)); }}),
     partials(Op::Max,         "to u where u >= v, else to v", {
-      [](const Point& p) { return keep(binary(Op::Ge, p.a, p.b)); }, [](const Point& p) { return drop(binary(Op::Ge, p.a, p.b)); }}),
+      [](const Point& p) { return keep(binary(Op::Ge, p.a, p.b)); },
+      [](const Point& p) { return drop(binary(Op::Ge, p.a, p.b)); }}),
     zero   (Op::Quot,         "integer"),
     partials(Op::Rem,         "1; -trunc(u / v)", {one, rem_divisor}, {2.2, 2.8}, {0.9, 1.05}),
     zero   (Op::Eq,           "bool"),
@@ -256,7 +262,8 @@ bool differentiable(const Graph& g, const Node& node, int j) {
   const DerivRule& r = rule(node.op);
   if (!is_float(node.type.dtype) || !is_float(g[node.in[static_cast<size_t>(j)]].type.dtype)) return false;
   switch (r.kind) {
-    case RuleKind::Zero: case RuleKind::Special: return false;
+    case RuleKind::Zero:
+    case RuleKind::Special: return false;
     case RuleKind::Linear: return r.every_operand || j == 0;
     case RuleKind::Partials: return r.partial[static_cast<size_t>(j)] != nullptr;
   }

@@ -56,11 +56,11 @@ struct Interval {
 struct DerivRule {
   ir::Op op = ir::Op::Param;
   RuleKind kind = RuleKind::Zero;
-  std::string_view formula;              // in words
-  std::array<Partial, 3> partial{};      // Partials: per operand, null: no derivative. A reduction sums over its axes afterwards
-  Transpose transpose = nullptr;         // Linear
-  bool every_operand = false;            // Linear: in all operands, otherwise in the first only
-  std::array<Interval, 2> domain{};      // of the first two operands, for the generic test
+  std::string_view formula;          // in words
+  std::array<Partial, 3> partial{};  // Partials: per operand, null: no derivative. Reductions sum over their axes afterwards
+  Transpose transpose = nullptr;     // Linear
+  bool every_operand = false;        // Linear: in all operands, otherwise in the first only
+  std::array<Interval, 2> domain{};  // of the first two operands, for the generic test
 };
 
 /// The row of an operation.

@@ -41,7 +41,8 @@ std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>
           .note("parameters: " + names_of(p.params, any_type))
           .hint(did_you_mean(name, list_of_names(p.params)));
     if (!is_float(it->type.dtype))
-      throw Error("SG0201", std::string(what) + ": " + quoted(name) + " is " + to_string(it->type) + " and cannot carry a derivative")
+      throw Error("SG0201",
+                  std::string(what) + ": " + quoted(name) + " is " + to_string(it->type) + " and cannot carry a derivative")
           .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " + quoted(name) +
                 " may stay an input");
     const size_t slot = static_cast<size_t>(it - p.params.begin());
@@ -50,7 +51,8 @@ std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>
     slots.push_back(slot);
   }
   if (slots.empty())
-    throw Error("SG0201", std::string(what) + ": the program has no float parameter").note("parameters: " + names_of(p.params, any_type));
+    throw Error("SG0201", std::string(what) + ": the program has no float parameter")
+        .note("parameters: " + names_of(p.params, any_type));
   return slots;
 }
 
@@ -73,7 +75,8 @@ size_t resolve_of(const Program& p, std::string_view of, const char* what) {
         .note("results: " + names_of(p.results, any_type))
         .hint(did_you_mean(of, list_of_names(p.results)));
   if (!is_float(it->type.dtype))
-    throw Error("SG0205", std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + " and has no derivative");
+    throw Error("SG0205",
+                std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + " and has no derivative");
   if (!scalar_float(*it))
     throw Error("SG0204", std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + ", not a scalar")
         .hint("sum it to a scalar first, or use vjp with a cotangent of its shape");
@@ -117,9 +120,7 @@ struct Work {
     out.params.push_back({param_names.fresh(prefix, name), type});
     return ir::param(g(), static_cast<int64_t>(out.params.size()) - 1, type);
   }
-  void old_result(size_t j, Expr e) {
-    out.results.push_back({p.results[j].name, e.id.v, e.type()});
-  }
+  void old_result(size_t j, Expr e) { out.results.push_back({p.results[j].name, e.id.v, e.type()}); }
   void new_result(const char* prefix, const std::string& name, Expr e, Type type) {
     const Expr full = ad::or_zeros(g(), e, type);
     out.results.push_back({result_names.fresh(prefix, name), full.id.v, type});

@@ -19,16 +19,20 @@ Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
   std::vector<Expr> in;
   for (size_t j = 0; j < n.in.size(); ++j) {
     const int operand = static_cast<int>(j);
-    if (j < d.in.size() && d.in[j] != kZeroDelta) in.push_back(tangent[d.in[j]]);
-    else if (differentiable(g, n, operand)) in.push_back(zeros(g, d.k.in(operand).type()));
-    else in.push_back(d.k.in(operand));
+    if (j < d.in.size() && d.in[j] != kZeroDelta)
+      in.push_back(tangent[d.in[j]]);
+    else if (differentiable(g, n, operand))
+      in.push_back(zeros(g, d.k.in(operand).type()));
+    else
+      in.push_back(d.k.in(operand));
   }
   return with_operands(g, n, in);
 }
 
 }  // namespace
 
-Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs, std::span<const Expr> tangents) {
+Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs,
+                        std::span<const Expr> tangents) {
   const std::vector<Expr> prepared = expand_products(g, roots, inputs);
   const DualScope dual = dualise(g, prepared, inputs);
   std::vector<Expr> tangent(dual.deltas.size());
@@ -57,9 +61,7 @@ Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const E
         loop_results[id] = push_loop(g, d, operands, replaced);
         break;
       }
-      case DeltaKind::Proj:
-        tangent[id] = or_zeros(g, loop_results.at(d.in[0])[static_cast<size_t>(d.which)], d.type);
-        break;
+      case DeltaKind::Proj: tangent[id] = or_zeros(g, loop_results.at(d.in[0])[static_cast<size_t>(d.which)], d.type); break;
     }
   }
   std::vector<Expr> all = prepared;
@@ -96,8 +98,8 @@ std::vector<Expr> resolve(Graph& g, std::span<const Expr> roots, const Replaced&
         continue;
       }
       const auto substitute = replaced.find(id.v);
-      const std::span<const NodeId> below = substitute == replaced.end() ? std::span<const NodeId>(g[id].in)
-                                                                         : std::span<const NodeId>(&substitute->second, 1);
+      const std::span<const NodeId> below =
+          substitute == replaced.end() ? std::span<const NodeId>(g[id].in) : std::span<const NodeId>(&substitute->second, 1);
       if (top.next < below.size()) {
         const NodeId operand = below[top.next++];
         if (!done.contains(operand.v)) stack.push_back({operand, 0});

@@ -1,5 +1,5 @@
-// Loops. Forward: one loop over pairs (value, tangent); nothing is stored. Reverse: the primal loop also returns the stack of
-// the accumulators before each step; the transposed loop runs the other way, its accumulators are the cotangents of the
+// Loops. Forward: one loop over pairs (value, tangent); nothing is stored. Reverse: the primal loop also returns the stack
+// of the accumulators before each step; the transposed loop runs the other way, its accumulators are the cotangents of the
 // accumulators and the running sums of the cotangents of the constants. Bodies are differentiated here, when a tangent or a
 // cotangent really arrives, so nested loops cost one derivative per level.
 #include <set>
@@ -16,23 +16,24 @@ namespace {
 // The body of a loop, its Param nodes, and which operands carry tangents (accumulators: from any step on).
 struct Body {
   Node node;
-  LoopParts parts;
+  LoopParts parts{};
   Function function;
   std::vector<Expr> params, roots;
-  std::vector<bool> active;       // per operand
-  std::vector<Expr> inputs;       // the active ones of params
-  std::vector<size_t> slot_of;    // input -> operand
-  size_t n_acc, n_es, n_consts, n_bs;
+  std::vector<bool> active;     // per operand
+  std::vector<Expr> inputs;     // the active ones of params
+  std::vector<size_t> slot_of;  // input -> operand
+  size_t n_acc = 0, n_es = 0, n_consts = 0, n_bs = 0;
 
-  size_t es(size_t j) const { return n_acc + j; }
   size_t consts(size_t j) const { return n_acc + n_es + j; }
   Expr operand(size_t j) const { return {params[j].graph, node.in[j]}; }
 };
 
 Body open_body(Graph& g, const Delta& loop) {
   const Node& n = loop.k.node();
-  Body b{.node = n, .parts = loop_parts(g, n), .function = g.function(n.attr[0]), .params = {}, .roots = {}, .active = {},
-         .inputs = {}, .slot_of = {}, .n_acc = 0, .n_es = 0, .n_consts = 0, .n_bs = 0};
+  Body b;
+  b.node = n;
+  b.parts = loop_parts(g, n);
+  b.function = g.function(n.attr[0]);
   b.n_acc = static_cast<size_t>(b.parts.n_acc);
   b.n_es = static_cast<size_t>(b.parts.n_es);
   b.n_consts = static_cast<size_t>(b.parts.n_consts);
@@ -155,8 +156,10 @@ std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> c
   size_t next_stack = b.function.results.size();
   for (size_t slot : used) {
     vars.push_back(b.params[slot]);
-    if (slot < b.n_acc) back.es.push_back(stacks[next_stack++]);
-    else (slot < b.consts(0) ? back.es : back.consts).push_back(b.operand(slot));
+    if (slot < b.n_acc)
+      back.es.push_back(stacks[next_stack++]);
+    else
+      (slot < b.consts(0) ? back.es : back.consts).push_back(b.operand(slot));
   }
   back.function = close_function(g, vars, results);
   const std::vector<Expr> all = map_accum(g, back);

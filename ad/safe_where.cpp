@@ -35,7 +35,7 @@ Guards with(Guards guards, Guard guard) {
   return guards;
 }
 
-// The guard of the branches of a select; a stretched mask counts as what was stretched, which passes through more operations.
+// The guard of the branches of a select. A stretched mask counts as what was stretched: it passes through more operations.
 Guard guard_of(const Graph& g, NodeId mask, bool holds) {
   Guard guard{mask, holds, {}};
   for (int64_t a = 0; a < g[mask].type.shape.rank(); ++a) guard.axes.push_back(a);
@@ -110,7 +110,8 @@ struct Hazard {
   double safe;
 };
 std::span<const Hazard> hazards(Op op) {
-  static constexpr Hazard one[] = {{0, 1}}, zero[] = {{0, 0}}, two[] = {{0, 2}}, divisor[] = {{1, 1}}, point[] = {{0, 0}, {1, 1}};
+  static constexpr Hazard one[] = {{0, 1}}, zero[] = {{0, 0}}, two[] = {{0, 2}}, divisor[] = {{1, 1}},
+                          point[] = {{0, 0}, {1, 1}};
   if (op == Op::Log || op == Op::Sqrt || op == Op::Pow) return one;
   if (op == Op::Asin || op == Op::Acos || op == Op::Atanh) return zero;
   if (op == Op::Exp || op == Op::Sinh || op == Op::Cosh) return zero;  // overflow: the slope is infinite with the value

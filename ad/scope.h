@@ -22,16 +22,16 @@ Derivative push_forward(ir::Graph& g, std::span<const ir::Expr> roots, std::span
 Derivative pull_back(ir::Graph& g, std::span<const ir::Expr> roots, std::span<const ir::Expr> inputs,
                      std::span<const ir::Expr> cotangents, std::span<const ir::Expr> others = {});
 
-/// Nodes that give way to others once the whole derivative stands: results of a loop, to those of the loop that also computes
-/// what the derivative needs. Operands of the new nodes may again mention replaced nodes.
+/// Nodes that give way to others once the whole derivative stands: results of a loop, to those of the loop that computes
+/// what the derivative needs as well. Operands of the new nodes may again mention replaced nodes.
 using Replaced = std::unordered_map<uint32_t, ir::NodeId>;
 std::vector<ir::Expr> resolve(ir::Graph& g, std::span<const ir::Expr> roots, const Replaced& replaced);
 
 /// Tangents of all results of a loop from the tangents of its operands: one loop over pairs, which replaces the primal.
 std::vector<ir::Expr> push_loop(ir::Graph& g, const Delta& loop, std::span<const ir::Expr> tangents, Replaced& replaced);
 
-/// Cotangents of the operands of a loop from those of its results: a loop in the other direction. The primal loop is replaced
-/// by one that also returns the accumulators before each step, as far as the transposed body reads them.
+/// Cotangents of the operands of a loop from those of its results: a loop in the other direction. The primal loop gives way
+/// to one that also returns the accumulators before each step, as far as the transposed body reads them.
 std::vector<ir::Expr> pull_loop(ir::Graph& g, const Delta& loop, std::span<const ir::Expr> cotangents, Replaced& replaced);
 
 /// Rewrites every Prod that an input reaches into a balanced tree of multiplications of slices.

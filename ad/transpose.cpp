@@ -25,8 +25,10 @@ class Transposer {
       if (d.kind == DeltaKind::Loop) {
         visit_loop(id, d, replaced);
       } else if (ct_[id]) {
-        if (d.kind == DeltaKind::Input) grads[static_cast<size_t>(d.which)] = ct_[id];
-        else visit(d, ct_[id]);
+        if (d.kind == DeltaKind::Input)
+          grads[static_cast<size_t>(d.which)] = ct_[id];
+        else
+          visit(d, ct_[id]);
       }
     }
     return grads;
@@ -35,7 +37,9 @@ class Transposer {
  private:
   void visit(const Delta& d, Expr ct) {
     switch (d.kind) {
-      case DeltaKind::Zero: case DeltaKind::Input: case DeltaKind::Loop: break;
+      case DeltaKind::Zero:
+      case DeltaKind::Input:
+      case DeltaKind::Loop: break;
       case DeltaKind::Add: deliver(d.in[0], ct), deliver(d.in[1], ct); break;
       case DeltaKind::Neg: deliver(d.in[0], -ct); break;
       case DeltaKind::Scale: deliver(d.in[0], times(d.k, ct)); break;

@@ -56,7 +56,8 @@ std::vector<Case> structure_cases() {
   for (const Shape& s : {Shape{2, 3}, Shape{2, 0}}) {
     const std::string at = to_string(s);
     add(Op::Select, at, {f64(s), f64(s)}, [&](Maker& m, In in) { return select(mask(m, s), in[0], in[1]); });
-    add(Op::Select, "one side " + at, {f64(s)}, [&](Maker& m, In in) { return select(mask(m, s), m.like(in[0], 2), in[0]); });
+    add(Op::Select, "one side " + at, {f64(s)},
+        [&](Maker& m, In in) { return select(mask(m, s), m.like(in[0], 2), in[0]); });
     add(Op::Broadcast, at, {f64(s)}, [&](Maker&, In in) { return broadcast(in[0], {2, 4, s[1]}, {0, 2}); });
     add(Op::Transpose, at, {f64(s)}, [&](Maker&, In in) { return transpose(in[0], {1, 0}); });
     add(Op::Reshape, at, {f64(s)}, [&](Maker&, In in) { return reshape(in[0], {s[1], 1, 2}); });
@@ -68,24 +69,29 @@ std::vector<Case> structure_cases() {
     add(Op::Sum, "axis 1 " + at, {f64(s)}, [&](Maker&, In in) { return sum(in[0], 1); });
     add(Op::Sum, "all " + at, {f64(s)}, [&](Maker&, In in) { return sum_all(in[0]); });
     add(Op::Concat, at, {f64(s), f64({4, s[1]})}, [&](Maker& m, In in) {
-      return concat(std::vector<Expr>{in[0], m.like(in[0], 2), in[1], in[0]}, 0); });
+      return concat(std::vector<Expr>{in[0], m.like(in[0], 2), in[1], in[0]}, 0);
+    });
     add(Op::Stack, at, {f64(s), f64(s)}, [&](Maker& m, In in) {
-      return stack(std::vector<Expr>{in[0], in[1], m.like(in[0], 2), in[0]}, 1); });
+      return stack(std::vector<Expr>{in[0], in[1], m.like(in[0], 2), in[0]}, 1);
+    });
     add(Op::Cast, at, {f64(s)}, [&](Maker&, In in) { return cast(cast(in[0], DType::F32), DType::F64); });
     add(Op::Prod, "axis 0 " + at, {f64(s)}, [&](Maker&, In in) { return reduce(Op::Prod, in[0], {0}); });
     add(Op::Prod, "axis 1 " + at, {f64(s)}, [&](Maker&, In in) { return reduce(Op::Prod, in[0], {1}); });
     add(Op::Prod, "all " + at, {f64(s)}, [&](Maker&, In in) { return reduce(Op::Prod, in[0], {0, 1}); });
     add(Op::Gather, "duplicates and outside " + at, {f64(s)}, [&](Maker& m, In in) {
-      return gather(in[0], std::vector<Expr>{m.ints({1, 1, 0, -1, 2, 7})}); });
+      return gather(in[0], std::vector<Expr>{m.ints({1, 1, 0, -1, 2, 7})});
+    });
     add(Op::Gather, "elements " + at, {f64(s)}, [&](Maker& m, In in) {
-      return gather(in[0], std::vector<Expr>{m.ints({1, 1, 0, 3}), m.ints({2, 2, -1, 0})}); });
-    add(Op::Gather, "scalar index " + at, {f64(s)}, [&](Maker& m, In in) {
-      return gather(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)}); });
+      return gather(in[0], std::vector<Expr>{m.ints({1, 1, 0, 3}), m.ints({2, 2, -1, 0})});
+    });
+    add(Op::Gather, "scalar index " + at, {f64(s)},
+        [&](Maker& m, In in) { return gather(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)}); });
     add(Op::Scatter, "duplicates and outside " + at, {f64(s)}, [&](Maker& m, In in) {
       return scatter(in[0], std::vector<Expr>{m.ints({2, 2})}, {3}) +
-             scatter(in[0], std::vector<Expr>{m.ints({-1, 5})}, {3}); });
-    add(Op::Scatter, "scalar index " + at, {f64(s)}, [&](Maker& m, In in) {
-      return scatter(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)}, {3}); });
+             scatter(in[0], std::vector<Expr>{m.ints({-1, 5})}, {3});
+    });
+    add(Op::Scatter, "scalar index " + at, {f64(s)},
+        [&](Maker& m, In in) { return scatter(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)}, {3}); });
     add(Op::ReduceMax, "axis 0 " + at, {f64(s)}, [&](Maker&, In in) { return reduce(Op::ReduceMax, in[0], {0}); });
     add(Op::ReduceMin, "axis 0 " + at, {f64(s)}, [&](Maker&, In in) { return reduce(Op::ReduceMin, in[0], {0}); });
   }
@@ -130,8 +136,10 @@ TEST(DerivTable, EveryRowIsTestedOrHasNoDerivative) {
   const std::set<Op> elsewhere = {Op::Param, Op::Build, Op::MapAccum, Op::Proj};
   for (const DerivRule& r : ad::rules()) {
     EXPECT_FALSE(r.formula.empty()) << name(r.op);
-    if (r.kind == RuleKind::Zero) EXPECT_FALSE(tested.contains(r.op)) << name(r.op);
-    else EXPECT_TRUE(tested.contains(r.op) || elsewhere.contains(r.op)) << name(r.op);
+    if (r.kind == RuleKind::Zero)
+      EXPECT_FALSE(tested.contains(r.op)) << name(r.op);
+    else
+      EXPECT_TRUE(tested.contains(r.op) || elsewhere.contains(r.op)) << name(r.op);
   }
 }
 
@@ -140,9 +148,8 @@ TEST(DerivTable, ZeroRowsOfFloatsGiveZeroGradients) {
     const Program p = make({f64({2})}, [&](Maker&, const std::vector<Expr>& in) { return fn(op, in[0]); });
     EXPECT_EQ(gradient(p, {{1.5, -2.5}}), (Inputs{{0, 0}})) << name(op);
   }
-  const Program through_int = make({f64({2})}, [&](Maker&, const std::vector<Expr>& in) {
-    return cast(cast(in[0], DType::I32), DType::F64);
-  });
+  const Program through_int =
+      make({f64({2})}, [&](Maker&, const std::vector<Expr>& in) { return cast(cast(in[0], DType::I32), DType::F64); });
   EXPECT_EQ(gradient(through_int, {{1.5, -2.5}}), (Inputs{{0, 0}}));
 }
 

@@ -1,12 +1,10 @@
 // Derivatives of random programs: forward against reverse, forward against differences, second order three ways.
-#include "frontend/rewrite/vectorise.h"
 #include "tests/grad/grad_support.h"
-#include "tests/support/random_program.h"
+#include "support/random_program.h"
 
 namespace spirograd::grad_test {
 namespace {
 
-using test::Decisions;
 using test::RandomProgram;
 
 constexpr uint64_t kSeeds = 500;
@@ -47,7 +45,7 @@ Program scalarised(const Program& p) {
 
 Outcome check(const RandomProgram& random) {
   const Program& p = random.program;
-  Inputs dots, cts, float_inputs;
+  Inputs dots, cts;
   std::mt19937 rng(7);
   for (size_t j = 0; j < p.params.size(); ++j)
     if (is_float(p.params[j].type.dtype)) dots.push_back(random_values(rng, p.params[j].type.shape.count(), -1, 1));
@@ -67,7 +65,7 @@ Outcome check(const RandomProgram& random) {
   double terms = 1;
   for (const Values& v : grads) terms += static_cast<double>(v.size());
   if (std::abs(dot(cts, tangents) - dot(grads, dots)) > 1e-9 * scale * terms) return {"<ct, jvp> and <vjp, dot> differ"};
-  // Error of central differences: third derivative times h^2, and rounding over h. A wrong derivative is wrong for both steps.
+  // Error of central differences: third derivative times h^2, and rounding over h. A wrong one is wrong for both steps.
   const double wrong = std::min(largest_difference(tangents, differences(p, random.inputs, dots, 1e-5)),
                                 largest_difference(tangents, differences(p, random.inputs, dots, 1e-7)));
   if (wrong > 1e-4 * scale) return {"jvp is off the differences by " + std::to_string(wrong)};

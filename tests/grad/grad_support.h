@@ -113,9 +113,10 @@ inline Inputs differences(const Program& p, const Inputs& inputs, const Inputs& 
   return out;
 }
 
-/// Checks at one point: jvp against differences, <ct, jvp> = <vjp, dot>, primal results unchanged, and for `order` 2 the same
-/// for the vjp program itself (so the second derivative).
-inline void check_derivatives(const Program& p, const Inputs& inputs, std::mt19937& rng, int order = 1, double tolerance = 1e-5) {
+/// Checks at one point: jvp against differences, <ct, jvp> = <vjp, dot>, primal results unchanged, and for `order` 2 all of
+/// it for the vjp program itself (so the second derivative).
+inline void check_derivatives(const Program& p, const Inputs& inputs, std::mt19937& rng, int order = 1,
+                              double tolerance = 1e-5) {
   Inputs dots, cts;
   for (const Param& q : p.params)
     if (is_float(q.type.dtype)) dots.push_back(random_values(rng, q.type.shape.count(), -1, 1));
@@ -124,7 +125,9 @@ inline void check_derivatives(const Program& p, const Inputs& inputs, std::mt199
   const Program forward = jvp(p).value(), backward = vjp(p).value();
   const Inputs primal = run(p, inputs);
   const Inputs f = run(forward, joined(inputs, dots)), b = run(backward, joined(inputs, cts));
-  const auto tail = [&](const Inputs& all) { return Inputs(all.begin() + static_cast<std::ptrdiff_t>(primal.size()), all.end()); };
+  const auto tail = [&](const Inputs& all) {
+    return Inputs(all.begin() + static_cast<std::ptrdiff_t>(primal.size()), all.end());
+  };
   expect_near(Inputs(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(primal.size())), primal, 1e-12, "primal of jvp");
   expect_near(Inputs(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(primal.size())), primal, 1e-12, "primal of vjp");
   const Inputs tangents = tail(f), grads = tail(b);

@@ -33,7 +33,8 @@ Inputs hvp(const Program& p, const Inputs& at, const Inputs& v) {
   const Inputs all = run(forward, joined(at, v));
   const Inputs result(all.begin() + static_cast<std::ptrdiff_t>(at.size()), all.end());
   const Inputs both = run(vjp(grad(p).value()).value(), joined(at, v));
-  expect_near(Inputs(both.begin() + static_cast<std::ptrdiff_t>(at.size()), both.end()), result, 1e-9, "reverse over reverse");
+  expect_near(Inputs(both.begin() + static_cast<std::ptrdiff_t>(at.size()), both.end()), result, 1e-9,
+              "reverse over reverse");
   return result;
 }
 
@@ -65,21 +66,24 @@ TEST(Grad, ConstantSubtermsAndRepeatedRunsDoNotDisturbEachOther) {
   for (int repeat = 0; repeat < 2; ++repeat)
     expect_near(gradient(p, {{1.1}, {2.2}, {3.3}}), {{0}, {-5219.20995030263}, {2782.276274462047}}, 1e-10);
   const Program plus = Maker(m).result("s", r + z).done();
-  expect_near(run(grad(plus, {}, "s").value(), {{1.1}, {2.2}, {3.3}}), {{0}, {-5219.20995030263}, {2783.276274462047}}, 1e-10);
+  expect_near(run(grad(plus, {}, "s").value(), {{1.1}, {2.2}, {3.3}}), {{0}, {-5219.20995030263}, {2783.276274462047}},
+              1e-10);
 }
 
 TEST(Grad, ConditionalsFollowTheTakenBranch) {
   const Program branches = make(kOne, [](Maker& m, In in) {
-    return select(fn(Op::Gt, in[0], m.number(0)), m.number(2) * in[0], m.number(5) * in[0]); });
+    return select(fn(Op::Gt, in[0], m.number(0)), m.number(2) * in[0], m.number(5) * in[0]);
+  });
   expect_near(gradient(branches, {{42}}), {{2}});
-  const Program factor = make(kOne, [](Maker& m, In in) {
-    return select(fn(Op::Gt, in[0], m.number(0)), m.number(2), m.number(5)) * in[0]; });
+  const Program factor =
+      make(kOne, [](Maker& m, In in) { return select(fn(Op::Gt, in[0], m.number(0)), m.number(2), m.number(5)) * in[0]; });
   expect_near(gradient(factor, {{-10}}), {{5}});
 }
 
 TEST(Grad, Relu) {
   const Program p = make({f64({3, 4})}, [](Maker&, In in) { return relu(in[0]); });
-  expect_near(gradient(p, {{1.1, -2.2, 0, 4.4, 5.5, 6.6, 7.7, 8.8, -9.9, -10, 11, 12}}), {{1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1}});
+  expect_near(gradient(p, {{1.1, -2.2, 0, 4.4, 5.5, 6.6, 7.7, 8.8, -9.9, -10, 11, 12}}),
+              {{1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1}});
   const Program q = make(kOne, [](Maker&, In in) { return relu(bar(in[0], relu(in[0]))); });
   expect_near(gradient(q, {{1.1}}), {{4.5309153191767395}});
   expect_near(run(vjp(q).value(), {{1.1}, {42.2}})[1], {191.20462646925841});
@@ -87,10 +91,12 @@ TEST(Grad, Relu) {
 
 TEST(Grad, RangesTimesAScalar) {
   const auto ramp = [](Maker& m, Expr x, int64_t n) {
-    return sum_all(replicate(x, 0, n) * cast(iota(m.g(), {n}, 0), DType::F64)); };
+    return sum_all(replicate(x, 0, n) * cast(iota(m.g(), {n}, 0), DType::F64));
+  };
   expect_near(gradient(make(kOne, [&](Maker& m, In in) { return ramp(m, in[0], 10); }), {{1.1}}), {{45}});
   const Program p = make(kOne, [&](Maker& m, In in) {
-    return ramp(m, in[0], 10) + ramp(m, in[0], 20) + ramp(m, in[0], 10) + ramp(m, in[0] + m.number(1), 20); });
+    return ramp(m, in[0], 10) + ramp(m, in[0], 20) + ramp(m, in[0], 10) + ramp(m, in[0] + m.number(1), 20);
+  });
   expect_near(gradient(p, {{1.1}}), {{470}});
   expect_near(run(jvp(p).value(), {{1.1}, {0.1}})[1], {47});
 }
@@ -102,7 +108,8 @@ TEST(Grad, ArraysOutOfScalars) {
   });
   expect_near(gradient(literal, {{3.4}}), {{3}});
   const Program outside = make(kOne, [](Maker& m, In in) {
-    return gather(replicate(in[0], 0, 1), std::vector<Expr>{scalar(m.g(), DType::I32, -1)}); });
+    return gather(replicate(in[0], 0, 1), std::vector<Expr>{scalar(m.g(), DType::I32, -1)});
+  });
   expect_near(gradient(outside, {{3.4}}), {{0}});
   const Program empty = make(kOne, [](Maker&, In in) { return window(replicate(in[0], 0, 2), 0, 0, 0); });
   expect_near(gradient(empty, {{3.4}}), {{0}});
@@ -181,7 +188,8 @@ TEST(Grad, LogSumExp) {
   expect_near(run(jvp(p).value(), {{1, 2, 3}, {1, -1, .5}})[1], {0.17792258000299377});
   expect_near(hvp(p, {{1, 2, 3}}, {{1, -1, .5}}), {{0.07401210131275807, -0.2882711920250553, 0.2142590907122972}});
   const Program loss = make({f64({3})}, [](Maker& m, In in) {
-    return log_sum_exp(in[0]) - gather(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)}); });
+    return log_sum_exp(in[0]) - gather(in[0], std::vector<Expr>{scalar(m.g(), DType::I32, 1)});
+  });
   expect_near(run(value_and_grad(loss).value(), {{.5, -1, 2}}),
               {{3.241311296657157}, {0.1752903921400367, -0.9608874267293126, 0.7855970345892759}});
   expect_near(hvp(loss, {{.5, -1, 2}}, {{1, 1, 0}}), {{0.13770761225720413, 0.03072672157660784, -0.16843433383381198}});
@@ -189,7 +197,8 @@ TEST(Grad, LogSumExp) {
 
 TEST(Grad, MatrixProduct) {
   const Program p = make({f64({2, 3}), f64({3, 2})}, [](Maker&, In in) {
-    return sum(broadcast(in[0], {2, 2, 3}, {0, 2}) * broadcast(transpose(in[1], {1, 0}), {2, 2, 3}, {1, 2}), 2); });
+    return sum(broadcast(in[0], {2, 2, 3}, {0, 2}) * broadcast(transpose(in[1], {1, 0}), {2, 2, 3}, {1, 2}), 2);
+  });
   const Inputs at = {{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}};
   expect_near(run(p, at)[0], {58, 64, 139, 154});
   expect_near(gradient(p, at), {{15, 19, 23, 15, 19, 23}, {5, 5, 7, 7, 9, 9}});
@@ -199,7 +208,8 @@ TEST(Grad, MatrixProduct) {
 
 TEST(Grad, GathersAndScatters) {
   const Program repeated = make({f64({3})}, [](Maker& m, In in) {
-    return sum_all(gather(in[0], std::vector<Expr>{m.ints({0, 0, 1, 1})}) * m.reals({1, 10, 100, 1000})); });
+    return sum_all(gather(in[0], std::vector<Expr>{m.ints({0, 0, 1, 1})}) * m.reals({1, 10, 100, 1000}));
+  });
   expect_near(run(value_and_grad(repeated).value(), {{3, 4, 5}}), {{4433}, {11, 1100, 0}});
   const auto shifted = [](Op op) {
     return make({f64({3})}, [op](Maker& m, In in) {
@@ -211,10 +221,12 @@ TEST(Grad, GathersAndScatters) {
   expect_near(run(value_and_grad(shifted(Op::Cos)).value(), {{2, 3, 5}}),
               {{-2.667622421042716}, {-1.8185948536513634, -0.4233600241796016, 3.835697098652554}});
   const Program drops = make({f64({5})}, [](Maker& m, In in) {
-    return scatter(in[0], std::vector<Expr>{m.ints({-1, 0, 1, 2, 3})}, {3}); });
+    return scatter(in[0], std::vector<Expr>{m.ints({-1, 0, 1, 2, 3})}, {3});
+  });
   expect_near(run(vjp(drops).value(), {{2, 3, 5, 7, 11}, {1, 10, 100}}), {{3, 5, 7}, {0, 1, 10, 100, 0}});
   const Program pairs = make({f64({6})}, [](Maker& m, In in) {
-    return scatter(in[0], std::vector<Expr>{m.ints({0, 0, 1, 1, 2, 2})}, {5}); });
+    return scatter(in[0], std::vector<Expr>{m.ints({0, 0, 1, 1, 2, 2})}, {5});
+  });
   expect_near(run(vjp(pairs).value(), {{1, 2, 3, 4, 5, 9}, {1, 10, 100, 1000, 10000}}),
               {{3, 7, 14, 0, 0}, {1, 1, 10, 10, 100, 100}});
   const Program through_floor = make({f64({3})}, [](Maker& m, In in) {
@@ -250,8 +262,11 @@ TEST(Grad, JacobianRowsOfSeveralResultsShareOnePass) {
   Maker m;
   const Expr x = m.param("x", f64({2}));
   const auto at = [&](double j) { return gather(x, std::vector<Expr>{scalar(m.g(), DType::I32, j)}); };
-  const Program p = m.result("product", at(0) * at(1)).result("sine", fn(Op::Sin, at(0))).result("square", at(1) * at(1))
-                        .result("count", iota(m.g(), {2}, 0)).done();
+  const Program p = m.result("product", at(0) * at(1))
+                        .result("sine", fn(Op::Sin, at(0)))
+                        .result("square", at(1) * at(1))
+                        .result("count", iota(m.g(), {2}, 0))
+                        .done();
   const Program v = vjp(p).value();
   ASSERT_EQ(v.params.size(), 4u);  // no cotangent for the integer result
   EXPECT_EQ(v.params[2].name, "ct_sine");
@@ -308,7 +323,8 @@ TEST(Grad, TiesGoToTheFirst) {
   const Program square = make({f64({2, 2})}, [](Maker&, In in) { return reduce(Op::ReduceMax, in[0], {0, 1}); });
   expect_near(gradient(square, {{1, 5, 5, 5}}), {{0, 1, 0, 0}});
   const auto at_zero = [](const std::function<Expr(Maker&, Expr)>& f) {
-    return gradient(make(kOne, [&](Maker& m, In in) { return f(m, in[0]); }), {{0}})[0][0]; };
+    return gradient(make(kOne, [&](Maker& m, In in) { return f(m, in[0]); }), {{0}})[0][0];
+  };
   EXPECT_EQ(at_zero([](Maker& m, Expr x) { return fn(Op::Max, m.number(0), x); }), 0);
   EXPECT_EQ(at_zero([](Maker& m, Expr x) { return fn(Op::Max, x, m.number(0)); }), 1);
   EXPECT_EQ(at_zero([](Maker& m, Expr x) { return fn(Op::Min, m.number(0), x); }), 0);
@@ -335,7 +351,8 @@ TEST(Grad, ProductsAreExactAtZerosInEveryOrder) {
 
 TEST(Grad, PowersWithoutSlopeInTheExponentTakeNegativeBases) {
   const auto power = [](double exponent) {
-    return make(kOne, [=](Maker& m, In in) { return fn(Op::Pow, in[0], m.number(exponent)); }); };
+    return make(kOne, [=](Maker& m, In in) { return fn(Op::Pow, in[0], m.number(exponent)); });
+  };
   expect_near(gradient(power(3), {{-2}}), {{12}});
   expect_near(gradient(power(2), {{0}}), {{0}});
   expect_near(gradient(power(1), {{0}}), {{1}});
@@ -367,9 +384,13 @@ TEST(GuardedHazards, UnselectedLanesGiveNoNaN) {
 }
 
 TEST(GuardedHazards, EveryHazardousOperationIsGuarded) {
-  struct Row { Op op; double bad, good; };
-  for (const Row& r : {Row{Op::Log, 0, 2}, Row{Op::Sqrt, 0, 2}, Row{Op::Asin, 1, .5}, Row{Op::Acos, -1, .5}, Row{Op::Acosh, 1, 2},
-                       Row{Op::Atanh, 1, .5}, Row{Op::Exp, 1000, 1}, Row{Op::Sinh, 1000, 1}, Row{Op::Cosh, -1000, 1}}) {
+  struct Row {
+    Op op;
+    double bad, good;
+  };
+  for (const Row& r :
+       {Row{Op::Log, 0, 2}, Row{Op::Sqrt, 0, 2}, Row{Op::Asin, 1, .5}, Row{Op::Acos, -1, .5}, Row{Op::Acosh, 1, 2},
+        Row{Op::Atanh, 1, .5}, Row{Op::Exp, 1000, 1}, Row{Op::Sinh, 1000, 1}, Row{Op::Cosh, -1000, 1}}) {
     for (bool in_then : {true, false}) {
       const Program p = make({f64({2})}, [&](Maker& m, In in) {
         const Expr good = fn(Op::Eq, in[0], m.like(in[0], r.good)), y = fn(r.op, in[0]), none = m.like(in[0], 0);
@@ -382,7 +403,8 @@ TEST(GuardedHazards, EveryHazardousOperationIsGuarded) {
   }
   for (Op op : {Op::Div, Op::Pow, Op::Atan2, Op::Rem}) {
     const Program p = make({f64({2}), f64({2})}, [&](Maker& m, In in) {
-      return select(fn(Op::Ne, in[1], m.like(in[0], 0)), fn(op, in[0], in[1]), m.like(in[0], 0)); });
+      return select(fn(Op::Ne, in[1], m.like(in[0], 0)), fn(op, in[0], in[1]), m.like(in[0], 0));
+    });
     for (const Values& d : gradient(p, {{3, 0}, {2, 0}})) {
       EXPECT_TRUE(std::isfinite(d[0])) << name(op);
       EXPECT_EQ(d[1], 0) << name(op);
@@ -419,7 +441,8 @@ TEST(GuardedHazards, MasksReachThroughReductionsAndLayout) {
   expect_near(gradient(whole, {{1, 4, 16}, {1}}), {{.5, .25, .125}, {0}});
   // the stretched value of a scalar under a mask that varies: used wherever any lane is on, so it keeps its argument
   const Program stretched = make({f64(), f64({2})}, [](Maker& m, In in) {
-    return select(fn(Op::Gt, in[1], m.like(in[1], 0)), replicate(fn(Op::Sqrt, in[0]), 0, 2), m.like(in[1], 0)); });
+    return select(fn(Op::Gt, in[1], m.like(in[1], 0)), replicate(fn(Op::Sqrt, in[0]), 0, 2), m.like(in[1], 0));
+  });
   expect_near(gradient(stretched, {{4}, {1, 0}}), {{0.25}, {0, 0}});
 }
 

@@ -9,7 +9,8 @@ using Exprs = std::vector<Expr>;
 /// (acc.., e.., consts..) -> (acc'.., b..)
 using Step = std::function<Exprs(const Exprs& acc, const Exprs& e, const Exprs& consts)>;
 
-Exprs loop(Graph& g, int64_t k, const Exprs& acc, const Exprs& es, const Exprs& consts, const Step& step, bool reverse = false) {
+Exprs loop(Graph& g, int64_t k, const Exprs& acc, const Exprs& es, const Exprs& consts, const Step& step,
+           bool reverse = false) {
   Exprs vars;
   const auto bind = [&](const Exprs& list, bool stacked) {
     Exprs out;
@@ -22,7 +23,11 @@ Exprs loop(Graph& g, int64_t k, const Exprs& acc, const Exprs& es, const Exprs& 
     return out;
   };
   const Exprs a = bind(acc, false), e = bind(es, true), c = bind(consts, false);
-  return map_accum(g, {.function = close_function(g, vars, step(a, e, c)), .reverse = reverse, .length = k, .acc = acc, .es = es,
+  return map_accum(g, {.function = close_function(g, vars, step(a, e, c)),
+                       .reverse = reverse,
+                       .length = k,
+                       .acc = acc,
+                       .es = es,
                        .consts = consts});
 }
 
@@ -32,13 +37,15 @@ Expr sine(Expr x) { return fn(Op::Sin, x); }
 TEST(LoopGrad, FoldsOfSine) {
   const auto folded = [](int64_t k) {
     return make({f64()}, [=](Maker& m, In in) {
-      return loop(m.g(), k, {in[0]}, {}, {}, [](In acc, In, In) { return Exprs{sine(acc[0])}; })[0]; });
+      return loop(m.g(), k, {in[0]}, {}, {}, [](In acc, In, In) { return Exprs{sine(acc[0])}; })[0];
+    });
   };
   expect_near(gradient(folded(0), {{1.1}}), {{1}});
   expect_near(gradient(folded(1), {{1.1}}), {{0.4535961214255773}});
   expect_near(gradient(folded(5), {{1.1}}), {{0.12389721944941383}});
   const Program overwrites = make({f64()}, [](Maker& m, In in) {
-    return loop(m.g(), 3, {m.number(84)}, {replicate(in[0], 0, 3)}, {}, [](In, In e, In) { return Exprs{sine(e[0])}; })[0]; });
+    return loop(m.g(), 3, {m.number(84)}, {replicate(in[0], 0, 3)}, {}, [](In, In e, In) { return Exprs{sine(e[0])}; })[0];
+  });
   expect_near(gradient(overwrites, {{1.1}}), {{0.4535961214255773}});
 }
 
@@ -54,7 +61,8 @@ TEST(LoopGrad, ScansOfSine) {
   expect_near(gradient(scanned(5), {{1.1}}), {{2.2207726343670955}});
   const Program map_like = make({f64()}, [](Maker& m, In in) {
     const Exprs out = loop(m.g(), 3, {m.number(84)}, {replicate(in[0], 0, 3)}, {}, [](In, In e, In) {
-      return Exprs{sine(e[0]), sine(e[0])}; });
+      return Exprs{sine(e[0]), sine(e[0])};
+    });
     return sum_all(out[1]) + m.number(84);
   });
   expect_near(gradient(map_like, {{1.1}}), {{1.360788364276732}});
@@ -80,8 +88,10 @@ TEST(LoopGrad, CumulativeProduct) {
 
 Program recurrent(bool reverse = false) {
   return make({f64({2, 2}), f64({2}), f64({3, 2})}, [=](Maker& m, In in) {
-    return loop(m.g(), 3, {in[1]}, {in[2]}, {in[0]}, [](In acc, In e, In consts) {
-      return Exprs{sine(sum(consts[0] * replicate(acc[0], 0, 2), 1) + e[0])}; }, reverse)[0]; });
+    return loop(
+        m.g(), 3, {in[1]}, {in[2]}, {in[0]},
+        [](In acc, In e, In consts) { return Exprs{sine(sum(consts[0] * replicate(acc[0], 0, 2), 1) + e[0])}; }, reverse)[0];
+  });
 }
 const Inputs kRecurrent = {{.3, -.2, .5, .7}, {1, 2}, {.1, .2, .3, .4, .5, .6}};
 
@@ -90,8 +100,9 @@ TEST(LoopGrad, InvariantMatrixCollectsItsCotangentsInTheLoop) {
   expect_near(grads[0], {0.2564733492495669, 1.435758678208848, 0.07719606913339377, 0.35260691599741256});
   // the same with the matrix as a stack of equal elements
   const Program stacked = make({f64({2, 2}), f64({2}), f64({3, 2})}, [](Maker& m, In in) {
-    return loop(m.g(), 3, {in[1]}, {in[2], replicate(in[0], 0, 3)}, {}, [](In acc, In e, In) {
-      return Exprs{sine(sum(e[1] * replicate(acc[0], 0, 2), 1) + e[0])}; })[0]; });
+    return loop(m.g(), 3, {in[1]}, {in[2], replicate(in[0], 0, 3)}, {},
+                [](In acc, In e, In) { return Exprs{sine(sum(e[1] * replicate(acc[0], 0, 2), 1) + e[0])}; })[0];
+  });
   expect_near(gradient(stacked, kRecurrent), grads);
 }
 
@@ -110,7 +121,8 @@ TEST(LoopGrad, BothDirectionsAgreeWithDifferencesToSecondOrder) {
 TEST(LoopGrad, NoStepsPassTheCotangentThrough) {
   const Program p = make({f64({2}), f64({0, 2}), f64({2})}, [](Maker& m, In in) {
     const Exprs out = loop(m.g(), 0, {in[0]}, {in[1]}, {in[2]}, [](In acc, In e, In consts) {
-      return Exprs{acc[0] * e[0] * consts[0], acc[0] * acc[0]}; });
+      return Exprs{acc[0] * e[0] * consts[0], acc[0] * acc[0]};
+    });
     return out[0] + sum(out[1], 0);
   });
   expect_near(gradient(p, {{3, 4}, {}, {5, 6}}), {{1, 1}, {}, {0, 0}});
@@ -121,13 +133,13 @@ TEST(LoopGrad, NoStepsPassTheCotangentThrough) {
 // x -> counter-dependent steps: the integer state has no cotangent and is replayed.
 Program counted() {
   return make({f64(), f64({3})}, [](Maker& m, In in) {
-    const Exprs out = loop(m.g(), 5, {scalar(m.g(), DType::I32, 0), in[0], scalar(m.g(), DType::Bool, 0)}, {}, {in[1]},
-                           [&](In acc, In, In consts) {
-                             const Expr picked = gather(consts[0], Exprs{fn(Op::Rem, acc[0], scalar(m.g(), DType::I32, 3))});
-                             const Expr next = select(acc[2], acc[1] * picked, sine(acc[1]) + picked);
-                             return Exprs{acc[0] + scalar(m.g(), DType::I32, 1), next, unary(Op::Not, acc[2]), next * picked,
-                                          acc[0]};
-                           });
+    const Exprs out =
+        loop(m.g(), 5, {scalar(m.g(), DType::I32, 0), in[0], scalar(m.g(), DType::Bool, 0)}, {}, {in[1]},
+             [&](In acc, In, In consts) {
+               const Expr picked = gather(consts[0], Exprs{fn(Op::Rem, acc[0], scalar(m.g(), DType::I32, 3))});
+               const Expr next = select(acc[2], acc[1] * picked, sine(acc[1]) + picked);
+               return Exprs{acc[0] + scalar(m.g(), DType::I32, 1), next, unary(Op::Not, acc[2]), next * picked, acc[0]};
+             });
     return sum_all(out[3]) + out[1] * cast(out[0], DType::F64) + cast(sum_all(out[4]), DType::F64);
   });
 }
@@ -140,8 +152,12 @@ TEST(LoopGrad, IntegerAndBoolStateIsReplayed) {
 TEST(LoopGrad, NestedLoopsToSecondOrder) {
   const Program p = make({f64(), f64({2, 3}), f64()}, [](Maker& m, In in) {
     return loop(m.g(), 2, {in[0]}, {in[1]}, {in[2]}, [&](In acc, In e, In consts) {
-      const Exprs inner = loop(m.g(), 3, {acc[0]}, {e[0]}, {consts[0], acc[0]}, [](In a, In x, In c) {
-        return Exprs{sine(a[0] * x[0]) + c[0] * c[1], a[0] * c[0]}; }, true);
+      const Exprs inner = loop(
+          m.g(), 3, {acc[0]}, {e[0]}, {consts[0], acc[0]},
+          [](In a, In x, In c) {
+            return Exprs{sine(a[0] * x[0]) + c[0] * c[1], a[0] * c[0]};
+          },
+          true);
       return Exprs{inner[0] + sum_all(inner[1]) * consts[0]};
     })[0];
   });
@@ -152,9 +168,14 @@ TEST(LoopGrad, NestedLoopsToSecondOrder) {
 TEST(LoopGrad, LoopsFeedEachOther) {
   const Program p = make({f64(), f64({4})}, [](Maker& m, In in) {
     const Exprs first = loop(m.g(), 4, {in[0]}, {in[1]}, {}, [](In acc, In e, In) {
-      return Exprs{sine(acc[0]) + e[0], acc[0] * e[0]}; });
-    const Exprs second = loop(m.g(), 4, {first[0]}, {first[1], in[1]}, {first[0]}, [](In acc, In e, In c) {
-      return Exprs{sine(acc[0] * e[0]) + e[1] * c[0], sine(acc[0])}; }, true);
+      return Exprs{sine(acc[0]) + e[0], acc[0] * e[0]};
+    });
+    const Exprs second = loop(
+        m.g(), 4, {first[0]}, {first[1], in[1]}, {first[0]},
+        [](In acc, In e, In c) {
+          return Exprs{sine(acc[0] * e[0]) + e[1] * c[0], sine(acc[0])};
+        },
+        true);
     return second[0] + sum_all(second[1] * first[1]);
   });
   std::mt19937 rng(4);
@@ -165,7 +186,8 @@ TEST(LoopGrad, SeveralAccumulatorsOfWhichOneBecomesActiveLate) {
   // Only the constant carries a tangent; it reaches the first accumulator, one step later the second, then the third.
   const Program p = make({f64()}, [](Maker& m, In in) {
     const Exprs out = loop(m.g(), 4, {m.number(1), m.number(2), m.number(3)}, {}, {in[0]}, [](In acc, In, In c) {
-      return Exprs{acc[0] * c[0], acc[1] + sine(acc[0]), acc[2] * acc[1], acc[2]}; });
+      return Exprs{acc[0] * c[0], acc[1] + sine(acc[0]), acc[2] * acc[1], acc[2]};
+    });
     return out[2] + at(out[3], 3);
   });
   std::mt19937 rng(6);
@@ -175,7 +197,9 @@ TEST(LoopGrad, SeveralAccumulatorsOfWhichOneBecomesActiveLate) {
 TEST(LoopGrad, GuardsWorkInsideBodies) {
   const Program p = make({f64({3})}, [](Maker& m, In in) {
     return loop(m.g(), 3, {m.number(0)}, {in[0]}, {}, [&](In acc, In e, In) {
-      return Exprs{acc[0] + select(fn(Op::Gt, e[0], m.number(0)), fn(Op::Sqrt, e[0]), m.number(0))}; })[0]; });
+      return Exprs{acc[0] + select(fn(Op::Gt, e[0], m.number(0)), fn(Op::Sqrt, e[0]), m.number(0))};
+    })[0];
+  });
   expect_near(gradient(p, {{4, 0, -1}}), {{0.25, 0, 0}});
 }
 
@@ -201,7 +225,8 @@ TEST(LoopGrad, OneForwardAndOneTransposedLoop) {
 
 TEST(LoopGrad, LinearStepsStoreNothing) {
   const Program p = make({f64({2})}, [](Maker& m, In in) {
-    return loop(m.g(), 6, {in[0]}, {}, {}, [&](In acc, In, In) { return Exprs{acc[0] + acc[0]}; })[0]; });
+    return loop(m.g(), 6, {in[0]}, {}, {}, [&](In acc, In, In) { return Exprs{acc[0] + acc[0]}; })[0];
+  });
   const Program v = vjp(p).value();
   for (const Node* n : loops_of(v)) EXPECT_EQ(loop_parts(*v.graph, *n).n_bs, 0);
   expect_near(run(v, {{1, 2}, {1, 3}})[1], {64, 192});
@@ -209,8 +234,8 @@ TEST(LoopGrad, LinearStepsStoreNothing) {
 
 TEST(LoopGrad, LoopsWithoutTangentStayAsTheyAre) {
   const Program p = make({f64()}, [](Maker& m, In in) {
-    const Expr n = loop(m.g(), 3, {scalar(m.g(), DType::I32, 0)}, {}, {in[0]}, [&](In acc, In, In c) {
-      return Exprs{acc[0] + cast(fn(Op::Floor, c[0]), DType::I32)}; })[0];
+    const Expr n = loop(m.g(), 3, {scalar(m.g(), DType::I32, 0)}, {}, {in[0]},
+                        [&](In acc, In, In c) { return Exprs{acc[0] + cast(fn(Op::Floor, c[0]), DType::I32)}; })[0];
     return cast(n, DType::F64) * in[0];
   });
   const Program g = value_and_grad(p).value();
