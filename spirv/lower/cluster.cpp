@@ -21,6 +21,7 @@ constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers 
 constexpr size_t kLeafLimit = 11;        // buffers that one kernel reads; 128 bytes of push constants hold 16 addresses
 constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
 constexpr double kLoad = 2, kStore = 8;  // in operations
+constexpr double kCheap = 10;            // operations that are always recomputed rather than stored
 
 // A dispatch, in operations: about 10 us of a small CPU, about 5 us of a large GPU.
 double dispatch_cost(const Target& t) { return t.cpu ? 5e4 : 5e6; }
@@ -199,6 +200,9 @@ class Chooser {
 
   bool worth_storing(NodeId id) const {
     const Node& n = g_[id];
+    // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
+    const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
+    if (!reduces && (!ir::is_pointwise(n.op) || cost_.at(id.v) <= kCheap)) return false;
     auto it = uses_.find(id.v);
     if (it == uses_.end()) return false;
     const double size = count(n.type.shape);
