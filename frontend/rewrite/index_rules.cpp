@@ -231,7 +231,7 @@ Step push_concat(Context c, const Slice& s) {
   const Expr j = s.at[at(axis)];
   std::vector<Slice> below;
   std::vector<int64_t> ends;
-  int64_t begin = 0;
+  int64_t begin=0;
   for (int k = 0; k < static_cast<int>(s.table.node().in.size()); ++k) {
     const Expr u = s.table.in(k);
     const int64_t end = begin + u.shape()[axis];
@@ -395,21 +395,21 @@ constexpr IndexRule kIndexRules[] = {
   {"pointwise",  pointwise,                     push_pointwise,
    "def main(x: f32[3], k: i32) = cos(x)[k]",                     "def main(x: f32[3], k: i32) = if k >= 0 and k < 3 then cos(x[k]) else 0.0"},
   {"reduce",     is<Op::Sum, Op::Prod, Op::ReduceMax, Op::ReduceMin>, push_reduce,
-   "def main(x: f32[3,4], k: i32) = sum(x, axis = 1)[k]",         "def main(x: f32[3,4], k: i32) = sum(x[k])"},
+   "def main(x: f32[3,4], k: i32) = sum(x, axis=1)[k]",         "def main(x: f32[3,4], k: i32) = sum(x[k])"},
   {"arg-reduce", is<Op::ArgMax, Op::ArgMin>,    push_reduce,
-   "def main(x: f32[3,4], k: i32) = argmax(x, axis = 1)[k]",      "def main(x: f32[3,4], k: i32) = argmax(x[k], axis = 0)"},
+   "def main(x: f32[3,4], k: i32) = argmax(x, axis=1)[k]",      "def main(x: f32[3,4], k: i32) = argmax(x[k], axis=0)"},
   {"broadcast",  is<Op::Broadcast>,             push_broadcast,
-   "def main(x: f32[4], k: i32) = replicate(x, axis = 0, n = 3)[k]", "def main(x: f32[4], k: i32) = for i: 4 => if k >= 0 and k < 3 then x[i] else 0.0"},
+   "def main(x: f32[4], k: i32) = replicate(3, x)[k]", "def main(x: f32[4], k: i32) = for i: 4 => if k >= 0 and k < 3 then x[i] else 0.0"},
   {"transpose",  is<Op::Transpose>,             push_transpose,
    "def main(x: f32[3,4], k: i32) = transpose(x)[k]",             "def main(x: f32[3,4], k: i32) = for i: 3 => x[i, k]"},
   {"reshape",    is<Op::Reshape>,               push_reshape,
    "def main(x: f32[6], j: i32, k: i32) = reshape(x, [2, 3])[j, k]", "def main(x: f32[6], j: i32, k: i32) = if j >= 0 and j < 2 and k >= 0 and k < 3 then x[j * 3 + k] else 0.0"},
   {"window",     is<Op::Window>,                push_window,
-   "def main(x: f32[6], k: i32) = window(x, axis = 0, lo = 2, n = 3)[k]", "def main(x: f32[6], k: i32) = if k >= 0 and k < 3 then x[k + 2] else 0.0"},
+   "def main(x: f32[6], k: i32) = window(x, axis=0, lo=2, n=3)[k]", "def main(x: f32[6], k: i32) = if k >= 0 and k < 3 then x[k + 2] else 0.0"},
   {"reverse",    is<Op::Reverse>,               push_reverse,
-   "def main(x: f32[6], k: i32) = reverse(x, axis = 0)[k]",       "def main(x: f32[6], k: i32) = x[5 - k]"},
+   "def main(x: f32[6], k: i32) = reverse(x, axis=0)[k]",       "def main(x: f32[6], k: i32) = x[5 - k]"},
   {"concat",     is<Op::Concat>,                push_concat,
-   "def main(x: f32[2], y: f32[3], k: i32) = concat([x, y], axis = 0)[k]", "def main(x: f32[2], y: f32[3], k: i32) = if k < 2 then x[k] else y[k - 2]"},
+   "def main(x: f32[2], y: f32[3], k: i32) = concat(x, y, axis=0)[k]", "def main(x: f32[2], y: f32[3], k: i32) = if k < 2 then x[k] else y[k - 2]"},
   {"stack",      is<Op::Stack>,                 push_stack,
    "def main(x: f32[2], y: f32[2], k: i32) = [x, y][k, 1]",       "def main(x: f32[2], y: f32[2], k: i32) = [x[1], y[1]][k]"},
   {"iota",       is<Op::Iota>,                  push_iota,
