@@ -81,8 +81,10 @@ Step push_broadcast(Context c, const Slice& s) {
   }
   return after({{s.table.in(0), slots}}, [c, s, slots, dropped](Values v) {
     std::vector<int64_t> moved;
-    for (size_t j = 0; j < slots.size(); ++j)
-      if (!slots[j]) moved.push_back(s.table.attr(static_cast<int>(j)) - indexed_before(s.at, s.table.attr(static_cast<int>(j))));
+    for (size_t j = 0; j < slots.size(); ++j) {
+      const int64_t axis = s.table.attr(static_cast<int>(j));
+      if (!slots[j]) moved.push_back(axis - indexed_before(s.at, axis));
+    }
     const Expr e = v[0].shape() == s.shape() ? v[0] : broadcast(v[0], s.shape(), moved);
     return finished(c.guarded(s, dropped, e));
   });
@@ -130,8 +132,8 @@ std::vector<Block> blocks(const Shape& to, const Shape& from) {
   return out;
 }
 
-/// Coordinates of the operand of a reshape from those of its result: with l the position in row-major order within the block,
-/// axis t is (l quot stride_t) rem extent_t. `position` gives the coordinate along a result axis, all of one shape.
+/// Coordinates of the operand of a reshape from those of its result: with l the position in row-major order within the
+/// block, axis t is (l quot stride_t) rem extent_t. `position` gives the coordinate along a result axis, all of one shape.
 std::vector<Expr> unflattened(const Block& b, const Shape& to, const Shape& from, const std::function<Expr(int)>& position) {
   const auto times = [](Expr e, int64_t k, Op op) {
     return binary(op, e, full(*e.graph, e.type(), static_cast<double>(k)));
@@ -279,8 +281,8 @@ Step push_iota(Context c, const Slice& s) {
   return finished(c.guarded(s, e));
 }
 
-// gather(u, f)[i] = gather(u, f[i]), and u[f[i]] once f[i] is a scalar. Guarded, because f[i] is 0 out of range and that is a
-// valid index.
+// gather(u, f)[i] = gather(u, f[i]), and u[f[i]] once f[i] is a scalar. Guarded, because f[i] is 0 out of range and that is
+// a valid index.
 Step push_gather(Context c, const Slice& s) {
   const Expr u = s.table.in(0);
   const size_t addressed = s.table.node().in.size() - 1;

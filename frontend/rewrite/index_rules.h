@@ -14,8 +14,8 @@
 
 namespace spirograd::rewrite {
 
-/// A read of `table`: per axis a scalar i32, or no expression for the whole axis. The value has the axes that are read whole,
-/// in order; it is 0 if any of the scalars is out of range.
+/// A read of `table`: per axis a scalar i32, or no expression for the whole axis. The value has the axes that are read
+/// whole, in order; it is 0 if any of the scalars is out of range.
 struct Slice {
   ir::Expr table;
   std::vector<ir::Expr> at;
@@ -51,7 +51,8 @@ struct IndexRule {
 /// In order; the first row that applies wins. Every operation has a row.
 std::span<const IndexRule> index_rules();
 
-/// The read as a Gather of the term as it stands: with scalars if the indexed axes come first, else with whole axes spelt out.
+/// The read as a Gather of the term as it stands: with scalars if the indexed axes come first, else with whole axes spelt
+/// out.
 ir::Expr plain_read(const Slice& s);
 
 /// A Gather whose index arrays are scalars.
@@ -61,7 +62,7 @@ Slice as_slice(ir::Expr index);
 /// `e` with the IndexVar of `level` replaced by the scalar `index`. Pre: `index` is in range of that variable.
 ir::Expr with_index(ir::Expr e, int64_t level, ir::Expr index);
 
-/// Applies the rules until only stuck reads are left: of parameters, constants, array literals, scatters and results of loops.
+/// Applies the rules until only stuck reads are left: of parameters, constants, array literals, scatters, results of loops.
 /// Terms are shared, and each read of a term recomputes a part of it. So no more than kMaxReads different reads are pushed
 /// into one term; further ones read the term as it stands. That keeps the time within a constant factor.
 class IndexPusher {
