@@ -25,11 +25,12 @@ inline double gmm_constant(int n, int d, int k, double gamma, int m) {
   return -0.5 * n * d * std::log(2 * std::numbers::pi) - k * wishart;
 }
 
-inline spirograd::Result<spirograd::Program> gmm(int n, int d, int k, double gamma = 1, int m = 0) {
+/// Parameters alpha, mu, q, l, x, gamma, m, constant (see gmm_constant); result "loglik".
+inline spirograd::Result<spirograd::Program> gmm(int n, int d, int k) {
   using namespace spirograd;
-  const std::vector<Param> params = {
-      {"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})}, {"l", f32({k, d * (d - 1) / 2})}, {"x", f32({n, d})}};
-  return trace("gmm", params, [&](Array alpha, Array mu, Array q, Array l, Array x) {
+  const std::vector<Param> params = {{"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})}, {"l", f32({k, d * (d - 1) / 2})},
+                                     {"x", f32({n, d})},  {"gamma", f32()},    {"m", f32()},       {"constant", f32()}};
+  return trace("gmm", params, [&](Array alpha, Array mu, Array q, Array l, Array x, Array gamma, Array m, Array constant) {
     const Array root = build({k, d, d}, [&](Index j, Index r, Index c) {
       const Index below = c * d - quot(c * (c + 1), 2) + (r - c - 1);
       return select(r == c, exp(q(j, r)), select(c < r, l(j, below), 0.0f));
@@ -39,7 +40,7 @@ inline spirograd::Result<spirograd::Program> gmm(int n, int d, int k, double gam
       return alpha(j) + sum(q(j)) - 0.5f * sum(square(z));
     });
     const Array likelihood = sum(logsumexp(beta, 1)) - n * logsumexp(alpha);
-    const Array prior = 0.5 * gamma * gamma * sum(square(root)) - m * sum(q);
-    return Named("loglik", likelihood + prior + gmm_constant(n, d, k, gamma, m));
+    const Array prior = 0.5f * gamma * gamma * sum(square(root)) - m * sum(q);
+    return Named("loglik", likelihood + prior + constant);
   });
 }

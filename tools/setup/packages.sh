@@ -1,0 +1,57 @@
+# Installs the Debian packages that are missing, and only those. Sourced by tools/demo and tools/test.
+#   need_packages NAME...   exits with a clear line when a package is missing and cannot be installed
+
+need_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "error: these packages are missing and there is no sudo to install them: ${missing[*]}" >&2
+      echo "  help: as root, run  apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "installing ${#missing[@]} packages: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update -q &&
+         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    echo "error: apt-get could not install: ${missing[*]}" >&2
+    rm -f "$log"
+    exit 1
+  fi
+  rm -f "$log"
+}
+
+build_packages=(build-essential cmake ninja-build libvulkan-dev libvulkan-volk-dev libvulkan1 mesa-vulkan-drivers spirv-tools
+                spirv-headers glslang-tools libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev)
+test_packages=(libgtest-dev vulkan-validationlayers python3)
+
+# configure_and_build PRESET TARGET...: quiet when all is well, the compiler's words when not.
+configure_and_build() {
+  local preset=$1 log
+  shift
+  log=$(mktemp)
+  local options=()
+  if command -v ccache >/dev/null; then
+    options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+  fi
+  if ! cmake --preset "$preset" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "error: cmake could not configure the project" >&2
+    exit 1
+  fi
+  echo "building (build/$preset)"
+  if ! cmake --build "build/$preset" ${1:+--target "$@"} >"$log" 2>&1; then
+    grep -E "error|FAILED|undefined" -A5 "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
+    echo "error: the build failed" >&2
+    exit 1
+  fi
+  rm -f "$log"
+}
