@@ -150,13 +150,27 @@ Expr over_rest(Expr mask, const Shape& shape) {
 const std::vector<Rule>& gather_rules() {
   // clang-format off
   static const std::vector<Rule> rules = {
-    {"gather-zeros", {Op::Gather}, gather_zeros, "", ""},
-    {"gather-closed-form", {Op::Gather}, gather_closed_form, "", ""},
-    {"gather-broadcast", {Op::Gather}, gather_broadcast, "", ""},
-    {"gather-select", {Op::Gather}, gather_select, "", ""},
-    {"gather-affine", {Op::Gather}, gather_affine, "", ""},
-    {"gather-gather", {Op::Gather}, gather_gather, "", ""},
-    {"gather-transpose", {Op::Gather}, gather_transpose, "", ""},
+    {"gather-zeros", {Op::Gather}, gather_zeros,
+     "def f(a: f32[3]) = gather(a, iota(4) + 3)",
+     "def f(a: f32[3]) = zeros([4])"},
+    {"gather-closed-form", {Op::Gather}, gather_closed_form,
+     "def f() = gather(iota(9) * 2, iota(3) + 1)",
+     "def f() = iota(3) * 2 + 2"},
+    {"gather-broadcast", {Op::Gather}, gather_broadcast,
+     "def f(a: f32[2], i: i32[4]) = gather(broadcast(a, [3, 2], [1]), min(max(i, 0), 2))",
+     "def f(a: f32[2], i: i32[4]) = broadcast(broadcast(a, [2], [0]), [4, 2], [1])"},
+    {"gather-select", {Op::Gather}, gather_select,
+     "def f(c: bool[3], a: f32, b: f32) = gather(stack(a, b, axis=0), select(c, full([3], 0), full([3], 1)))",
+     "def f(c: bool[3], a: f32, b: f32) = select(c, broadcast(a, [3], []), broadcast(b, [3], []))"},
+    {"gather-affine", {Op::Gather}, gather_affine,
+     "def f(a: f32[5, 2]) = gather(a, iota(3) + 1)",
+     "def f(a: f32[5, 2]) = window(a, axis=0, lo=1, n=3)"},
+    {"gather-gather", {Op::Gather}, gather_gather,
+     "def f(a: f32[5], i: i32[4]) = gather(gather(a, i), iota(3) + 1)",
+     "def f(a: f32[5], i: i32[4]) = gather(a, gather(i, iota(3) + 1))"},
+    {"gather-transpose", {Op::Gather}, gather_transpose,
+     "def f(a: f32[2, 3], i: i32[4], j: i32[4]) = gather(transpose(a, [1, 0]), i, j)",
+     "def f(a: f32[2, 3], i: i32[4], j: i32[4]) = gather(a, j, i)"},
   };
   // clang-format on
   return rules;

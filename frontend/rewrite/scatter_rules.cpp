@@ -154,11 +154,21 @@ Expr sum_scatter(Facts& facts, Expr e) {
 const std::vector<Rule>& scatter_rules() {
   // clang-format off
   static const std::vector<Rule> rules = {
-    {"scatter-zeros", {Op::Scatter}, scatter_zeros, "", ""},
-    {"scatter-affine", {Op::Scatter}, scatter_affine, "", ""},
-    {"scatter-select", {Op::Scatter}, scatter_select, "", ""},
-    {"scatter-constant", {Op::Scatter}, scatter_constant, "", ""},
-    {"sum-scatter", {Op::Sum}, sum_scatter, "", ""},
+    {"scatter-zeros", {Op::Scatter}, scatter_zeros,
+     "def f(i: i32[4]) = scatter([3], zeros([4, 2]), i)",
+     "def f(i: i32[4]) = zeros([3, 2])"},
+    {"scatter-affine", {Op::Scatter}, scatter_affine,
+     "def f(a: f32[3, 2]) = scatter([5], a, iota(3) + 1)",
+     "def f(a: f32[3, 2]) = window(a, axis=0, lo=-1, n=5)"},
+    {"scatter-select", {Op::Scatter}, scatter_select,
+     "def f(c: bool[3], a: f32[3]) = scatter([2], a, select(c, full([3], 0), full([3], 1)))",
+     "def f(c: bool[3], a: f32[3]) = stack(sum(select(c, a, zeros([3])), axis=0), sum(select(c, zeros([3]), a), axis=0), axis=0)"},
+    {"scatter-constant", {Op::Scatter}, scatter_constant,
+     "def f(a: f32[3]) = scatter([4], a, const(i32[3], [2, 0, 3]))",
+     "def f(a: f32[3]) = gather(reshape(a, [3]), const(i32[4], [1, -1, 0, 2]))"},
+    {"sum-scatter", {Op::Sum}, sum_scatter,
+     "def f(a: f32[3], i: i32[3]) = sum(scatter([4], a, i), axis=0)",
+     "def f(a: f32[3], i: i32[3]) = sum(select((i >= 0) and (i < 4), a, zeros([3])), axis=0)"},
   };
   // clang-format on
   return rules;

@@ -1,12 +1,48 @@
 // The engine, the loops, and rows whose use is not obvious from their example.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "frontend/rewrite/simplify_rules.h"
+#include "spirograd/text.h"
 #include "support/simplified.h"
 
 namespace spirograd::test {
 namespace {
 
 using namespace ir;
+
+Program parsed(std::string_view source, const std::shared_ptr<Graph>& g) {
+  return text::instantiate(text::parse(std::string(source), "row").value(), "", {}, g).value();
+}
+
+void check_table(const std::vector<rewrite::Rule>& rules) {
+  for (const rewrite::Rule& r : rules) {
+    SCOPED_TRACE(std::string(r.name));
+    const auto g = std::make_shared<Graph>();
+    const Program before = parsed(r.before, g), after = parsed(r.after, g);
+    rewrite::Facts facts(*g);
+    const Expr e{g.get(), roots_of(before)[0]};
+    const Expr out = r.apply(facts, e);
+    ASSERT_TRUE(out) << "does not fire";
+    EXPECT_TRUE(std::count(r.ops.begin(), r.ops.end(), e.op()) == 1);
+    EXPECT_EQ(out.id, roots_of(after)[0]) << text::print(program_of(g, [&] {
+      std::vector<Type> types;
+      for (const Param& p : before.params) types.push_back(p.type);
+      return types;
+    }(), {out}));
+    for (uint32_t seed = 1; seed <= 5; ++seed) {
+      const auto inputs = random_inputs(before, seed);
+      EXPECT_EQ(difference(evaluate(before, inputs), evaluate(after, inputs)), "");
+      checked_simplify(before, seed);
+    }
+  }
+}
+
+TEST(SimplifyRows, Algebra) { check_table(rewrite::algebra_rules()); }
+TEST(SimplifyRows, Layout) { check_table(rewrite::layout_rules()); }
+TEST(SimplifyRows, Gather) { check_table(rewrite::gather_rules()); }
+TEST(SimplifyRows, Scatter) { check_table(rewrite::scatter_rules()); }
 
 TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
   const auto g = std::make_shared<Graph>();
