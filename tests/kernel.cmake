@@ -1,2 +1,6 @@
 # The kernel IR, its elementary functions and the SPIR-V emitter.
+spirograd_test(unit/kernel_builder_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/kernel_eval_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/kernel_verify_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/math_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/emit_test.cpp LABELS unit LINK spirograd_emit)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "spirv/kernel/finish.h"
 #include "spirv/kernel/interval.h"
 #include "spirv/kernel/scalar.h"
 
@@ -170,7 +171,10 @@ Value Builder::op(KOp op, Value a, Value b) {
 Value Builder::plain(KOp op, Value a, Value b) {
   const Scalar t = type(a);
   if (is_comparison(op)) return pure({op, Scalar::Bool, {a, b, 0}, 0}, whole(Scalar::Bool));
-  return pure({op, t, {a, b, 0}, 0}, range(op, t, interval(a), interval(b)));
+  const Value v = pure({op, t, {a, b, 0}, 0}, range(op, t, interval(a), interval(b)));
+  if ((op == KOp::Quot || op == KOp::Rem) && v + 1 == kernel_.body.size() && interval(a).lo >= 0 && interval(b).lo > 0)
+    natural_divisions_.push_back(v);
+  return v;
 }
 
 Value Builder::select(Value condition, Value a, Value b) {
@@ -239,6 +243,7 @@ void Builder::close() {
   if (block.dead) {
     kernel_.body.resize(block.start);
     intervals_.resize(block.start);
+    std::erase_if(natural_divisions_, [&](Value v) { return v >= block.start; });
   }
   for (auto saved = block.undo.rbegin(); saved != block.undo.rend(); ++saved)
     if (saved->first < intervals_.size()) intervals_[saved->first] = saved->second;
@@ -312,6 +317,7 @@ size_t Builder::size() const { return kernel_.body.size(); }
 
 Kernel Builder::finish() && {
   assert(blocks_.size() == 1);
+  kernel_.body = finished(kernel_.body, natural_divisions_);
   return std::move(kernel_);
 }
 

@@ -68,6 +68,8 @@ class Builder {
 
   /// Number of instructions so far; a measure of code size.
   size_t size() const;
+  /// The kernel: unused instructions are dropped, and divisions of numbers known to be non-negative become shifts, masks or
+  /// unsigned divisions, which devices do faster. Values change their ids.
   Kernel finish() &&;
 
  private:
@@ -112,6 +114,7 @@ class Builder {
 
   Kernel kernel_;
   std::vector<Interval> intervals_;
+  std::vector<Value> natural_divisions_;  // Quot and Rem of a number at least 0 by one above 0
   std::vector<Block> blocks_;
   // Value numbering: one table per open block; closing a block drops its table.
   using Key = std::tuple<KOp, Scalar, std::array<uint32_t, 3>, uint64_t>;

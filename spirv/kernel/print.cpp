@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "spirv/kernel/finish.h"
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
@@ -48,19 +49,6 @@ std::string_view name(Access a) {
     case Access::Atomic: return "atomic";
   }
   return "?";
-}
-
-int operand_count(KOp op) {
-  switch (op) {
-    case KOp::Const: case KOp::Index: case KOp::Else: case KOp::EndIf: case KOp::EndLoop: return 0;
-    case KOp::Neg: case KOp::Not: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
-    case KOp::Var: case KOp::Get: case KOp::If: case KOp::Loop: return 1;
-    case KOp::Load: case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Min:
-    case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU:
-    case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Set: return 2;
-    case KOp::Store: case KOp::AtomicAdd: case KOp::Select: return 3;
-  }
-  return 0;
 }
 
 }  // namespace

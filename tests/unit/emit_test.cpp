@@ -37,7 +37,8 @@ Kernel axpy() {
   Builder k("axpy", 64, 1000);
   const uint32_t x = k.bind("x", Scalar::F32, Access::Read), y = k.bind("y", Scalar::F32, Access::ReadWrite);
   const Value i = k.index();
-  k.store(y, i, k.add(k.mul(k.f32(2.5), k.load(x, i)), k.load(y, i)));
+  const Value product = k.mul(k.load(x, i), k.f32(2.5)), sum = k.add(product, k.load(y, i));
+  k.store(y, i, sum);
   return std::move(k).finish();
 }
 

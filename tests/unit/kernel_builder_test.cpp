@@ -1,0 +1,291 @@
+// What the builder folds, shares and proves, and that it never changes a result.
+#include "spirv/kernel/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "spirv/kernel/eval.h"
+#include "spirv/kernel/interval.h"
+#include "spirv/kernel/print.h"
+#include "spirv/kernel/verify.h"
+
+namespace spirograd::kernel {
+namespace {
+
+struct Bench {
+  Builder b{"k", 64, 1 << 20};
+  uint32_t data = b.bind("data", Scalar::I32, Access::Read), words = b.bind("words", Scalar::U32, Access::Read);
+  uint32_t floats = b.bind("floats", Scalar::F32, Access::Read), memory = b.bind("memory", Scalar::I32, Access::ReadWrite);
+  Value at = b.bitcast(Scalar::I32, b.index());
+  Value unknown(int k = 0) { return b.load(data, b.i32(k)); }
+  Value within(int64_t lo, int64_t hi, int k = 0) {
+    const Value v = unknown(k);
+    b.assume(v, {lo, hi});
+    return v;
+  }
+  Value quot(Value a, int64_t c) { return b.op(KOp::Quot, a, b.i32(c)); }
+  Value rem(Value a, int64_t c) { return b.op(KOp::Rem, a, b.i32(c)); }
+  std::optional<int64_t> constant(Value v) {
+    if (!b.constant_bits(v)) return std::nullopt;
+    return b.interval(v).lo;
+  }
+};
+
+TEST(Builder, IntegerConstantsFoldWithWrapAround) {
+  Bench t;
+  EXPECT_EQ(t.constant(t.b.add(t.b.i32(2147483647), t.b.i32(1))), -2147483648);
+  EXPECT_EQ(t.constant(t.b.mul(t.b.i32(65536), t.b.i32(65536))), 0);
+  EXPECT_EQ(t.constant(t.quot(t.b.i32(-7), 2)), -3);
+  EXPECT_EQ(t.constant(t.rem(t.b.i32(-7), 2)), -1);
+  EXPECT_EQ(t.constant(t.b.op(KOp::ShrU, t.b.i32(-1), t.b.i32(28))), 15);
+}
+
+TEST(Builder, IdentitiesReturnTheOperand) {
+  Bench t;
+  const Value x = t.unknown(), zero = t.b.i32(0), one = t.b.i32(1), ones = t.b.i32(-1);
+  EXPECT_EQ(t.b.add(x, zero), x);
+  EXPECT_EQ(t.b.add(zero, x), x);
+  EXPECT_EQ(t.b.mul(x, one), x);
+  EXPECT_EQ(t.b.mul(x, zero), zero);
+  EXPECT_EQ(t.b.sub(x, x), zero);
+  EXPECT_EQ(t.quot(x, 1), x);
+  EXPECT_EQ(t.rem(x, 1), zero);
+  EXPECT_EQ(t.b.op(KOp::And, x, ones), x);
+  EXPECT_EQ(t.b.op(KOp::Or, x, zero), x);
+  EXPECT_EQ(t.b.op(KOp::Xor, x, x), zero);
+  EXPECT_EQ(t.b.op(KOp::Neg, t.b.op(KOp::Neg, x)), x);
+  const Value p = t.b.op(KOp::Lt, x, t.unknown(1));
+  EXPECT_EQ(t.b.logical_and(p, t.b.boolean(true)), p);
+  EXPECT_EQ(t.b.select(t.b.boolean(false), x, one), one);
+  EXPECT_EQ(t.b.select(p, x, x), x);
+  EXPECT_EQ(t.b.op(KOp::Not, t.b.op(KOp::Not, p)), p);
+}
+
+TEST(Builder, FloatIdentitiesKeepZeroSignsAndNan) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.b.i32(0));
+  EXPECT_EQ(t.b.mul(x, t.b.f32(1)), x);
+  EXPECT_EQ(t.b.sub(x, t.b.f32(0)), x);
+  EXPECT_EQ(t.b.add(x, t.b.f32(-0.0)), x);
+  EXPECT_NE(t.b.add(x, t.b.f32(0)), x);                                    // -0 + 0 = 0
+  EXPECT_FALSE(t.b.constant_bits(t.b.mul(x, t.b.f32(0))).has_value());     // NaN, infinity, -0
+  EXPECT_FALSE(t.b.constant_bits(t.b.op(KOp::Eq, x, x)).has_value());
+  EXPECT_FALSE(t.b.constant_bits(t.b.sub(x, x)).has_value());
+}
+
+TEST(Builder, ConstantsOfSumsAndProductsJoin) {
+  Bench t;
+  const Value x = t.unknown();
+  EXPECT_EQ(t.b.add(t.b.add(x, t.b.i32(3)), t.b.i32(4)), t.b.add(x, t.b.i32(7)));
+  EXPECT_EQ(t.b.sub(t.b.add(x, t.b.i32(3)), t.b.i32(3)), x);
+  EXPECT_EQ(t.b.mul(t.b.mul(x, t.b.i32(3)), t.b.i32(4)), t.b.mul(x, t.b.i32(12)));
+  EXPECT_EQ(t.b.sub(t.b.add(x, t.unknown(1)), x), t.unknown(1));
+}
+
+TEST(Builder, EqualInstructionsAreSharedInsideAndBelowTheirBlock) {
+  Bench t;
+  const Value x = t.unknown(), y = t.unknown(1), p = t.b.op(KOp::Lt, x, y);
+  const Value outer = t.b.add(x, y);
+  t.b.begin_if(p);
+  EXPECT_EQ(t.b.add(y, x), outer);
+  const Value inner = t.b.mul(x, y);
+  t.b.set(t.b.var(inner), inner);
+  t.b.end_if();
+  EXPECT_NE(t.b.mul(x, y), inner);
+}
+
+TEST(Builder, OnlyLoadsFromReadOnlyBindingsAreShared) {
+  Bench t;
+  EXPECT_EQ(t.unknown(), t.unknown());
+  EXPECT_NE(t.b.load(t.memory, t.b.i32(0)), t.b.load(t.memory, t.b.i32(0)));
+}
+
+TEST(Builder, IntervalsNeverClaimWhatWrapAroundBreaks) {
+  Bench t;
+  const Interval all = whole(Scalar::I32);
+  const Value big = t.within(0, 2147483647);
+  EXPECT_EQ(t.b.interval(t.b.add(big, t.b.i32(1))), all);
+  EXPECT_EQ(t.b.interval(t.b.mul(big, t.b.i32(2))), all);
+  EXPECT_EQ(t.b.interval(t.b.add(t.within(0, 9, 1), t.b.i32(5))), (Interval{5, 14}));
+  const Value word = t.b.load(t.words, t.b.i32(0));
+  t.b.assume(word, {0, 9});
+  EXPECT_EQ(t.b.interval(t.b.sub(word, t.b.constant(Scalar::U32, 1))), whole(Scalar::U32));
+}
+
+TEST(Builder, IntervalsDecideComparisons) {
+  Bench t;
+  const Value x = t.within(0, 9);
+  EXPECT_EQ(t.constant(t.b.op(KOp::Lt, x, t.b.i32(10))), 1);
+  EXPECT_EQ(t.constant(t.b.op(KOp::Ge, x, t.b.i32(0))), 1);
+  EXPECT_EQ(t.constant(t.b.op(KOp::Eq, x, t.b.i32(10))), 0);
+  EXPECT_EQ(t.constant(t.b.op(KOp::Lt, x, t.b.i32(9))), std::nullopt);
+}
+
+TEST(Builder, GuardsTeachIntervalsUntilTheirBlockEnds) {
+  Bench t;
+  const Value x = t.unknown(), fits = t.b.logical_and(t.b.op(KOp::Ge, x, t.b.i32(0)), t.b.op(KOp::Lt, x, t.b.i32(10)));
+  t.b.begin_if(fits);
+  EXPECT_EQ(t.b.interval(x), (Interval{0, 9}));
+  EXPECT_EQ(t.b.interval(t.b.select(t.b.op(KOp::Lt, x, t.b.i32(4)), x, t.b.i32(0))), (Interval{0, 3}));
+  t.b.set(t.b.var(x), x);
+  t.b.end_if();
+  EXPECT_EQ(t.b.interval(x), whole(Scalar::I32));
+  const Value clamped = t.b.select(fits, x, t.b.i32(0));
+  EXPECT_EQ(t.b.interval(clamped), (Interval{0, 9}));
+}
+
+TEST(Builder, UnsignedGuardBoundsTheSignedIndex) {
+  Bench t;
+  const Value x = t.unknown(), fits = t.b.op(KOp::Lt, t.b.bitcast(Scalar::U32, x), t.b.constant(Scalar::U32, 10));
+  EXPECT_EQ(t.b.interval(t.b.select(fits, x, t.b.i32(0))), (Interval{0, 9}));
+}
+
+TEST(Builder, QuotAndRemUndoLinearising) {
+  Bench t;
+  const Value i = t.within(0, 6, 0), j = t.within(0, 4, 1), k = t.within(0, 2, 2);
+  const Value flat = t.b.add(t.b.mul(t.b.add(t.b.mul(i, t.b.i32(5)), j), t.b.i32(3)), k);
+  EXPECT_EQ(t.rem(flat, 3), k);
+  EXPECT_EQ(t.rem(t.quot(flat, 3), 5), j);
+  EXPECT_EQ(t.quot(flat, 15), i);
+  EXPECT_EQ(t.quot(t.quot(flat, 3), 5), i);
+  const Value strided = t.b.add(t.b.add(t.b.mul(i, t.b.i32(15)), t.b.mul(j, t.b.i32(3))), k);
+  EXPECT_EQ(t.quot(t.rem(strided, 15), 3), j);
+  EXPECT_EQ(t.quot(k, 3), t.b.i32(0));
+  EXPECT_EQ(t.rem(k, 3), k);
+}
+
+TEST(Builder, LinearisingUndoesQuotAndRem) {
+  Bench t;
+  const Value f = t.at;
+  const auto horner = t.b.add(t.b.mul(t.b.add(t.b.mul(t.quot(f, 12), t.b.i32(3)), t.quot(t.rem(f, 12), 4)), t.b.i32(4)), t.rem(f, 4));
+  EXPECT_EQ(horner, f);
+  const auto strided =
+      t.b.add(t.b.add(t.b.mul(t.quot(f, 12), t.b.i32(12)), t.b.mul(t.rem(t.quot(f, 4), 3), t.b.i32(4))), t.rem(f, 4));
+  EXPECT_EQ(strided, f);
+}
+
+TEST(Builder, DivisionRulesWaitForProof) {
+  Bench t;
+  const Value i = t.unknown(0), j = t.within(0, 4, 1);  // i * 5 may wrap around
+  const Value flat = t.b.add(t.b.mul(i, t.b.i32(5)), j);
+  EXPECT_NE(t.quot(flat, 5), i);
+  EXPECT_NE(t.rem(flat, 5), j);
+}
+
+TEST(Builder, BlocksWithKnownConditionsLeaveNoMarkers) {
+  Bench t;
+  const Value v = t.b.var(t.b.i32(0));
+  const size_t before = t.b.size();
+  t.b.begin_if(t.b.boolean(false));
+  t.b.set(v, t.unknown(3));
+  t.b.end_if();
+  t.b.begin_loop(t.b.i32(0));
+  t.b.set(v, t.unknown(4));
+  t.b.end_loop();
+  EXPECT_LE(t.b.size(), before + 1);  // the constant `false`
+  EXPECT_EQ(t.constant(t.b.begin_loop(t.b.i32(1))), 0);
+  t.b.end_loop();
+  const Value counter = t.b.begin_loop(t.b.i32(7));
+  EXPECT_EQ(t.b.interval(counter), (Interval{0, 6}));
+  t.b.end_loop();
+  EXPECT_FALSE(verify(std::move(t.b).finish()).has_value());
+}
+
+TEST(Builder, FinishDropsWhatNothingUsesAndDividesWithoutSigns) {
+  Bench t;
+  const uint32_t out = t.b.bind("out", Scalar::I32, Access::Write);
+  t.b.mul(t.unknown(5), t.unknown(6));
+  t.b.store(out, t.b.i32(0), t.quot(t.at, 8));
+  t.b.store(out, t.b.i32(1), t.rem(t.at, 8));
+  t.b.store(out, t.b.i32(2), t.rem(t.at, 7));
+  t.b.store(out, t.b.i32(3), t.quot(t.unknown(), 8));
+  const std::string text = to_string(std::move(t.b).finish());
+  EXPECT_EQ(text.find("mul"), std::string::npos) << text;
+  EXPECT_NE(text.find("shr_u %1, 3"), std::string::npos) << text;
+  EXPECT_NE(text.find("and %1, 7"), std::string::npos) << text;
+  EXPECT_NE(text.find("u32 = rem"), std::string::npos) << text;
+  EXPECT_NE(text.find("i32 = quot"), std::string::npos) << text;  // the sign is not known
+}
+
+// Random integer expressions through all rules against the same expressions computed on the host.
+template <class I>
+void compare_random_expressions(uint32_t seed) {
+  const Scalar t = std::is_signed_v<I> ? Scalar::I32 : Scalar::U32;
+  std::mt19937 random(seed);
+  const auto pick = [&](uint32_t n) { return static_cast<uint32_t>(random()) % n; };
+  Builder b("random", 64, 1);
+  const uint32_t in = b.bind("in", t, Access::Read), out = b.bind("out", t, Access::Write);
+  std::vector<Value> values;
+  std::vector<uint32_t> expected, inputs;
+  for (int i = 0; i < 6; ++i) {
+    const int64_t limit = i < 4 ? 20 : 0;
+    const uint32_t x = limit ? pick(static_cast<uint32_t>(limit)) : static_cast<uint32_t>(random());
+    inputs.push_back(x);
+    const Value v = b.load(in, b.i32(i));
+    if (limit) b.assume(v, {0, limit - 1});
+    values.push_back(v);
+    expected.push_back(x);
+  }
+  constexpr std::array ops = {KOp::Add, KOp::Add, KOp::Sub, KOp::Mul, KOp::Mul, KOp::Quot, KOp::Quot, KOp::Rem, KOp::Rem, KOp::Min,
+                              KOp::Max, KOp::And, KOp::Or, KOp::Xor, KOp::Shl, KOp::ShrU, KOp::ShrS, KOp::Lt, KOp::Le, KOp::Eq};
+  for (int step = 0; step < 60; ++step) {
+    const KOp op = ops[pick(ops.size())];
+    const size_t i = pick(static_cast<uint32_t>(values.size())), j = pick(static_cast<uint32_t>(values.size()));
+    Value a = values[i], c = values[j];
+    uint32_t x = expected[i], y = expected[j];
+    if (op == KOp::Quot || op == KOp::Rem || op == KOp::Shl || op == KOp::ShrU || op == KOp::ShrS || pick(2)) {
+      constexpr std::array<uint32_t, 8> small = {1, 2, 3, 4, 6, 12, 20, 5};
+      y = small[pick(8)];
+      c = b.constant(t, y);
+    }
+    const uint32_t z = static_cast<uint32_t>([&]() -> uint32_t {
+      const I s = static_cast<I>(x), u = static_cast<I>(y);
+      switch (op) {
+        case KOp::Add: return x + y;
+        case KOp::Sub: return x - y;
+        case KOp::Mul: return x * y;
+        case KOp::Quot: return static_cast<uint32_t>(s / u);
+        case KOp::Rem: return static_cast<uint32_t>(s % u);
+        case KOp::Min: return static_cast<uint32_t>(std::min(s, u));
+        case KOp::Max: return static_cast<uint32_t>(std::max(s, u));
+        case KOp::And: return x & y;
+        case KOp::Or: return x | y;
+        case KOp::Xor: return x ^ y;
+        case KOp::Shl: return x << y;
+        case KOp::ShrU: return x >> y;
+        case KOp::ShrS: return static_cast<uint32_t>(static_cast<int32_t>(x) >> y);
+        case KOp::Lt: return s < u ? x : y;
+        case KOp::Le: return s <= u ? x : y;
+        default: return x == y ? x : y;
+      }
+    }());
+    const bool compares = op == KOp::Lt || op == KOp::Le || op == KOp::Eq;
+    const Value v = compares ? b.select(b.op(op, a, c), a, c) : b.op(op, a, c);
+    const int64_t number = static_cast<int64_t>(static_cast<I>(z));
+    ASSERT_TRUE(contains(b.interval(v), {number, number}))
+        << "seed " << seed << ": " << number << " outside of [" << b.interval(v).lo << ", " << b.interval(v).hi << "] of " << name(op);
+    values.push_back(v);
+    expected.push_back(z);
+  }
+  for (size_t i = 0; i < values.size(); ++i) b.store(out, b.i32(static_cast<int64_t>(i)), values[i]);
+  const Kernel k = std::move(b).finish();
+  const auto error = verify(k);
+  ASSERT_FALSE(error.has_value()) << error->str();
+  std::vector<uint32_t> results(values.size());
+  const auto bytes = [](std::vector<uint32_t>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
+  const std::vector<std::span<uint8_t>> buffers{bytes(inputs), bytes(results)};
+  evaluate(k, buffers);
+  ASSERT_EQ(results, expected) << "seed " << seed << "\n" << to_string(k);
+}
+
+TEST(Builder, RandomExpressionsKeepTheirValues) {
+  for (uint32_t seed = 0; seed < 3000 && !::testing::Test::HasFailure(); ++seed) {
+    compare_random_expressions<int32_t>(seed);
+    compare_random_expressions<uint32_t>(seed);
+  }
+}
+
+}  // namespace
+}  // namespace spirograd::kernel
