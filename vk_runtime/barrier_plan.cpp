@@ -62,7 +62,8 @@ bool is_idle(const Step& step) {
   return false;
 }
 
-// Greedy from the front: a barrier stands as late as possible, before the first step that depends on one since the last barrier.
+// Greedy from the front: a barrier stands as late as possible, before the first step that depends on one since the last
+// barrier.
 std::vector<uint32_t> plan_barriers(const Executable& e) {
   std::vector<uint32_t> barriers;
   std::unordered_map<uint32_t, Touched> since;

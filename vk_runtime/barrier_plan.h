@@ -11,10 +11,11 @@ namespace spirograd::vk {
 /// A step that does nothing: a dispatch of no workgroups, a fill or copy of no bytes.
 bool is_idle(const Step& step);
 
-/// Ascending indices of the steps before which a memory barrier (all earlier writes and reads before all later ones) stands. Every two
-/// steps with a dependency (read after write, write after read, write after write on common bytes) have one between them, and no
-/// barrier can be taken away. Scratch buffers are ranges of one arena, so those that share bytes depend on each other. In the
-/// Descriptors form a use counts as one of its whole array, for that is what the descriptor reaches and what validation sees.
+/// Ascending indices of the steps before which a memory barrier (all earlier writes and reads before all later ones) stands.
+/// Every two steps with a dependency (read after write, write after read, write after write on common bytes) have one
+/// between them, and no barrier can be taken away. Scratch buffers are ranges of one arena, so those that share bytes depend
+/// on each other. In the Descriptors form a use counts as one of its whole array, for that is what the descriptor reaches
+/// and what validation sees.
 std::vector<uint32_t> plan_barriers(const Executable& executable);
 
 }  // namespace spirograd::vk

@@ -1,5 +1,5 @@
-// Files of the cache folder: a header that ties the contents to one device and driver, and a hash over all of it. Drivers may crash
-// on a damaged pipeline cache, so anything that does not match byte for byte counts as absent.
+// Files of the cache folder: a header that ties the contents to one device and driver, and a hash over all of it. Drivers
+// may crash on a damaged pipeline cache, so anything that does not match byte for byte counts as absent.
 #pragma once
 
 #include <array>

@@ -22,8 +22,8 @@ void create_messenger(Device::Impl& d) {
                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   info.pfnUserCallback = on_message;
   info.pUserData = &d.options;
-  check(d.instance_fns.vkCreateDebugUtilsMessengerEXT(d.instance, &info, nullptr, &d.messenger), "vkCreateDebugUtilsMessengerEXT",
-        d.name());
+  check(d.instance_fns.vkCreateDebugUtilsMessengerEXT(d.instance, &info, nullptr, &d.messenger),
+        "vkCreateDebugUtilsMessengerEXT", d.name());
 }
 
 void create_device(Device::Impl& d) {
@@ -47,7 +47,8 @@ void create_device(Device::Impl& d) {
   info.ppEnabledExtensionNames = d.plan.extensions.data();
   check(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), "vkCreateDevice", d.name());
   // Until the table is loaded nobody can destroy the device but this one entry.
-  d.fns.vkDestroyDevice = reinterpret_cast<PFN_vkDestroyDevice>(d.instance_fns.vkGetDeviceProcAddr(d.device, "vkDestroyDevice"));
+  d.fns.vkDestroyDevice =
+      reinterpret_cast<PFN_vkDestroyDevice>(d.instance_fns.vkGetDeviceProcAddr(d.device, "vkDestroyDevice"));
   d.fns = load_device(d.instance_fns.vkGetDeviceProcAddr, d.device);
   d.queue_family = d.plan.queue_family;
   d.fns.vkGetDeviceQueue(d.device, d.queue_family, 0, &d.queue);
@@ -68,7 +69,8 @@ std::vector<Found> ranked_devices(const Instance& instance) {
   return out;
 }
 
-std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& found, uint32_t index, const DeviceOptions& options) {
+std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& found, uint32_t index,
+                                         const DeviceOptions& options) {
   auto d = std::make_unique<Device::Impl>();
   d->owned = true;
   d->options = options;
@@ -129,7 +131,8 @@ void Device::Impl::submit(VkCommandBuffer commands, VkSemaphore timeline, uint64
 void Device::Impl::open_pipeline_cache() {
   VkPipelineCacheCreateInfo cache{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   std::optional<std::vector<uint8_t>> data;
-  if (!options.cache_dir.empty()) data = load_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity);
+  if (!options.cache_dir.empty())
+    data = load_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity);
   if (data) {
     cache.initialDataSize = data->size();
     cache.pInitialData = data->data();
@@ -148,7 +151,8 @@ void Device::Impl::save_pipeline_cache() {
   if (fns.vkGetPipelineCacheData(device, pipeline_cache, &bytes, data.data()) != VK_SUCCESS) return;
   data.resize(bytes);
   if (hash64(data) == saved_cache_hash) return;
-  if (save_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity, data)) saved_cache_hash = hash64(data);
+  if (save_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity, data))
+    saved_cache_hash = hash64(data);
 }
 
 void Device::Impl::set_up() {
@@ -205,9 +209,11 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->plan = plan_device(d->facts, host_cores());
     d->info = describe(d->facts, d->plan);
-    if (d->facts.api_version < VK_API_VERSION_1_2) throw Error("SG0303", "'" + d->name() + "' cannot be used: it lacks Vulkan 1.2");
+    if (d->facts.api_version < VK_API_VERSION_1_2)
+      throw Error("SG0303", "'" + d->name() + "' cannot be used: it lacks Vulkan 1.2");
     if (e.queue_family >= d->facts.queues.size() || !(d->facts.queues[e.queue_family].flags & VK_QUEUE_COMPUTE_BIT)) {
-      throw Error("SG0303", "adopt: queue family " + std::to_string(e.queue_family) + " of '" + d->name() + "' has no compute");
+      throw Error("SG0303",
+                  "adopt: queue family " + std::to_string(e.queue_family) + " of '" + d->name() + "' has no compute");
     }
     d->plan.queue_family = e.queue_family;
     d->plan.timestamp_bits = d->facts.timestamp_period > 0 ? d->facts.queues[e.queue_family].timestamp_bits : 0;
@@ -232,8 +238,10 @@ Result<std::vector<DeviceInfo>> devices(bool prove_each) {
         DeviceOptions options;
         options.select = std::to_string(info.index);
         auto device = Device::create(options);
-        if (device) info = (*device)->info();
-        else info.unusable = device.error().message;  // one broken driver does not hide the others
+        if (device)
+          info = (*device)->info();
+        else
+          info.unusable = device.error().message;  // one broken driver does not hide the others
       }
       out.push_back(std::move(info));
     }

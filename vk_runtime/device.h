@@ -21,7 +21,7 @@ struct Device::Impl {
   ~Impl();
 
   bool owned = false;
-  External external;                 // adopted devices: handles and the lock
+  External external;  // adopted devices: handles and the lock
   DeviceOptions options;
   VkInstance instance = VK_NULL_HANDLE;
   InstanceFns instance_fns;
@@ -29,7 +29,7 @@ struct Device::Impl {
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
-  DeviceFns fns{};                   // every device call goes through this table: tests replace entries
+  DeviceFns fns{};  // every device call goes through this table: tests replace entries
   DeviceFacts facts;
   DevicePlan plan;
   DeviceInfo info;
@@ -39,7 +39,7 @@ struct Device::Impl {
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   std::mutex queue_mutex;
   std::atomic<bool> lost = false;
-  bool always_stage = false;         // tests: copy through staging memory even where arrays are mapped
+  bool always_stage = false;  // tests: copy through staging memory even where arrays are mapped
 
   const std::string& name() const { return info.name; }
   /// Throws vulkan_error; remembers a lost device.

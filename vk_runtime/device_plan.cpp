@@ -28,7 +28,8 @@ int type_score(VkPhysicalDeviceType type) {
 
 std::string missing(const DeviceFacts& f) {
   if (f.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2";
-  if (std::none_of(f.queues.begin(), f.queues.end(), [](const auto& q) { return queue_score(q) >= 0; })) return "a compute queue";
+  if (std::none_of(f.queues.begin(), f.queues.end(), [](const auto& q) { return queue_score(q) >= 0; }))
+    return "a compute queue";
   if (!f.timeline_semaphore) return "timelineSemaphore";
   return "";
 }
@@ -97,7 +98,9 @@ std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts) {
 }
 
 size_t select_device(std::span<const Candidate> ranked, const std::string& select) {
-  if (ranked.empty()) throw Error("SG0302", "no Vulkan device found").hint("sudo apt install mesa-vulkan-drivers   (has a driver that needs no GPU)");
+  if (ranked.empty())
+    throw Error("SG0302", "no Vulkan device found")
+        .hint("sudo apt install mesa-vulkan-drivers   (has a driver that needs no GPU)");
   size_t found = ranked.size();
   uint32_t index = 0;
   const auto [end, status] = std::from_chars(select.data(), select.data() + select.size(), index);

@@ -22,17 +22,17 @@ struct QueueFamilyFacts {
 struct DeviceFacts {
   std::string name, driver;
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
-  uint32_t api_version = 0;           // what instance and device both speak
+  uint32_t api_version = 0;  // what instance and device both speak
   CacheIdentity identity;
   std::vector<QueueFamilyFacts> queues;
-  uint64_t memory_bytes = 0;          // largest device-local heap
+  uint64_t memory_bytes = 0;  // largest device-local heap
   uint64_t max_allocation = 0;
   bool timeline_semaphore = false, buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
-  bool portability_subset = false;    // the extension must be enabled where it is offered
+  bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;
   uint32_t subgroup_size = 1;
-  float timestamp_period = 0;         // nanoseconds per tick
+  float timestamp_period = 0;  // nanoseconds per tick
   VkPhysicalDeviceLimits limits{};
 };
 
@@ -53,14 +53,15 @@ DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
 /// "cpu", "integrated", "discrete", "virtual", "other".
 std::string type_name(VkPhysicalDeviceType type);
 
-/// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, cpu; equals keep their order.
+/// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, cpu; equals keep
+/// their order.
 std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts);
 
 struct Candidate {
   std::string name, unusable;
 };
-/// The position in `ranked` that DeviceOptions::select means. Throws SG0304 naming all devices when none does, SG0303 when it
-/// lacks something, SG0302 when there is no device at all.
+/// The position in `ranked` that DeviceOptions::select means. Throws SG0304 naming all devices when none does, SG0303 when
+/// it lacks something, SG0302 when there is no device at all.
 size_t select_device(std::span<const Candidate> ranked, const std::string& select);
 
 }  // namespace spirograd::vk

@@ -50,9 +50,10 @@ void check(VkResult r, std::string_view call, std::string_view device) {
   if (r != VK_SUCCESS) throw vulkan_error(r, call, device);
 }
 
-Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_name, uint64_t limit, std::string_view device) {
-  return Error("SG0303", std::string(what) + " needs " + std::to_string(wish) + ", but " + std::string(limit_name) + " of '" +
-                             std::string(device) + "' is " + std::to_string(limit));
+Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_name, uint64_t limit,
+                  std::string_view device) {
+  return Error("SG0303", std::string(what) + " needs " + std::to_string(wish) + ", but " + std::string(limit_name) +
+                             " of '" + std::string(device) + "' is " + std::to_string(limit));
 }
 
 std::string bytes_text(uint64_t bytes) {
@@ -61,7 +62,8 @@ std::string bytes_text(uint64_t bytes) {
   size_t unit = 0;
   while (x >= 1024 && unit + 1 < std::size(units)) x /= 1024, ++unit;
   char text[32];
-  std::snprintf(text, sizeof text, x < 10 && x != static_cast<double>(static_cast<int>(x)) ? "%.1f %s" : "%.0f %s", x, units[unit]);
+  std::snprintf(text, sizeof text, x < 10 && x != static_cast<double>(static_cast<int>(x)) ? "%.1f %s" : "%.0f %s", x,
+                units[unit]);
   return text;
 }
 

@@ -18,7 +18,8 @@ Error vulkan_error(VkResult, std::string_view call, std::string_view device);
 /// Throws vulkan_error unless the result is VK_SUCCESS.
 void check(VkResult, std::string_view call, std::string_view device);
 /// SG0303: what was wished for, the limit, the device.
-Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_name, uint64_t limit, std::string_view device);
+Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_name, uint64_t limit,
+                  std::string_view device);
 /// "1.5 GiB", "200 MiB", "16 bytes".
 std::string bytes_text(uint64_t bytes);
 

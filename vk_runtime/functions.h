@@ -1,5 +1,5 @@
-// Function tables, one per instance and one per device; the seam where tests replace calls. volk.h only lends the type of the
-// device table: nothing of volk is linked, and the library defines no symbol whose name starts with vk or volk.
+// Function tables, one per instance and one per device; the seam where tests replace calls. volk.h only lends the type of
+// the device table: nothing of volk is linked, and the library defines no symbol whose name starts with vk or volk.
 #pragma once
 
 #include <volk.h>
@@ -27,7 +27,7 @@ struct InstanceFns {
   PFN_vkGetPhysicalDeviceQueueFamilyProperties vkGetPhysicalDeviceQueueFamilyProperties = nullptr;
   PFN_vkCreateDevice vkCreateDevice = nullptr;
   PFN_vkGetDeviceProcAddr vkGetDeviceProcAddr = nullptr;
-  PFN_vkCreateDebugUtilsMessengerEXT vkCreateDebugUtilsMessengerEXT = nullptr;    // null without VK_EXT_debug_utils
+  PFN_vkCreateDebugUtilsMessengerEXT vkCreateDebugUtilsMessengerEXT = nullptr;  // null without VK_EXT_debug_utils
   PFN_vkDestroyDebugUtilsMessengerEXT vkDestroyDebugUtilsMessengerEXT = nullptr;
 };
 

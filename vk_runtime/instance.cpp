@@ -61,7 +61,8 @@ std::unique_ptr<Instance> create_instance(bool validation) {
   out->get = g.vkGetInstanceProcAddr;
   uint32_t loader = VK_API_VERSION_1_0;
   check(g.vkEnumerateInstanceVersion(&loader), "vkEnumerateInstanceVersion", "the Vulkan loader");
-  if (loader < VK_API_VERSION_1_2) throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.2").hint("sudo apt install libvulkan1");
+  if (loader < VK_API_VERSION_1_2)
+    throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.2").hint("sudo apt install libvulkan1");
   out->api_version = std::min(loader, VK_API_VERSION_1_3);
 
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -88,7 +89,8 @@ std::unique_ptr<Instance> create_instance(bool validation) {
   features.pEnabledValidationFeatures = enables;
   if (validation) {
     if (!has_layer(g)) {
-      throw Error("SG0303", std::string("the layer ") + kLayer + " is not installed").hint("sudo apt install vulkan-validationlayers");
+      throw Error("SG0303", std::string("the layer ") + kLayer + " is not installed")
+          .hint("sudo apt install vulkan-validationlayers");
     }
     layers.push_back(kLayer);
     const auto of_layer = instance_extensions(g, kLayer);
@@ -99,7 +101,8 @@ std::unique_ptr<Instance> create_instance(bool validation) {
       info.pNext = &features;
     }
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-    // Last, for it may have to go: loaders older than the extension refuse its name, though the layer reads the settings all the same.
+    // Last, for it may have to go: loaders older than the extension refuse its name, though the layer reads the settings all
+    // the same.
     if (info.pNext == &settings) extensions.push_back("VK_EXT_layer_settings");
   } else if (has(offered, VK_EXT_DEBUG_UTILS_EXTENSION_NAME)) {
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
@@ -113,7 +116,8 @@ std::unique_ptr<Instance> create_instance(bool validation) {
     --info.enabledExtensionCount;
     r = g.vkCreateInstance(&info, nullptr, &out->handle);
   }
-  if (r == VK_ERROR_INCOMPATIBLE_DRIVER) throw no_driver("the Vulkan loader is installed but found no driver: vkCreateInstance answered " + result_name(r));
+  if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+    throw no_driver("the Vulkan loader is installed but found no driver: vkCreateInstance answered " + result_name(r));
   check(r, "vkCreateInstance", "the Vulkan loader");
   out->fns = load_instance(out->get, out->handle);
   return out;
@@ -137,8 +141,10 @@ std::vector<VkPhysicalDevice> physical_devices(const Instance& instance) {
     std::vector<VkPhysicalDevice> list(n);
     if (r == VK_SUCCESS && n > 0) r = instance.fns.vkEnumeratePhysicalDevices(instance.handle, &n, list.data());
     if (r == VK_INCOMPLETE) continue;
-    if (r == VK_ERROR_INITIALIZATION_FAILED || r == VK_ERROR_INCOMPATIBLE_DRIVER) n = 0;
-    else check(r, "vkEnumeratePhysicalDevices", "the Vulkan loader");
+    if (r == VK_ERROR_INITIALIZATION_FAILED || r == VK_ERROR_INCOMPATIBLE_DRIVER)
+      n = 0;
+    else
+      check(r, "vkEnumeratePhysicalDevices", "the Vulkan loader");
     if (n == 0) throw no_driver("the Vulkan loader is installed, but its drivers offer no device");
     list.resize(n);
     return list;
@@ -168,7 +174,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   VkPhysicalDeviceMemoryProperties memory{};
   fns.vkGetPhysicalDeviceMemoryProperties(device, &memory);
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) f.memory_bytes = std::max<uint64_t>(f.memory_bytes, memory.memoryHeaps[i].size);
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      f.memory_bytes = std::max<uint64_t>(f.memory_bytes, memory.memoryHeaps[i].size);
   if (f.api_version < VK_API_VERSION_1_2) return f;  // the structs below are of 1.2
 
   uint32_t n_extensions = 0;

@@ -1,5 +1,5 @@
-// The process's own Vulkan instance (created when first needed, kept until the end: drivers suffer from instances that come and
-// go), and what can be asked of a physical device.
+// The process's own Vulkan instance (created when first needed, kept until the end: drivers suffer from instances that come
+// and go), and what can be asked of a physical device.
 #pragma once
 
 #include "spirograd/vk.h"
@@ -15,7 +15,8 @@ struct Instance {
   InstanceFns fns;
 };
 
-/// One for all devices without validation, one for all with it. Throws SG0301 (no loader), SG0302 (no driver), SG0303 (layer missing).
+/// One for all devices without validation, one for all with it. Throws SG0301 (no loader), SG0302 (no driver), SG0303 (layer
+/// missing).
 const Instance& process_instance(bool validation);
 
 /// All physical devices of an instance. Throws SG0302 when there is none.

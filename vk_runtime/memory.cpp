@@ -51,7 +51,8 @@ struct Slab {
   bool empty() const { return free.size() == 1 && free.begin()->second == bytes; }
 };
 
-std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties& p, uint32_t allowed, MemoryKind kind, bool direct) {
+std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties& p, uint32_t allowed, MemoryKind kind,
+                                           bool direct) {
   constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -73,7 +74,8 @@ std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryPropertie
   return std::nullopt;
 }
 
-Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config) : fns_(fns), device_(device), config_(std::move(config)) {}
+Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config)
+    : fns_(fns), device_(device), config_(std::move(config)) {}
 
 Memory::~Memory() {
   for (const auto& slab : slabs_) destroy_slab(*slab);
@@ -92,7 +94,9 @@ void Memory::destroy_slab(Slab& slab) {
 std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   auto slab = std::make_unique<Slab>();
   bool done = false;
-  const Defer undo([&] { if (!done) destroy_slab(*slab); });
+  const Defer undo([&] {
+    if (!done) destroy_slab(*slab);
+  });
   slab->kind = kind;
   slab->bytes = bytes;
   slab->free.emplace(0, bytes);
@@ -108,7 +112,9 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   VkMemoryRequirements needs{};
   fns_.vkGetBufferMemoryRequirements(device_, slab->buffer, &needs);
   const auto type = choose_memory_type(config_.properties, needs.memoryTypeBits, kind, config_.direct);
-  if (!type) throw Error("SG0303", "'" + config_.device + "' has no memory for " + (kind == MemoryKind::Staging ? "the host" : "arrays"));
+  if (!type)
+    throw Error("SG0303",
+                "'" + config_.device + "' has no memory for " + (kind == MemoryKind::Staging ? "the host" : "arrays"));
 
   VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
@@ -131,7 +137,8 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   check(fns_.vkBindBufferMemory(device_, slab->buffer, slab->memory, 0), "vkBindBufferMemory", config_.device);
 
   const VkMemoryPropertyFlags flags_of_type = config_.properties.memoryTypes[*type].propertyFlags;
-  const bool reachable = (flags_of_type & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && (flags_of_type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  const bool reachable =
+      (flags_of_type & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && (flags_of_type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
   if (kind == MemoryKind::Staging || (config_.direct && reachable && (flags_of_type & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))) {
     void* data = nullptr;
     check(fns_.vkMapMemory(device_, slab->memory, 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory", config_.device);
@@ -150,7 +157,9 @@ Allocation Memory::allocate(MemoryKind kind, uint64_t bytes) {
   const uint64_t want = round_up(std::max(bytes, kLeastBytes), config_.alignment);
   const std::lock_guard lock(mutex_);
   const auto piece = [&](Slab& slab, uint64_t offset) {
-    return Allocation{slab.buffer, offset, want, slab.mapped ? slab.mapped + offset : nullptr, slab.address ? slab.address + offset : 0, &slab};
+    return Allocation{
+        slab.buffer, offset, want, slab.mapped ? slab.mapped + offset : nullptr, slab.address ? slab.address + offset : 0,
+        &slab};
   };
   const bool dedicated = want > config_.slab_bytes / 2;
   if (!dedicated)

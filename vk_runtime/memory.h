@@ -1,5 +1,5 @@
-// Device memory in slabs: one VkDeviceMemory and one VkBuffer each, handed out in aligned pieces. Few allocations, and an array is
-// a buffer handle, an offset and (where the device has them) an address.
+// Device memory in slabs: one VkDeviceMemory and one VkBuffer each, handed out in aligned pieces. Few allocations, and an
+// array is a buffer handle, an offset and (where the device has them) an address.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,17 @@ struct Allocation {
 struct MemoryConfig {
   VkPhysicalDeviceMemoryProperties properties{};
   bool device_address = false;
-  bool direct = false;            // CPU and unified devices: arrays in memory that the host reads and writes in place
+  bool direct = false;  // CPU and unified devices: arrays in memory that the host reads and writes in place
   uint64_t alignment = 256;
-  uint64_t max_allocation = 0;    // maxMemoryAllocationSize, 0 if unknown
+  uint64_t max_allocation = 0;      // maxMemoryAllocationSize, 0 if unknown
   uint64_t slab_bytes = 32u << 20;  // requests of more than half of it get a slab of their own
-  std::string device;             // name, for errors
+  std::string device;               // name, for errors
 };
 
-/// The best of the allowed memory types, or nothing. Coherent memory only, so nobody flushes. For arrays in direct mode the host must
-/// reach the memory through its caches, for uncached reads are slower than a copy.
-std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties&, uint32_t allowed, MemoryKind, bool direct);
+/// The best of the allowed memory types, or nothing. Coherent memory only, so nobody flushes. For arrays in direct mode the
+/// host must reach the memory through its caches, for uncached reads are slower than a copy.
+std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties&, uint32_t allowed, MemoryKind,
+                                           bool direct);
 
 /// Thread-safe. All pieces are given back before it ends.
 class Memory {

@@ -53,11 +53,13 @@ void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   if (form == BindingForm::Descriptors) {
     std::vector<VkDescriptorSetLayoutBinding> list(bindings);
-    for (uint32_t i = 0; i < bindings; ++i) list[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    for (uint32_t i = 0; i < bindings; ++i)
+      list[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
     VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     set.bindingCount = bindings;
     set.pBindings = list.data();
-    device_.check(device_.fns.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set), "vkCreateDescriptorSetLayout");
+    device_.check(device_.fns.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set),
+                  "vkCreateDescriptorSetLayout");
     info.setLayoutCount = 1;
     info.pSetLayouts = &layout.set;
   }
@@ -66,7 +68,8 @@ void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
     info.pushConstantRangeCount = 1;
     info.pPushConstantRanges = &push;
   }
-  device_.check(device_.fns.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.pipeline), "vkCreatePipelineLayout");
+  device_.check(device_.fns.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.pipeline),
+                "vkCreatePipelineLayout");
 }
 
 VkResult Pipelines::create_pipeline(const KernelBinary& kernel, Pipeline& out) const {

@@ -10,7 +10,7 @@ namespace spirograd::vk {
 
 struct Pipeline {
   VkPipeline handle = VK_NULL_HANDLE;
-  VkPipelineLayout layout = VK_NULL_HANDLE;         // shared by kernels with equally many bindings
+  VkPipelineLayout layout = VK_NULL_HANDLE;           // shared by kernels with equally many bindings
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // Descriptors only
 };
 

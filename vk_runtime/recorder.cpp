@@ -21,7 +21,7 @@ DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, u
 }
 
 DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const Pipelines& pipelines)
-    : device_(device), executable_(e), set_of_step_(e.steps.size()) {
+    : device_(device), executable_(e), set_of_step_(e.steps.size(), SIZE_MAX) {
   std::map<std::vector<uint32_t>, size_t> known;
   std::vector<VkDescriptorSetLayout> layouts;
   uint32_t n_descriptors = 0;
@@ -69,8 +69,9 @@ void DescriptorSets::update(const std::vector<Place>& places) {
       const BufferDesc& buffer = executable_.buffers[b];
       const DescriptorRange r = descriptor_range(places[b], buffer, limits.minStorageBufferOffsetAlignment);
       if (r.range > limits.maxStorageBufferRange) {
-        throw limit_error("an array of " + to_string(buffer.type) + (buffer.name.empty() ? "" : " ('" + buffer.name + "')") + " in bytes",
-                          r.range, "maxStorageBufferRange", limits.maxStorageBufferRange, device_.name())
+        throw limit_error(
+            "an array of " + to_string(buffer.type) + (buffer.name.empty() ? "" : " ('" + buffer.name + "')") + " in bytes",
+            r.range, "maxStorageBufferRange", limits.maxStorageBufferRange, device_.name())
             .hint("device addresses have no such limit: compile with BindingForm::Address");
       }
       infos.push_back({places[b].buffer, r.offset, r.range});
@@ -104,8 +105,8 @@ Grid fold_grid(uint32_t groups, uint32_t max_groups) {
 
 namespace {
 
-void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines, const Step& step,
-                     const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
+void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
+                     const Step& step, const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
   const Pipeline& pipeline = pipelines[step.kernel];
   const Grid grid = fold_grid(step.groups, d.info.target.max_groups);
   if (grid.y > d.facts.limits.maxComputeWorkGroupCount[1]) {
@@ -129,7 +130,8 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
   }
   if (set) d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0, nullptr);
   if (!words.empty()) {
-    d.fns.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(words.size() * 4), words.data());
+    d.fns.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             static_cast<uint32_t>(words.size() * 4), words.data());
   }
   d.fns.vkCmdDispatch(commands, grid.x, grid.y, 1);
 }
@@ -153,12 +155,14 @@ void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e
         break;
       case Step::Kind::Fill: {
         const BufferUse& to = step.uses[0];
-        d.fns.vkCmdFillBuffer(commands, places[to.buffer].buffer, places[to.buffer].offset + to.offset, to.bytes, step.fill_word);
+        d.fns.vkCmdFillBuffer(commands, places[to.buffer].buffer, places[to.buffer].offset + to.offset, to.bytes,
+                              step.fill_word);
         break;
       }
       case Step::Kind::Copy: {
         const BufferUse &from = step.uses[0], &to = step.uses[1];
-        const VkBufferCopy copy{places[from.buffer].offset + from.offset, places[to.buffer].offset + to.offset, std::min(from.bytes, to.bytes)};
+        const VkBufferCopy copy{places[from.buffer].offset + from.offset, places[to.buffer].offset + to.offset,
+                                std::min(from.bytes, to.bytes)};
         d.fns.vkCmdCopyBuffer(commands, places[from.buffer].buffer, places[to.buffer].buffer, 1, &copy);
         break;
       }

@@ -21,10 +21,13 @@ class DescriptorSets {
   ~DescriptorSets();
   DescriptorSets(const DescriptorSets&) = delete;
   DescriptorSets& operator=(const DescriptorSets&) = delete;
-  /// Points all sets to these places. Not while a recording that uses them runs. Throws SG0303 when a range exceeds the device's limit.
+  /// Points all sets to these places. Not while a recording that uses them runs. Throws SG0303 when a range exceeds the
+  /// device's limit.
   void update(const std::vector<Place>& places);
   /// The set of a step, null for steps without.
-  VkDescriptorSet of_step(size_t step) const { return sets_.empty() ? VK_NULL_HANDLE : sets_[set_of_step_[step]]; }
+  VkDescriptorSet of_step(size_t step) const {
+    return set_of_step_[step] < sets_.size() ? sets_[set_of_step_[step]] : VK_NULL_HANDLE;
+  }
 
  private:
   Device::Impl& device_;
@@ -32,7 +35,7 @@ class DescriptorSets {
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
   std::vector<VkDescriptorSet> sets_;
   std::vector<std::vector<uint32_t>> buffers_of_set_;
-  std::vector<size_t> set_of_step_;
+  std::vector<size_t> set_of_step_;  // behind the last set for steps without
 };
 
 /// A storage-buffer descriptor that holds a whole array, and the element at which the array starts in it.

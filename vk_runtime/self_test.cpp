@@ -31,7 +31,12 @@ Executable adds(const char* name, std::span<const uint32_t> words) {
     e.steps.push_back({Step::Kind::Fill, 0, 1, 0, {{i, 0, e.buffers[i].bytes, false, true}}, "zeros"});
   }
   for (uint32_t i = 0; i < e.n_outputs; ++i) {
-    e.steps.push_back({Step::Kind::Dispatch, 0, kAdds / kWorkgroup, 0, {{i, 0, e.buffers[i].bytes, true, true}, {e.n_outputs, i * uint64_t{4}, 4, true, false}}, name});
+    e.steps.push_back({Step::Kind::Dispatch,
+                       0,
+                       kAdds / kWorkgroup,
+                       0,
+                       {{i, 0, e.buffers[i].bytes, true, true}, {e.n_outputs, i * uint64_t{4}, 4, true, false}},
+                       name});
   }
   return e;
 }
@@ -78,7 +83,10 @@ void prove(const std::shared_ptr<Device>& device) {
     if (!path.empty()) save_cache(path, d.facts.identity, verdicts);
   }
   d.info.target.atomic_float_add = offered && native == Verdict::Proved;
-  const std::string native_text = !offered ? "not offered" : native == Verdict::Wrong ? "offered, but wrong: not used" : native == Verdict::Proved ? "proved" : "offered, but not tested: not used";
+  const std::string native_text = !offered                    ? "not offered"
+                                  : native == Verdict::Wrong  ? "offered, but wrong: not used"
+                                  : native == Verdict::Proved ? "proved"
+                                                              : "offered, but not tested: not used";
   d.info.verdicts = {"atomic f32 add: " + native_text, "compare-exchange f32 add: " + sentence(exchange)};
 }
 

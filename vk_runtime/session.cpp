@@ -7,6 +7,7 @@
 #include "vk_runtime/barrier_plan.h"
 #include "vk_runtime/device.h"
 #include "vk_runtime/errors.h"
+#include "vk_runtime/executable_check.h"
 #include "vk_runtime/recorder.h"
 
 namespace spirograd::vk {
@@ -40,57 +41,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Error malformed(const std::string& what) { return Error("SG0900", "the executable is malformed: " + what); }
-
-void check_ranges(const Executable& e, const Step& step, const std::string& where) {
-  for (const BufferUse& use : step.uses) {
-    if (use.buffer >= e.buffers.size()) throw malformed(where + " uses a buffer that does not exist");
-    const uint64_t bytes = e.buffers[use.buffer].bytes;
-    if (use.offset > bytes || use.bytes > bytes - use.offset) throw malformed(where + " uses bytes outside of its buffer");
-    // Word-wise commands; f64 elements lie on words, too.
-    if (use.offset % 4 != 0 || (step.kind != Step::Kind::Dispatch && use.bytes % 4 != 0)) throw malformed(where + " uses parts of words");
-  }
-}
-
-// Executables may come from files; nothing here may index out of range because of one.
-void check_executable(const Executable& e) {
-  if (e.version != 1) throw malformed("version " + std::to_string(e.version));
-  if (uint64_t{e.n_inputs} + e.n_outputs > e.buffers.size()) throw malformed("fewer buffers than inputs and outputs");
-  for (size_t i = 0; i < e.buffers.size(); ++i) {
-    const BufferDesc& b = e.buffers[i];
-    const std::string where = "buffer " + std::to_string(i);
-    const bool input = i < e.n_inputs, output = !input && i < e.n_inputs + e.n_outputs;
-    if (input != (b.role == Role::Input) || output != (b.role == Role::Output)) throw malformed(where + " stands in the wrong place");
-    if ((input || output) && b.bytes != static_cast<uint64_t>(b.type.shape.count()) * device_bytes(b.type.dtype)) throw malformed(where + " has the wrong size");
-    if (b.role == Role::Constant && b.data.size() != b.bytes) throw malformed(where + " has the wrong contents");
-    if (b.role == Role::Scratch && (b.scratch_offset % device_bytes(b.type.dtype) != 0 || b.scratch_offset > e.scratch_bytes || b.bytes > e.scratch_bytes - b.scratch_offset)) throw malformed(where + " lies outside of the arena");
-  }
-  for (size_t i = 0; i < e.steps.size(); ++i) {
-    const Step& s = e.steps[i];
-    const std::string where = "step " + std::to_string(i);
-    size_t expected = s.kind == Step::Kind::Fill ? 1 : 2;
-    if (s.kind == Step::Kind::Dispatch) {
-      if (s.kernel >= e.kernels.size()) throw malformed(where + " runs a kernel that does not exist");
-      expected = e.kernels[s.kernel].bindings;
-    }
-    if (s.uses.size() != expected) throw malformed(where + " has the wrong number of buffers");
-    check_ranges(e, s, where);
-  }
-}
-
-void check_features(const Executable& e, const Device::Impl& d) {
-  const auto lacks = [&](const char* feature) {
-    return Error("SG0303", std::string("this program needs '") + feature + "', which '" + d.name() + "' does not offer");
-  };
-  if (e.needs_float64 && !d.plan.enable_float64) throw lacks("shaderFloat64").hint("use f32, or another device");
-  if (e.needs_atomic_float_add && !d.plan.enable_atomic_float_add) {
-    throw lacks("shaderBufferFloat32AtomicAdd").hint("compile without native float atomics");
-  }
-  if (e.form == BindingForm::Address && !d.plan.enable_device_address) {
-    throw lacks("bufferDeviceAddress").hint("compile with BindingForm::Descriptors");
-  }
-}
-
 }  // namespace
 
 struct Session::Impl {
@@ -117,7 +67,9 @@ struct Session::Impl {
   void upload_constants(const Executable& executable);
   double submit_and_wait(VkCommandBuffer commands);
   Place place_of(const Allocation& a) const { return {a.buffer, a.offset, a.address}; }
-  uint8_t* host_side(uint32_t buffer) const { return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped; }
+  uint8_t* host_side(uint32_t buffer) const {
+    return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
+  }
   uint32_t n_arguments() const { return e.n_inputs + e.n_outputs; }
 
   std::shared_ptr<Device> owner;
@@ -128,13 +80,14 @@ struct Session::Impl {
   std::unique_ptr<DescriptorSets> sets, record_sets;  // Descriptors; the second for record()
   std::vector<Allocation> allocations;                // by buffer; empty for scratch
   Allocation scratch, staging;
-  std::vector<uint64_t> staging_offset;               // by input and output
-  std::vector<Place> places;                          // by buffer
+  std::vector<uint64_t> staging_offset;  // by input and output
+  std::vector<Place> places;             // by buffer
   bool staged = false;
   uint64_t bytes = 0;
 
   VkCommandPool pool = VK_NULL_HANDLE;
-  VkCommandBuffer full = VK_NULL_HANDLE, core = VK_NULL_HANDLE;  // with and without the staging copies; the same where there are none
+  VkCommandBuffer full = VK_NULL_HANDLE,
+                  core = VK_NULL_HANDLE;  // with and without the staging copies; the same where there are none
   VkQueryPool queries = VK_NULL_HANDLE;
   VkSemaphore timeline = VK_NULL_HANDLE;
   uint64_t submitted = 0, completed = 0;
@@ -192,7 +145,9 @@ void Session::Impl::allocate(const Executable& x) {
     }
     staging = d.memory->allocate(MemoryKind::Staging, std::max(ends[0], ends[1]));
   } catch (Error& error) {
-    if (error.code == "SG0601") error.notes.push_back("the program needs " + bytes_text(wish) + " on the device in all, " + bytes_text(x.scratch_bytes) + " of it for intermediate values");
+    if (error.code == "SG0601")
+      error.notes.push_back("the program needs " + bytes_text(wish) + " on the device in all, " +
+                            bytes_text(x.scratch_bytes) + " of it for intermediate values");
     throw;
   }
 }
@@ -247,11 +202,16 @@ void Session::Impl::upload_constants(const Executable& x) {
   for (size_t i = 0; i < x.buffers.size(); ++i) {
     const BufferDesc& b = x.buffers[i];
     if (b.role != Role::Constant || b.bytes == 0) continue;
-    if (allocations[i].mapped) std::memcpy(allocations[i].mapped, b.data.data(), b.data.size());
-    else copied += (b.bytes + 15) / 16 * 16;
+    if (allocations[i].mapped)
+      std::memcpy(allocations[i].mapped, b.data.data(), b.data.size());
+    else
+      copied += (b.bytes + 15) / 16 * 16;
   }
   if (copied == 0) return;
-  if (!timeline) throw Error("SG0303", "this program has constants, and to upload them run() must work: it needs 'timelineSemaphore' on '" + d.name() + "'");
+  if (!timeline)
+    throw Error("SG0303",
+                "this program has constants, and to upload them run() must work: it needs 'timelineSemaphore' on '" +
+                    d.name() + "'");
   const Allocation from = d.memory->allocate(MemoryKind::Staging, copied);
   const Defer release([&] { d.memory->release(from); });
   const VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
@@ -319,7 +279,8 @@ double Session::Impl::submit_and_wait(VkCommandBuffer commands) {
   completed = submitted;
   if (!queries || (commands != core && commands != full)) return 0;
   uint64_t ticks[2] = {};
-  const VkResult r = d.fns.vkGetQueryPoolResults(d.device, queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
+  const VkResult r =
+      d.fns.vkGetQueryPoolResults(d.device, queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
   if (r == VK_NOT_READY) return 0;  // a time is no reason to fail
   d.check(r, "vkGetQueryPoolResults");
   const uint64_t mask = d.plan.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << d.plan.timestamp_bits) - 1;
@@ -330,13 +291,15 @@ Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device, const Executable& executable) {
-  return guarded([&] { return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable))); });
+  return guarded(
+      [&] { return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable))); });
 }
 
 namespace {
 
 Error no_timeline(const std::string& device) {
-  return Error("SG0303", "run() and replay() need 'timelineSemaphore', which is not enabled on '" + device + "'").hint("enable it on the host's device, or use record()");
+  return Error("SG0303", "run() and replay() need 'timelineSemaphore', which is not enabled on '" + device + "'")
+      .hint("enable it on the host's device, or use record()");
 }
 
 }  // namespace
@@ -347,15 +310,18 @@ Result<std::vector<HostArray>> Session::run(std::span<const HostArray> inputs, T
     const auto start = std::chrono::steady_clock::now();
     if (!s.timeline) throw no_timeline(s.d.name());
     if (inputs.size() != s.e.n_inputs) {
-      throw Error("SG0501", "the program takes " + std::to_string(s.e.n_inputs) + " inputs, and " + std::to_string(inputs.size()) + " are given");
+      throw Error("SG0501", "the program takes " + std::to_string(s.e.n_inputs) + " inputs, and " +
+                                std::to_string(inputs.size()) + " are given");
     }
     for (uint32_t i = 0; i < s.e.n_inputs; ++i) {
       const BufferDesc& b = s.e.buffers[i];
       if (inputs[i].type != b.type) {
-        throw Error("SG0501", "input '" + b.name + "' is " + to_string(b.type) + ", and " + to_string(inputs[i].type) + " is given");
+        throw Error("SG0501",
+                    "input '" + b.name + "' is " + to_string(b.type) + ", and " + to_string(inputs[i].type) + " is given");
       }
       if (inputs[i].bytes.size() != static_cast<uint64_t>(b.type.shape.count()) * host_bytes(b.type.dtype)) {
-        throw Error("SG0501", "input '" + b.name + "' has " + std::to_string(inputs[i].bytes.size()) + " bytes, too many or too few for " + to_string(b.type));
+        throw Error("SG0501", "input '" + b.name + "' has " + std::to_string(inputs[i].bytes.size()) +
+                                  " bytes, too many or too few for " + to_string(b.type));
       }
     }
     s.d.check_alive();
@@ -385,8 +351,9 @@ Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> in
   return guarded([&] {
     Impl& s = *impl_;
     if (inputs.size() != s.e.n_inputs || outputs.size() != s.e.n_outputs) {
-      throw Error("SG0501", "the program has " + std::to_string(s.e.n_inputs) + " inputs and " + std::to_string(s.e.n_outputs) + " outputs; slices for " +
-                                std::to_string(inputs.size()) + " and " + std::to_string(outputs.size()) + " are given");
+      throw Error("SG0501", "the program has " + std::to_string(s.e.n_inputs) + " inputs and " +
+                                std::to_string(s.e.n_outputs) + " outputs; slices for " + std::to_string(inputs.size()) +
+                                " and " + std::to_string(outputs.size()) + " are given");
     }
     std::vector<Place> places = s.places;
     for (uint32_t i = 0; i < s.n_arguments(); ++i) {
@@ -395,8 +362,9 @@ Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> in
       if (b.bytes == 0) continue;  // ours serves as well as theirs
       const uint64_t element = spirograd::device_bytes(b.type.dtype);
       if (!slice.buffer || slice.bytes < b.bytes || slice.offset % element != 0) {
-        throw Error("SG0501", "the slice for '" + b.name + "' must name a buffer, hold " + std::to_string(b.bytes) + " bytes and start at a multiple of " +
-                                  std::to_string(element) + "; it holds " + std::to_string(slice.bytes) + " from " + std::to_string(slice.offset));
+        throw Error("SG0501", "the slice for '" + b.name + "' must name a buffer, hold " + std::to_string(b.bytes) +
+                                  " bytes and start at a multiple of " + std::to_string(element) + "; it holds " +
+                                  std::to_string(slice.bytes) + " from " + std::to_string(slice.offset));
       }
       places[i] = {slice.buffer, slice.offset, 0};
       if (s.e.form == BindingForm::Address) {

@@ -16,7 +16,8 @@ using kernel::Value;
 class EmittedKernels : public Gpu {
  protected:
   // A program of one kernel over the given inputs and one output that is filled with zeros before.
-  std::vector<double> run(const kernel::Kernel& k, BindingForm form, const spirv::EmitOptions& options, const std::vector<HostArray>& inputs, Type output) {
+  std::vector<double> run(const kernel::Kernel& k, BindingForm form, const spirv::EmitOptions& options,
+                          const std::vector<HostArray>& inputs, Type output) {
     Executable e;
     e.form = form;
     e.kernels = {spirv::emit(k, device->target(), form, options)};
@@ -54,7 +55,8 @@ TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
           std::memcpy(at.bytes.data() + 4 * i, &place, 4);
           ++expected[place];
         }
-        EXPECT_EQ(run(std::move(b).finish(), form, {native, false}, {at}, f32({places})), expected) << places << (native ? " native " : " exchange ") << form_name(form);
+        EXPECT_EQ(run(std::move(b).finish(), form, {native, false}, {at}, f32({places})), expected)
+            << places << (native ? " native " : " exchange ") << form_name(form);
       }
 }
 

@@ -1,4 +1,5 @@
-// Every fallible Vulkan call of a session fails once, each time it is made: an error comes back, nothing leaks, the device lives on.
+// Every fallible Vulkan call of a session fails once, each time it is made: an error comes back, nothing leaks, the device
+// lives on.
 #include <map>
 
 #include "tests/gpu/fixture.h"
@@ -43,10 +44,25 @@ struct Hook<Member> {
 };
 
 const char* const kFallible[] = {
-    "vkQueueSubmit", "vkAllocateMemory", "vkMapMemory", "vkCreateBuffer", "vkBindBufferMemory", "vkCreateSemaphore", "vkWaitSemaphores",
-    "vkCreateShaderModule", "vkCreatePipelineLayout", "vkCreateComputePipelines", "vkCreateDescriptorSetLayout",
-    "vkCreateDescriptorPool", "vkAllocateDescriptorSets", "vkCreateCommandPool", "vkAllocateCommandBuffers", "vkBeginCommandBuffer",
-    "vkEndCommandBuffer", "vkCreateQueryPool", "vkGetQueryPoolResults",
+    "vkQueueSubmit",
+    "vkAllocateMemory",
+    "vkMapMemory",
+    "vkCreateBuffer",
+    "vkBindBufferMemory",
+    "vkCreateSemaphore",
+    "vkWaitSemaphores",
+    "vkCreateShaderModule",
+    "vkCreatePipelineLayout",
+    "vkCreateComputePipelines",
+    "vkCreateDescriptorSetLayout",
+    "vkCreateDescriptorPool",
+    "vkAllocateDescriptorSets",
+    "vkCreateCommandPool",
+    "vkAllocateCommandBuffers",
+    "vkBeginCommandBuffer",
+    "vkEndCommandBuffer",
+    "vkCreateQueryPool",
+    "vkGetQueryPoolResults",
 };
 
 class FaultTest : public Gpu {
@@ -175,7 +191,8 @@ TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
     ASSERT_EQ(d.fns.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
     Faults counting;
     active = &counting;
-    EXPECT_TRUE(s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
+    EXPECT_TRUE(
+        s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
     active = nullptr;
     EXPECT_TRUE(counting.calls.empty()) << "a call that may fail or wait: " << counting.calls.begin()->first;
     ASSERT_EQ(d.fns.vkEndCommandBuffer(commands), VK_SUCCESS);

@@ -1,4 +1,5 @@
-// Devices under validation for the tests of the runtime, and small executables made by hand: every message of the layers is a failure.
+// Devices under validation for the tests of the runtime, and small executables made by hand: every message of the layers is
+// a failure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ struct Messages {
   std::mutex mutex;
   std::vector<std::string> lines;
   static void take(void* user, const char* id, const char* text) {
-    for (const char* harmless : {"Loader Message", "UNASSIGNED-CreateInstance-status-message", "UNASSIGNED-CreateDevice-status-message"})
+    for (const char* harmless :
+         {"Loader Message", "UNASSIGNED-CreateInstance-status-message", "UNASSIGNED-CreateDevice-status-message"})
       if (std::strcmp(id, harmless) == 0) return;
     auto& self = *static_cast<Messages*>(user);
     const std::lock_guard lock(self.mutex);

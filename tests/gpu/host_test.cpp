@@ -1,4 +1,5 @@
-// Living inside a host: this program links the Vulkan loader, makes its own device, and has sessions record into its command buffers.
+// Living inside a host: this program links the Vulkan loader, makes its own device, and has sessions record into its command
+// buffers.
 #include <vulkan/vulkan.h>
 
 #include <memory>
@@ -42,7 +43,8 @@ class HostTest : public ::testing::Test {
     m.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
     m.pfnUserCallback = on_message;
     m.pUserData = &messages;
-    const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
+    const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
+        vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
     ASSERT_EQ(create(instance, &m, nullptr, &messenger), VK_SUCCESS);
 
     uint32_t n = 1;
@@ -72,7 +74,8 @@ class HostTest : public ::testing::Test {
     }
     vkDestroyCommandPool(host, pool, nullptr);
     vkDestroyDevice(host, nullptr);
-    const auto destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
+    const auto destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
+        vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
     destroy(instance, messenger, nullptr);
     vkDestroyInstance(instance, nullptr);
     EXPECT_TRUE(messages.lines.empty()) << messages.text();
@@ -109,7 +112,9 @@ class HostTest : public ::testing::Test {
     VkMemoryAllocateInfo a{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags};
     a.allocationSize = needs.size;
     const VkMemoryPropertyFlags wish = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    while ((memory_properties.memoryTypes[a.memoryTypeIndex].propertyFlags & wish) != wish || !(needs.memoryTypeBits >> a.memoryTypeIndex & 1)) ++a.memoryTypeIndex;
+    while ((memory_properties.memoryTypes[a.memoryTypeIndex].propertyFlags & wish) != wish ||
+           !(needs.memoryTypeBits >> a.memoryTypeIndex & 1))
+      ++a.memoryTypeIndex;
     VkDeviceMemory memory;
     EXPECT_EQ(vkAllocateMemory(host, &a, nullptr, &memory), VK_SUCCESS);
     EXPECT_EQ(vkBindBufferMemory(host, buffer, memory, 0), VK_SUCCESS);
@@ -132,7 +137,8 @@ class HostTest : public ::testing::Test {
     VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                         nullptr, 0, nullptr);
     EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
     submit(commands);
   }
@@ -184,7 +190,8 @@ TEST_F(HostTest, RecordsIntoTheHostsCommandBuffer) {
     VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                         nullptr, 0, nullptr);
     ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
     for (int round = 0; round < 3; ++round) {  // the same commands with new contents
       for (int i = 0; i < 1024; ++i) x_data[i] = static_cast<float>(i + round), y_data[i] = -1;

@@ -1,4 +1,5 @@
-// Sessions on a device of our own: both binding forms, empty arrays, staging, replay, errors, and the canaries of validation.
+// Sessions on a device of our own: both binding forms, empty arrays, staging, replay, errors, and the canaries of
+// validation.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -122,11 +123,12 @@ TEST_F(SessionTest, FillsAndCopiesAreOrderedWithDispatches) {
     std::swap(e.buffers[0], e.buffers[1]);  // output, x, n, a, b
     e.n_inputs = 0;
     const uint32_t three = 0x40400000;
-    e.steps = {{Step::Kind::Fill, 0, 1, three, {{1, 0, 256, false, true}}, "threes"},
-               apply(e, 1, 2, 4),
-               {Step::Kind::Copy, 0, 1, 0, {{4, 128, 128, true, false}, {0, 0, 128, false, true}}, "upper half to the lower"},
-               {Step::Kind::Fill, 0, 1, 0, {{0, 128, 128, false, true}}, "zeros"},
-               {Step::Kind::Fill, 0, 1, 77, {{0, 128, 0, false, true}}, "nothing"}};
+    e.steps = {
+        {Step::Kind::Fill, 0, 1, three, {{1, 0, 256, false, true}}, "threes"},
+        apply(e, 1, 2, 4),
+        {Step::Kind::Copy, 0, 1, 0, {{4, 128, 128, true, false}, {0, 0, 128, false, true}}, "upper half to the lower"},
+        {Step::Kind::Fill, 0, 1, 0, {{0, 128, 128, false, true}}, "zeros"},
+        {Step::Kind::Fill, 0, 1, 77, {{0, 128, 0, false, true}}, "nothing"}};
     const auto y = session(e)->run({});
     ASSERT_TRUE(y) << y.error().str();
     std::vector<double> expected(64, 0.0);
@@ -146,7 +148,8 @@ TEST_F(SessionTest, OffsetsIntoArraysReachTheKernel) {
     const auto y = session(e)->run(std::vector{ramp(64)});
     ASSERT_TRUE(y) << y.error().str();
     for (int i = 0; i < 64; ++i) {
-      EXPECT_EQ((*y)[0].values()[static_cast<size_t>(i)], i >= 33 && i < 49 ? 2 * (i - 33 + 12) + 1 : 0) << i << " " << form_name(form);
+      EXPECT_EQ((*y)[0].values()[static_cast<size_t>(i)], i >= 33 && i < 49 ? 2 * (i - 33 + 12) + 1 : 0)
+          << i << " " << form_name(form);
     }
   }
 }

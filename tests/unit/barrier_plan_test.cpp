@@ -21,7 +21,8 @@ Bytes bytes_of(const Executable& e, const BufferUse& u) {
   const bool whole = e.form == BindingForm::Descriptors;
   const uint64_t base = b.role == Role::Scratch ? b.scratch_offset : 0;
   const uint64_t begin = base + (whole ? 0 : u.offset);
-  return {b.role == Role::Scratch, b.role == Role::Scratch ? 0 : u.buffer, begin, whole ? base + std::max<uint64_t>(4, b.bytes) : begin + u.bytes};
+  return {b.role == Role::Scratch, b.role == Role::Scratch ? 0 : u.buffer, begin,
+          whole ? base + std::max<uint64_t>(4, b.bytes) : begin + u.bytes};
 }
 
 // Byte by byte, by definition.
@@ -120,7 +121,8 @@ TEST(BarrierPlan, ReadersOfOneArrayNeedNone) {
 }
 
 TEST(BarrierPlan, ScratchArraysThatShareBytesDependOnEachOther) {
-  EXPECT_EQ(plan_barriers(of({dispatch({{1, 0, 64, false, true}}), dispatch({{2, 0, 64, false, true}})})), std::vector<uint32_t>{1});
+  EXPECT_EQ(plan_barriers(of({dispatch({{1, 0, 64, false, true}}), dispatch({{2, 0, 64, false, true}})})),
+            std::vector<uint32_t>{1});
   EXPECT_TRUE(plan_barriers(of({dispatch({{1, 0, 32, false, true}}), dispatch({{2, 0, 64, false, true}})})).empty());
 }
 
@@ -135,8 +137,8 @@ TEST(BarrierPlan, IdleStepsNeedNone) {
 }
 
 TEST(BarrierPlan, OneBarrierServesAllEarlierSteps) {
-  EXPECT_EQ(plan_barriers(of({dispatch({{0, 0, 32, false, true}}), dispatch({{0, 32, 32, false, true}}), dispatch({{0, 0, 32, true, false}}),
-                              dispatch({{0, 32, 32, true, false}})})),
+  EXPECT_EQ(plan_barriers(of({dispatch({{0, 0, 32, false, true}}), dispatch({{0, 32, 32, false, true}}),
+                              dispatch({{0, 0, 32, true, false}}), dispatch({{0, 32, 32, true, false}})})),
             std::vector<uint32_t>{2});
 }
 

@@ -15,7 +15,8 @@ DeviceFacts gpu() {
   f.name = "Invented 9000";
   f.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   f.api_version = VK_API_VERSION_1_3;
-  f.queues = {{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64}, {VK_QUEUE_TRANSFER_BIT, 2, 0}, {VK_QUEUE_COMPUTE_BIT, 4, 36}};
+  f.queues = {
+      {VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64}, {VK_QUEUE_TRANSFER_BIT, 2, 0}, {VK_QUEUE_COMPUTE_BIT, 4, 36}};
   f.timeline_semaphore = f.buffer_device_address = f.float64 = true;
   f.atomic_float_extension = f.atomic_float_add = true;
   f.subgroup_size = 32;
@@ -167,7 +168,8 @@ TEST(MemoryType, ArraysOfUnifiedDevicesAreReachedThroughTheCaches) {
 }
 
 TEST(MemoryType, SpecialKindsAreLeftAlone) {
-  const auto p = memory_types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT, kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0});
+  const auto p =
+      memory_types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT, kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0});
   EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 2u);
 }
 

@@ -74,7 +74,8 @@ TEST(CacheFile, SavesByRenamingAndLoads) {
   ASSERT_TRUE(save_cache(path, identity(), payload()));
   EXPECT_EQ(load_cache(path, identity()), payload());
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path())) files += entry.is_regular_file();
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+    files += entry.is_regular_file();
   EXPECT_EQ(files, 1u) << "a temporary file was left";
 }
 
