@@ -217,6 +217,7 @@ Value Builder::convert(Scalar t, Value a) {
   if (from == t) return a;
   if (is_integer(from) && is_integer(t)) return bitcast(t, a);
   if (const auto folded = fold(KOp::Convert, t, a, std::nullopt)) return *folded;
+  if (from == Scalar::U32 && interval(a).hi <= whole(Scalar::I32).hi) a = bitcast(Scalar::I32, a);  // cheaper, and exact on all devices
   return pure({KOp::Convert, t, {a, 0, 0}, 0}, whole(t));
 }
 

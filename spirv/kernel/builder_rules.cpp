@@ -150,11 +150,9 @@ void Builder::facts(Value condition, bool truth, std::vector<std::pair<Value, In
 }
 
 void Builder::assume_condition(Value condition, bool truth) {
-  if (truth || blocks_.back().marked) {
-    std::vector<std::pair<Value, Interval>> known;
-    facts(condition, truth, known);
-    for (const auto& [v, i] : known) assume(v, i);
-  }
+  std::vector<std::pair<Value, Interval>> known;
+  facts(condition, truth, known);
+  for (const auto& [v, i] : known) assume(v, i);
 }
 
 // v as a sum of multiples. exact: over the integers, so operations that might wrap are left whole; otherwise modulo 2^32.

@@ -102,7 +102,8 @@ Pair log_pair(Num x) {
 }  // namespace
 
 Num exp_scaled(Num x, std::optional<Num> low, int extra) {
-  const double top = is_f64(x) ? 712 : 91, bottom = is_f64(x) ? -748 : -106;  // beyond: infinity and 0
+  // Beyond: infinity and 0; a negative `extra` lets larger arguments through.
+  const double top = (is_f64(x) ? 712 : 91) - 0.7 * extra, bottom = is_f64(x) ? -748 : -106;
   const Num capped = select(x > top, top, select(x < bottom, bottom, x));      // NaN stays
   return exp_core(capped, low, extra);
 }

@@ -86,7 +86,7 @@ Num error_function(Num x) {
     return select(a < 1.0, x * erf_near_f64(z), with_sign_of(far, x));
   }
   const Num far = 1.0 - exp_scaled(log_erfc(select(a > 3.95, 3.95, a)), std::nullopt, 0);
-  return select(a < 0.9219, x + x * erf_near(z), with_sign_of(far, x));
+  return select(a < 0.9219, x * (1.0 + erf_near(z)), with_sign_of(far, x));  // no denormal on the way to a normal result
 }
 
 Value fmod(Builder& b, Value dividend, Value divisor) {
