@@ -1,4 +1,5 @@
-// Affine facts: one case per operation, bottom-up. All arithmetic is checked against i32, so a fact never hides a wrap-around.
+// Affine facts: one case per operation, bottom-up. All arithmetic is checked against i32, so a fact never hides a
+// wrap-around.
 #include "frontend/rewrite/affine.h"
 
 #include <algorithm>
@@ -168,7 +169,8 @@ uint32_t all_axes(const Shape& s) {
 // One node, given the facts of its operands.
 class Derive {
  public:
-  Derive(const Graph& g, const Node& n, std::span<const IndexFact* const> in) : g_(g), n_(n), in_(in), shape_(n.type.shape) {}
+  Derive(const Graph& g, const Node& n, std::span<const IndexFact* const> in)
+      : g_(g), n_(n), in_(in), shape_(n.type.shape) {}
 
   IndexFact fact() {
     out_.axes = all_axes(shape_);
@@ -290,11 +292,13 @@ class Derive {
         if (affine(0)) set(combined(Affine{}, -1, in_[0]->f));
         return;
       case Op::Add:
-        range(static_cast<__int128>(in_[0]->range.lo) + in_[1]->range.lo, static_cast<__int128>(in_[0]->range.hi) + in_[1]->range.hi);
+        range(static_cast<__int128>(in_[0]->range.lo) + in_[1]->range.lo,
+              static_cast<__int128>(in_[0]->range.hi) + in_[1]->range.hi);
         if (affine(0) && affine(1)) set(combined(in_[0]->f, 1, in_[1]->f));
         return;
       case Op::Sub:
-        range(static_cast<__int128>(in_[0]->range.lo) - in_[1]->range.hi, static_cast<__int128>(in_[0]->range.hi) - in_[1]->range.lo);
+        range(static_cast<__int128>(in_[0]->range.lo) - in_[1]->range.hi,
+              static_cast<__int128>(in_[0]->range.hi) - in_[1]->range.lo);
         if (affine(0) && affine(1)) set(combined(in_[0]->f, -1, in_[1]->f));
         return;
       case Op::Mul: {
@@ -321,7 +325,8 @@ class Derive {
       case Op::Min: case Op::Max: {
         const Range a = in_[0]->range, b = in_[1]->range;
         const bool min = n_.op == Op::Min;
-        out_.range = min ? Range{std::min(a.lo, b.lo), std::min(a.hi, b.hi)} : Range{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+        out_.range =
+            min ? Range{std::min(a.lo, b.lo), std::min(a.hi, b.hi)} : Range{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
         if (min ? a.hi <= b.lo : a.lo >= b.hi) copy(0);
         else if (min ? b.hi <= a.lo : b.lo >= a.hi) copy(1);
         return;
@@ -343,10 +348,32 @@ class Derive {
         if (in_shape(0).count() > 0) out_.range = in_[0]->range;
         return;
       case Op::Gather: return gathered();
-      case Op::Param: case Op::IndexVar: case Op::Var: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
+      case Op::Param:
+      case Op::IndexVar:
+      case Op::Var:
+      case Op::Not:
+      case Op::Floor:
+      case Op::Sqrt:
+      case Op::Exp:
+      case Op::Log:
       case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-      case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Div: case Op::Pow:
-      case Op::Atan2: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge: case Op::And: case Op::Or:
+      case Op::Tanh:
+      case Op::Asinh:
+      case Op::Acosh:
+      case Op::Atanh:
+      case Op::Erf:
+      case Op::Logistic:
+      case Op::Div:
+      case Op::Pow:
+      case Op::Atan2:
+      case Op::Eq:
+      case Op::Ne:
+      case Op::Lt:
+      case Op::Le:
+      case Op::Gt:
+      case Op::Ge:
+      case Op::And:
+      case Op::Or:
       case Op::Sum: case Op::Prod: case Op::Scatter: case Op::Build: case Op::MapAccum: case Op::Proj:
         return;
     }

@@ -1,5 +1,5 @@
-// Rows for elementwise operations. Floats: nothing here assumes finite values (0*x and x - x stay); signs of zero may change,
-// constants are folded in double.
+// Rows for elementwise operations. Floats: nothing here assumes finite values (0*x and x - x stay); signs of zero may
+// change, constants are folded in double.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,14 @@ bool foldable(Expr e) {
     case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Cast:
       return true;
     case Op::Rem: return is_integer(n.type.dtype);
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Sqrt: case Op::Exp: case Op::Log:
+    case Op::Param:
+    case Op::Const:
+    case Op::Iota:
+    case Op::IndexVar:
+    case Op::Var:
+    case Op::Sqrt:
+    case Op::Exp:
+    case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
     case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::StopGradient:
     case Op::Pow: case Op::Atan2: case Op::Broadcast: case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin:
@@ -169,6 +176,12 @@ Expr compare_ranges(Facts& facts, Expr e) {
   return e.op() == Op::Gt ? decided(gt, le) : decided(ge, lt);
 }
 
+// a - b == 0 holds modulo 2^32 exactly if a == b.
+Expr equal_difference(Facts&, Expr e) {
+  const Expr d = e.in(0);
+  return is_integer(d.dtype()) && d.op() == Op::Sub && is_uniform(e.in(1), 0) ? binary(e.op(), d.in(0), d.in(1)) : no();
+}
+
 Expr extreme_ranges(Facts& facts, Expr e) {
   if (e.dtype() != DType::I32) return no();
   const Range a = facts(e.in(0)).range, b = facts(e.in(1)).range;
@@ -183,7 +196,8 @@ Expr divide_ranges(Facts& facts, Expr e) {
   if (!s || *s <= 0) return no();
   const Range a = facts(e.in(0)).range;
   const double bound = *s;
-  if (static_cast<double>(a.hi) < bound && static_cast<double>(a.lo) > -bound) return e.op() == Op::Rem ? e.in(0) : like(e, 0);
+  if (static_cast<double>(a.hi) < bound && static_cast<double>(a.lo) > -bound)
+    return e.op() == Op::Rem ? e.in(0) : like(e, 0);
   const IndexFact& f = facts(e);
   return f.affine && !f.f.has_quotient() ? affine_array(*e.graph, e.shape(), f.f) : no();
 }
@@ -336,6 +350,9 @@ const std::vector<Rule>& algebra_rules() {
     {"compare-ranges", kComparisons, compare_ranges,
      "def f() = iota(4) < 4",
      "def f() = full([4], true)"},
+    {"equal-difference", {Op::Eq, Op::Ne}, equal_difference,
+     "def f(a: i32[3], b: i32[3]) = a - b == 0",
+     "def f(a: i32[3], b: i32[3]) = a == b"},
     {"extreme-ranges", {Op::Min, Op::Max}, extreme_ranges,
      "def f() = max(iota(4), 0)",
      "def f() = iota(4)"},

@@ -127,6 +127,29 @@ Expr gather_select(Facts&, Expr e) {
   return select(over_rest(choice->mask, e.shape()), pick(choice->yes), pick(choice->no));
 }
 
+// A sum of reads of sums is one sum of reads: no array of partial sums is stored. Transposed convolutions have this form.
+// Only if the partial sums are not computed much more often than they were (borders).
+Expr sum_gather_sum(Facts&, Expr e) {
+  const Expr read = e.in(0);
+  if (read.op() != Op::Gather) return no();
+  const Expr table = read.in(0);
+  const Expr sums = table.op() == Op::Transpose ? table.in(0) : table;
+  if (sums.op() != Op::Sum || read.shape().count() > 2 * table.shape().count()) return no();
+  const auto& axes = sums.node().attr;
+  if (read.rank() + static_cast<int>(axes.size()) > kMaxRank) return no();
+  std::vector<int64_t> kept, perm;
+  for (int t = 0; t < sums.in(0).rank(); ++t)
+    if (std::find(axes.begin(), axes.end(), t) == axes.end()) kept.push_back(t);
+  for (int j = 0; j < table.rank(); ++j) {
+    const int64_t k = table.op() == Op::Transpose ? table.attr(j) : j;
+    perm.push_back(kept[static_cast<size_t>(k)]);
+  }
+  perm.insert(perm.end(), axes.begin(), axes.end());
+  std::vector<int64_t> summed = e.node().attr;
+  for (size_t j = 0; j < axes.size(); ++j) summed.push_back(read.rank() + static_cast<int64_t>(j));
+  return reduce(Op::Sum, gather(transpose(sums.in(0), perm), index_of(read)), summed);
+}
+
 }  // namespace
 
 std::optional<TwoWay> two_way(Expr index) {
@@ -171,6 +194,9 @@ const std::vector<Rule>& gather_rules() {
     {"gather-transpose", {Op::Gather}, gather_transpose,
      "def f(a: f32[2, 3], i: i32[4], j: i32[4]) = gather(transpose(a, [1, 0]), i, j)",
      "def f(a: f32[2, 3], i: i32[4], j: i32[4]) = gather(a, j, i)"},
+    {"sum-gather-sum", {Op::Sum}, sum_gather_sum,
+     "def f(a: f32[2, 5], i: i32[4]) = sum(gather(sum(a, axis=0), i), axis=0)",
+     "def f(a: f32[2, 5], i: i32[4]) = sum(gather(transpose(a, [1, 0]), i), axis=[0, 1])"},
   };
   // clang-format on
   return rules;

@@ -1,5 +1,6 @@
-// Splitting index maps: variables that occur nowhere are summed, i quot s and i rem s become two variables, s*i + j with a short
-// j becomes two components, and a component that is c +- i for a variable of its own becomes a window. What is left is the core.
+// Splitting index maps: variables that occur nowhere are summed, i quot s and i rem s become two variables, s*i + j with a
+// short j becomes two components, and a component that is c +- i for a variable of its own becomes a window. What is left is
+// the core.
 #include "frontend/rewrite/index_plan.h"
 
 #include <algorithm>
@@ -41,7 +42,8 @@ class Planner {
     read();
     if (plan_.nothing) return plan_;
     split_quotients();
-    while (!plan_.nothing && (sum_unused() || finish_constant() || finish_variable() || split_component() || split_variable())) {
+    while (!plan_.nothing &&
+           (sum_unused() || finish_constant() || finish_variable() || split_component() || split_variable())) {
     }
     if (!plan_.nothing) arrange();
     return plan_;
@@ -183,7 +185,8 @@ class Planner {
     for (Open& o : open_) {
       if (o.source >= 0 || o.done >= 0) continue;
       const auto used = std::count_if(o.a.begin(), o.a.end(), [](int64_t a) { return a != 0; });
-      const size_t v = static_cast<size_t>(std::find_if(o.a.begin(), o.a.end(), [](int64_t a) { return a != 0; }) - o.a.begin());
+      const size_t v =
+          static_cast<size_t>(std::find_if(o.a.begin(), o.a.end(), [](int64_t a) { return a != 0; }) - o.a.begin());
       if (used != 1 || std::abs(o.a[v]) != 1 || vars_[v].locked || uses(v) != 1) continue;
       if (o.a[v] < 0) {
         step({LayoutStep::Kind::Reverse, {}, {}, static_cast<int>(v), 0, {}});
@@ -332,7 +335,8 @@ class Planner {
   bool in_i32() const {
     for (const Component& c : plan_.core) {
       __int128 sum = std::abs(c.c);
-      for (size_t v = 0; v < c.a.size(); ++v) sum += static_cast<__int128>(std::abs(c.a[v])) * plan_.variables[static_cast<int>(v)];
+      for (size_t v = 0; v < c.a.size(); ++v)
+        sum += static_cast<__int128>(std::abs(c.a[v])) * plan_.variables[static_cast<int>(v)];
       if (sum > std::numeric_limits<int32_t>::max()) return false;
     }
     return true;
@@ -353,7 +357,8 @@ Expr apply(Expr x, const LayoutStep& s, bool backward) {
   const Shape rest = x.shape().slice((backward ? s.to : s.from).rank(), x.rank());
   switch (s.kind) {
     case LayoutStep::Kind::Sum: return backward ? replicate(x, s.axis, s.from[s.axis]) : sum(x, s.axis);
-    case LayoutStep::Kind::Window: return backward ? window(x, s.axis, -s.lo, s.from[s.axis]) : window(x, s.axis, s.lo, s.to[s.axis]);
+    case LayoutStep::Kind::Window:
+      return backward ? window(x, s.axis, -s.lo, s.from[s.axis]) : window(x, s.axis, s.lo, s.to[s.axis]);
     case LayoutStep::Kind::Reverse: return reverse(x, s.axis);
     case LayoutStep::Kind::Reshape: return reshape(x, (backward ? s.from : s.to) + rest);
     case LayoutStep::Kind::Transpose: {

@@ -44,14 +44,15 @@ struct IndexPlan {
 
 enum class PlanFor { Gather, Scatter };
 
-/// Pre: no extent of m is 0. `index` are the index arrays, `extents` the addressed extents, `rest` the number of further axes.
+/// Pre: no extent of m is 0. `index` are the index arrays, `extents` the addressed extents, `rest` the number of further
+/// axes.
 IndexPlan plan_index(Facts& facts, std::span<const ir::Expr> index, const Shape& extents, int rest, PlanFor use);
 
 /// The index array of a component over the core's variables.
 ir::Expr core_index(const IndexPlan& plan, const Component& component, std::span<const ir::Expr> index);
 
-/// The core's scatter of x (variables ++ rest) in pull form: each target element sums what arrives. Nothing if a component is
-/// not affine or if that would read much more than the scatter writes: |P| * |free variables| > 4 * |m|.
+/// The core's scatter of x (variables ++ rest) in pull form: each target element sums what arrives. Nothing if a component
+/// is not affine or if that would read much more than the scatter writes: |P| * |free variables| > 4 * |m|.
 std::optional<ir::Expr> pull(const IndexPlan& plan, ir::Expr x);
 
 }  // namespace spirograd::rewrite

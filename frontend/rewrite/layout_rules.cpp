@@ -68,7 +68,9 @@ Expr broadcast_ones(Facts&, Expr e) {
 
 // ---- transpose -------------------------------------------------------------------------------------------------------
 
-Expr transpose_identity(Facts&, Expr e) { return std::is_sorted(e.node().attr.begin(), e.node().attr.end()) ? e.in(0) : no(); }
+Expr transpose_identity(Facts&, Expr e) {
+  return std::is_sorted(e.node().attr.begin(), e.node().attr.end()) ? e.in(0) : no();
+}
 Expr transpose_transpose(Facts&, Expr e) {
   if (e.in(0).op() != Op::Transpose) return no();
   Axes perm;
@@ -205,7 +207,9 @@ Expr window_stack(Facts&, Expr e) {
   return stack(parts, t);
 }
 
-Expr reverse_reverse(Facts&, Expr e) { return e.in(0).op() == Op::Reverse && e.in(0).attr(0) == e.attr(0) ? e.in(0).in(0) : no(); }
+Expr reverse_reverse(Facts&, Expr e) {
+  return e.in(0).op() == Op::Reverse && e.in(0).attr(0) == e.attr(0) ? e.in(0).in(0) : no();
+}
 Expr reverse_short(Facts&, Expr e) { return e.shape()[axis_of(e)] <= 1 ? e.in(0) : no(); }
 Expr reverse_broadcast(Facts&, Expr e) {
   const Expr b = e.in(0);
@@ -306,7 +310,8 @@ Expr reduce_broadcast(Facts&, Expr e) {
   }
   Expr r = reduce(e.op(), b.in(0), inner);
   if (e.op() == Op::Sum && copies != 1) {
-    const double factor = is_integer(e.dtype()) ? wrap(static_cast<uint64_t>(copies), e.dtype()) : static_cast<double>(copies);
+    const double factor =
+        is_integer(e.dtype()) ? wrap(static_cast<uint64_t>(copies), e.dtype()) : static_cast<double>(copies);
     r = r * full(*e.graph, r.type(), factor);
   }
   return r.shape() == e.shape() ? r : broadcast(r, e.shape(), kept_axes);
@@ -326,11 +331,14 @@ Expr reduce_transpose(Facts&, Expr e) {
   return transpose(reduce(e.op(), x.in(0), axes), perm);
 }
 Expr reduce_reverse(Facts&, Expr e) {
-  return e.in(0).op() == Op::Reverse && contains(e.node().attr, e.in(0).attr(0)) ? reduce(e.op(), e.in(0).in(0), e.node().attr) : no();
+  return e.in(0).op() == Op::Reverse && contains(e.node().attr, e.in(0).attr(0))
+             ? reduce(e.op(), e.in(0).in(0), e.node().attr)
+             : no();
 }
 Expr reduce_reshape(Facts&, Expr e) {
   const Expr x = e.in(0);
-  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0 || same_but_ones(x.shape(), x.in(0).shape())) return no();
+  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0 || same_but_ones(x.shape(), x.in(0).shape()))
+    return no();
   Axes axes;
   for (int t = 0; t < x.in(0).rank(); ++t) axes.push_back(t);
   return reduce(e.op(), x.in(0), axes);

@@ -106,7 +106,8 @@ Expr scatter_select(Facts&, Expr e) {
   std::vector<Expr> index = index_of(e);
   for (size_t s = 0; s < index.size(); ++s) {
     const auto choice = two_way(index[s]);
-    if (e.attr(static_cast<int>(s)) != 2 || !choice || choice->yes + choice->no != 1 || choice->yes * choice->no != 0) continue;
+    if (e.attr(static_cast<int>(s)) != 2 || !choice || choice->yes + choice->no != 1 || choice->yes * choice->no != 0)
+      continue;
     const int m_rank = index[s].rank();
     index.erase(index.begin() + static_cast<std::ptrdiff_t>(s));
     const Shape extents = Shape(e.node().attr).erased(static_cast<int>(s));

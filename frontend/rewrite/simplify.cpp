@@ -1,5 +1,5 @@
-// The engine: every node is brought into normal form once, operands first, and the rules are indexed by operation. A rule may
-// return new nodes; they are normalised in the same way before the result counts. Depth lives on an explicit stack.
+// The engine: every node is brought into normal form once, operands first, and the rules are indexed by operation. A rule
+// may return new nodes; they are normalised in the same way before the result counts. Depth lives on an explicit stack.
 #include "frontend/rewrite/simplify.h"
 
 #include <array>
@@ -22,7 +22,8 @@ constexpr int kMaxRounds = 8;
 using Tables = std::array<std::vector<const Rule*>, kOpCount>;
 
 const std::vector<Rule>* const* all_tables() {
-  static const std::vector<Rule>* const tables[] = {&algebra_rules(), &layout_rules(), &gather_rules(), &scatter_rules(), nullptr};
+  static const std::vector<Rule>* const tables[] = {&algebra_rules(), &layout_rules(), &gather_rules(), &scatter_rules(),
+                                                    nullptr};
   return tables;
 }
 

@@ -1,5 +1,5 @@
-// Simplification rules as data. Each row is right by itself: for every input the node it returns has the value and the type of
-// the node it is given. A row may look through a bounded number of operands; facts about integers come from Facts.
+// Simplification rules as data. Each row is right by itself: for every input the node it returns has the value and the type
+// of the node it is given. A row may look through a bounded number of operands; facts about integers come from Facts.
 #pragma once
 
 #include <optional>

@@ -55,7 +55,10 @@ inline std::vector<std::vector<double>> random_inputs(const Program& p, uint32_t
     std::vector<double> x;
     for (int64_t k = 0; k < q.type.shape.count(); ++k) {
       const int v = static_cast<int>(random() % 12) - 3;
-      x.push_back(q.type.dtype == DType::Bool ? v & 1 : q.type.dtype == DType::U32 ? v + 3 : is_float(q.type.dtype) ? v * 0.75 : v);
+      x.push_back(q.type.dtype == DType::Bool  ? v & 1
+                  : q.type.dtype == DType::U32 ? v + 3
+                  : is_float(q.type.dtype)     ? v * 0.75
+                                               : v);
     }
     inputs.push_back(std::move(x));
   }
@@ -70,7 +73,8 @@ inline std::string difference(const std::vector<ir::Array>& want, const std::vec
     for (size_t i = 0; i < want[j].data.size(); ++i) {
       const double a = want[j].data[i], b = have[j].data[i];
       if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(a))) continue;
-      return "result " + std::to_string(j) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " became " + std::to_string(b);
+      return "result " + std::to_string(j) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " became " +
+             std::to_string(b);
     }
   }
   return {};

@@ -98,7 +98,8 @@ TEST(ScatterRules, TransposedConvolutionsAreSums) {
     for (int64_t n = 1; n <= 6; ++n)
       for (int64_t k = 1; k <= 5; ++k)
         for (int64_t pad = 0; pad <= 2; ++pad) {
-          const Map map{{n, k}, {stride * (n - 1) + k - 2 * pad > 0 ? stride * (n - 1) + k - 2 * pad : 1}, {2}, {{stride, 1}}, {-pad}};
+          const Map map{
+              {n, k}, {stride * (n - 1) + k - 2 * pad > 0 ? stride * (n - 1) + k - 2 * pad : 1}, {2}, {{stride, 1}}, {-pad}};
           SCOPED_TRACE(print(map));
           const Program s = checked_simplify(scatter_program(map));
           EXPECT_EQ(count_ops(s, Op::Scatter), 0);
@@ -166,7 +167,8 @@ TEST(ScatterRules, ConstantIndexIsPadding) {
 TEST(ScatterRules, DiagonalIsAMask) {
   const auto g = std::make_shared<Graph>();
   const Expr i = iota(*g, {4}, 0);
-  const Program s = checked_simplify(program_of(g, {f32({4, 2})}, {scatter(param(*g, 0, f32({4, 2})), std::vector{i, i}, {4, 5})}));
+  const Program s =
+      checked_simplify(program_of(g, {f32({4, 2})}, {scatter(param(*g, 0, f32({4, 2})), std::vector{i, i}, {4, 5})}));
   EXPECT_EQ(count_ops(s, Op::Scatter), 0);
   EXPECT_EQ(count_ops(s, Op::Gather), 0);
 }
@@ -175,7 +177,8 @@ TEST(ScatterRules, RunTimeTableStaysAndItsIdentityComponentMovesToTheRows) {
   const auto g = std::make_shared<Graph>();
   const Expr table = param(*g, 1, i32({4}));
   const Expr index[] = {iota(*g, {3, 4}, 0), broadcast(table, {3, 4}, {1})};
-  const Program s = checked_simplify(program_of(g, {f32({3, 4}), i32({4})}, {scatter(param(*g, 0, f32({3, 4})), index, {3, 5})}));
+  const Program s =
+      checked_simplify(program_of(g, {f32({3, 4}), i32({4})}, {scatter(param(*g, 0, f32({3, 4})), index, {3, 5})}));
   ASSERT_EQ(count_ops(s, Op::Scatter), 1);
   for (NodeId id : postorder(*g, roots_of(s)))
     if ((*g)[id].op == Op::Scatter) {
@@ -186,7 +189,8 @@ TEST(ScatterRules, RunTimeTableStaysAndItsIdentityComponentMovesToTheRows) {
 TEST(ScatterRules, RunTimeIndexPerRowKeepsTheRow) {
   const auto g = std::make_shared<Graph>();
   const Expr index[] = {iota(*g, {3, 4}, 0), param(*g, 1, i32({3, 4}))};
-  const Program s = checked_simplify(program_of(g, {f32({3, 4}), i32({3, 4})}, {scatter(param(*g, 0, f32({3, 4})), index, {3, 5})}));
+  const Program s =
+      checked_simplify(program_of(g, {f32({3, 4}), i32({3, 4})}, {scatter(param(*g, 0, f32({3, 4})), index, {3, 5})}));
   EXPECT_EQ(count_ops(s, Op::Scatter), 1);
 }
 
@@ -222,15 +226,19 @@ TEST(ScatterRules, TwoWayIndexBecomesTwoMaskedSums) {
 TEST(ScatterRules, ZerosStayZeros) {
   const auto g = std::make_shared<Graph>();
   const Expr index[] = {param(*g, 0, i32({3}))};
-  EXPECT_EQ(count_ops(checked_simplify(program_of(g, {i32({3})}, {scatter(zeros(*g, f32({3, 2})), index, {4})})), Op::Scatter), 0);
+  EXPECT_EQ(
+      count_ops(checked_simplify(program_of(g, {i32({3})}, {scatter(zeros(*g, f32({3, 2})), index, {4})})), Op::Scatter), 0);
   const Expr empty[] = {param(*g, 0, i32({0}))};
-  EXPECT_EQ(count_ops(checked_simplify(program_of(g, {i32({0})}, {scatter(zeros(*g, f32({0, 2})), empty, {4})})), Op::Scatter), 0);
+  EXPECT_EQ(
+      count_ops(checked_simplify(program_of(g, {i32({0})}, {scatter(zeros(*g, f32({0, 2})), empty, {4})})), Op::Scatter), 0);
 }
 
 TEST(GatherRules, AxesOfExtentZeroGiveZeros) {
   const auto g = std::make_shared<Graph>();
   const Expr index[] = {param(*g, 1, i32({3}))};
-  EXPECT_EQ(count_ops(checked_simplify(program_of(g, {f32({0, 2}), i32({3})}, {gather(param(*g, 0, f32({0, 2})), index)})), Op::Gather), 0);
+  EXPECT_EQ(count_ops(checked_simplify(program_of(g, {f32({0, 2}), i32({3})}, {gather(param(*g, 0, f32({0, 2})), index)})),
+                      Op::Gather),
+            0);
 }
 
 TEST(GatherRules, ClosedFormsNeedNoGather) {

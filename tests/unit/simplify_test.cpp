@@ -103,7 +103,8 @@ TEST(Simplify, ReductionsOfNothingKeepTheirNeutralElement) {
   for (Op op : {Op::Sum, Op::Prod, Op::ReduceMax, Op::ReduceMin})
     for (const Shape& s : {Shape{0}, Shape{0, 1}, Shape{1, 0}}) {
       const Expr x = param(*g, 0, f32(s));
-      checked_simplify(program_of(g, {f32(s)}, {reduce(op, x, {0}), reduce(op, replicate(x, 0, 2), {1}), reduce(op, replicate(x, 0, 0), {0})}));
+      checked_simplify(program_of(
+          g, {f32(s)}, {reduce(op, x, {0}), reduce(op, replicate(x, 0, 2), {1}), reduce(op, replicate(x, 0, 0), {0})}));
       const Expr wide = broadcast(scalar(*g, DType::F32, 3), s, {});
       checked_simplify(program_of(g, {f32(s)}, {reduce(op, wide, {0})}));
     }
@@ -112,7 +113,8 @@ TEST(Simplify, ReductionsOfNothingKeepTheirNeutralElement) {
 Program loop_program(const std::shared_ptr<Graph>& g, int64_t length, bool use_b) {
   // acc: sum of e * c; dead: feeds itself only; fixed: never changes. bs: e + fixed, and one that nobody reads.
   const Expr acc = fresh_var(*g, f32({2})), dead = fresh_var(*g, f32()), fixed = fresh_var(*g, f32({2}));
-  const Expr e = fresh_var(*g, f32({2})), same = fresh_var(*g, f32({2})), c = fresh_var(*g, f32({2})), unused = fresh_var(*g, f32());
+  const Expr e = fresh_var(*g, f32({2})), same = fresh_var(*g, f32({2})), c = fresh_var(*g, f32({2})),
+             unused = fresh_var(*g, f32());
   const Expr vars[] = {acc, dead, fixed, e, same, c, unused};
   const Expr results[] = {acc + e * c, unary(Op::Sin, dead + unused), fixed, e + fixed + same, unary(Op::Exp, e)};
   Loop loop;
