@@ -8,7 +8,7 @@
 
 namespace spirograd {
 
-/// Levenshtein distance: insertions, deletions and replacements of one byte.
+/// Levenshtein distance with swaps: insertions, deletions, replacements of one byte, exchanges of two neighbours.
 int edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate with the least distance to `wrong` (the first of equals), "" if none is near: at most a third of the

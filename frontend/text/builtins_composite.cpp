@@ -79,10 +79,25 @@ double number_of(const Source& source, const Ast& ast, DType t) {
   return x;
 }
 
+// f32 or f32[2, 3]: read from the syntax, where a parameter called f32 is no obstacle.
 Type type_of(Call& c, const Ast& ast) {
-  const Value v = c.elaborator.eval(ast, c.env);
-  if (v.kind != Value::Kind::Type) c.fail("begins with a type", "const(f32[2], [1.0, 2.0])");
-  return v.type;
+  const Ast& word = ast.form == Form::Index ? *ast.kids[0] : ast;
+  Type t;
+  bool known = false;
+  for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+    if (word.form == Form::Name && word.text == name(d)) {
+      t.dtype = d;
+      known = true;
+    }
+  if (!known) c.fail("begins with a type", "const(f32[2], [1.0, 2.0])");
+  Value shape;
+  for (size_t j = 1; ast.form == Form::Index && j < ast.kids.size(); ++j) {
+    if (ast.kids[j]->form == Form::Slice || ast.kids[j]->form == Form::NewAxis || ast.kids[j]->form == Form::Ellipsis)
+      c.fail("begins with a type", "const(f32[2], [1.0, 2.0])");
+    shape.items.push_back(c.elaborator.eval(*ast.kids[j], c.env));
+  }
+  t.shape = static_shape(shape, "const");
+  return t;
 }
 
 Value constant(Call& c) {

@@ -81,9 +81,14 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
     return builtin->run(call);
   }
   if (call.keywords.empty()) return apply(*closure, std::move(call.args), callee.place);
-  if (closure->def < 0) throw source_.error("SG0404", "a function literal takes no keywords", ast.place);
-  // Keyword arguments of definitions fill the remaining parameters by name.
-  const DefSyntax& def = source_.defs[static_cast<size_t>(closure->def)];
+  return call_by_keywords(call, *closure);
+}
+
+// Keyword arguments of definitions fill the remaining parameters by name.
+Value Elaborator::call_by_keywords(const Call& call, const Closure& closure) {
+  const Place place = call.ast.place;
+  if (closure.def < 0) throw source_.error("SG0404", "a function literal takes no keywords", place);
+  const DefSyntax& def = source_.defs[static_cast<size_t>(closure.def)];
   std::vector<const Value*> slots(def.params.size(), nullptr);
   std::vector<std::string> names;
   for (size_t j = 0; j < def.params.size(); ++j) {
@@ -93,16 +98,16 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
   for (const auto& [word, value] : call.keywords) {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end())
-      throw source_.error("SG0404", "'" + std::string(def.name) + "' has no parameter '" + std::string(word) + "'", ast.place)
+      throw source_.error("SG0404", "'" + std::string(def.name) + "' has no parameter '" + std::string(word) + "'", place)
           .hint(did_you_mean(word, names));
     const Value*& slot = slots[static_cast<size_t>(at - names.begin())];
-    if (slot) throw source_.error("SG0404", "parameter '" + *at + "' is given twice", ast.place);
+    if (slot) throw source_.error("SG0404", "parameter '" + *at + "' is given twice", place);
     slot = &value;
   }
   std::vector<Value> args;
   for (const Value* v : slots)
     if (v) args.push_back(*v);
-  return apply(*closure, std::move(args), callee.place);
+  return apply(closure, std::move(args), place);
 }
 
 Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place place) {

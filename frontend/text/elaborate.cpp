@@ -5,6 +5,7 @@
 
 #include "frontend/base/near_name.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/traverse.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
@@ -35,6 +36,8 @@ std::string spelling(Op op) {
   }
 }
 
+[[noreturn]] void no_expression() { throw Error("SG0900", "internal: this syntax is no expression"); }
+
 std::string whole(double x) { return std::to_string(static_cast<int64_t>(x)); }
 
 // Arithmetic of two literals, done here and in double; nothing for operations that are left to the program.
@@ -63,71 +66,97 @@ std::optional<Value> fold(Op op, const Value& a, const Value& b) {
 
 }  // namespace
 
+// The functions on the way from one level of an expression to the next keep their frames small: they recurse up to
+// kMaxNesting times, also in debug builds and on threads with 8 MiB of stack.
 Value Elaborator::eval(const Ast& ast, const Env& env) {
   struct Depth {
     int& n;
     ~Depth() { --n; }
   } guard{++depth_};
-  if (depth_ > kMaxNesting)
-    throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep", ast.place);
+  if (depth_ > kMaxNesting) too_deep(ast.place);
   try {
     Value v = eval_form(ast, env);
-    // Nodes made since the last expression ended were made for this one.
-    for (uint32_t id = std::max(located_, 1u); id < graph_.size(); ++id) graph_.note_loc({id}, source_.loc(ast.place));
-    located_ = graph_.size();
+    locate_new_nodes(ast.place);
     return v;
   } catch (Error& e) {
-    if (e.loc.line == 0) {
-      e.loc = source_.loc(ast.place);
-      e.source_line = source_.line(ast.place.line);
-    }
+    locate(e, ast.place);
     throw;
   }
+}
+
+void Elaborator::too_deep(Place place) const {
+  throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep", place);
+}
+
+// Nodes made since the last expression ended were made for this one.
+void Elaborator::locate_new_nodes(Place place) {
+  for (uint32_t id = std::max(located_, 1u); id < graph_.size(); ++id) graph_.note_loc({id}, source_.loc(place));
+  located_ = graph_.size();
+}
+
+void Elaborator::locate(Error& e, Place place) const {
+  if (e.loc.line != 0) return;
+  e.loc = source_.loc(place);
+  e.source_line = source_.line(place.line);
 }
 
 Value Elaborator::eval_form(const Ast& ast, const Env& env) {
   switch (ast.form) {
     case Form::Number: return eval_number(ast);
-    case Form::Bool: return Value::array(ir::scalar(graph_, DType::Bool, ast.number));
+    case Form::Bool: return eval_bool(ast);
     case Form::Name: return eval_name(ast, env);
     case Form::Negate: return eval_negate(ast, env);
-    case Form::Not: return Value::array(ir::unary(Op::Not, array_of(eval(*ast.kids[0], env), "not")));
+    case Form::Not: return eval_not(ast, env);
     case Form::Binary: return eval_operators(ast, env);
-    case Form::FloorDiv: {
-      const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
-      if (!a.is_literal() || !b.is_literal() || a.is_float || b.is_float)
-        throw Error("SG0102", "'//' is for whole numbers known before the program runs").hint("write quot(a, b), which rounds toward zero");
-      const int64_t n = static_integer(a, "//"), d = static_integer(b, "//");
-      if (d == 0) throw Error("SG0105", std::to_string(n) + " // 0 is not a number");
-      return Value::integer(static_cast<int64_t>(std::floor(static_cast<double>(n) / static_cast<double>(d))));
-    }
-    case Form::MatMul: {
-      const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
-      const Value* both[] = {&a, &b};
-      const std::vector<Expr> in = unify(*this, both, "@");
-      return Value::array(ir::matmul(in[0], in[1]));
-    }
+    case Form::FloorDiv: return eval_floor_div(ast, env);
+    case Form::MatMul: return eval_matmul(ast, env);
     case Form::If: return eval_if(ast, env);
     case Form::For: return eval_for(ast, env);
-    case Form::Fn: {
-      Value v;
-      v.kind = Value::Kind::Function;
-      v.function = std::make_shared<Closure>(Closure{&ast, env, current_def_, -1, {}});
-      return v;
-    }
+    case Form::Fn: return eval_fn(ast, env);
     case Form::Call: return eval_call(ast, env);
     case Form::Index: return index_value(*this, ast, env);
     case Form::Field: return eval_field(ast, env);
-    case Form::Tuple: {
-      std::vector<Value> items;
-      for (const Ast* kid : ast.kids) items.push_back(eval(*kid, env));
-      return Value::tuple(std::move(items));
-    }
+    case Form::Tuple: return eval_tuple(ast, env);
     case Form::Array: return eval_array(ast, env);
     case Form::Block: return eval_block(ast, env);
     case Form::Keyword: case Form::Slice: case Form::NewAxis: case Form::Ellipsis: case Form::Let: break;
   }
-  throw Error("SG0900", "internal: this syntax is no expression");
+  no_expression();
+}
+
+Value Elaborator::eval_bool(const Ast& ast) { return Value::array(ir::scalar(graph_, DType::Bool, ast.number)); }
+
+Value Elaborator::eval_not(const Ast& ast, const Env& env) {
+  return Value::array(ir::unary(Op::Not, array_of(eval(*ast.kids[0], env), "not")));
+}
+
+Value Elaborator::eval_floor_div(const Ast& ast, const Env& env) {
+  const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
+  if (!a.is_literal() || !b.is_literal() || a.is_float || b.is_float)
+    throw Error("SG0102", "'//' is for whole numbers known before the program runs").hint("write quot(a, b), which rounds toward zero");
+  const int64_t n = static_integer(a, "//"), d = static_integer(b, "//");
+  if (d == 0) throw Error("SG0105", std::to_string(n) + " // 0 is not a number");
+  return Value::integer(static_cast<int64_t>(std::floor(static_cast<double>(n) / static_cast<double>(d))));
+}
+
+Value Elaborator::eval_matmul(const Ast& ast, const Env& env) {
+  const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
+  const Value* both[] = {&a, &b};
+  const std::vector<Expr> in = unify(*this, both, "@");
+  return Value::array(ir::matmul(in[0], in[1]));
+}
+
+Value Elaborator::eval_fn(const Ast& ast, const Env& env) {
+  Value v;
+  v.kind = Value::Kind::Function;
+  v.function = std::make_shared<Closure>(Closure{&ast, env, current_def_, -1, {}});
+  return v;
+}
+
+Value Elaborator::eval_tuple(const Ast& ast, const Env& env) {
+  std::vector<Value> items;
+  for (const Ast* kid : ast.kids) items.push_back(eval(*kid, env));
+  return Value::tuple(std::move(items));
 }
 
 Value Elaborator::eval_number(const Ast& ast) {
@@ -197,14 +226,10 @@ Value Elaborator::eval_operators(const Ast& ast, const Env& env) {
     try {
       v = binary(spine[j]->op, v, right);
     } catch (Error& e) {
-      if (e.loc.line == 0) {
-        e.loc = source_.loc(spine[j]->place);
-        e.source_line = source_.line(spine[j]->place.line);
-      }
+      locate(e, spine[j]->place);
       throw;
     }
-    for (; located_ < graph_.size(); ++located_)
-      if (located_ > 0) graph_.note_loc({located_}, source_.loc(spine[j]->place));
+    locate_new_nodes(spine[j]->place);
   }
   return v;
 }
@@ -238,13 +263,20 @@ Value Elaborator::eval_for(const Ast& ast, const Env& env) {
   if (extent < 0) throw source_.error("SG0101", "for: negative extent " + std::to_string(extent), ast.kids[0]->place);
   const bool fixed = ast.number >= 0;
   const int64_t level = static_cast<int64_t>(ast.number);
-  const Expr index = fixed ? ir::index_var(graph_, level, extent) : ir::fresh_var(graph_, i32());
+  const Expr index = ir::fresh_var(graph_, i32());
   Env inner = nested(env);
   bind(inner, ast.text, Value::array(index));
   const Value body = eval(*ast.kids[1], inner);
   std::vector<Expr> flat;
   flatten(body, flat);
-  for (Expr& e : flat) e = fixed ? ir::build_at(level, extent, e) : ir::build(extent, index, e);
+  for (Expr& e : flat) {
+    if (fixed) {
+      const Expr numbered = ir::index_var(graph_, level, extent);
+      e = ir::build_at(level, extent, {&graph_, ir::substitute(graph_, e.id, {{index.id.v, numbered.id}})});
+    } else {
+      e = ir::build(extent, index, e);
+    }
+  }
   size_t at = 0;
   return unflatten(body, flat, at);
 }

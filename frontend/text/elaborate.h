@@ -16,6 +16,7 @@
 namespace spirograd::text {
 
 struct Closure;
+struct Call;
 
 /// What an expression stands for.
 struct Value {
@@ -98,6 +99,12 @@ class Elaborator {
 
   Value eval_form(const Ast& ast, const Env& env);
   Value eval_name(const Ast& ast, const Env& env);
+  Value eval_bool(const Ast& ast);
+  Value eval_not(const Ast& ast, const Env& env);
+  Value eval_floor_div(const Ast& ast, const Env& env);
+  Value eval_matmul(const Ast& ast, const Env& env);
+  Value eval_fn(const Ast& ast, const Env& env);
+  Value eval_tuple(const Ast& ast, const Env& env);
   Value eval_number(const Ast& ast);
   Value eval_operators(const Ast& ast, const Env& env);
   Value eval_negate(const Ast& ast, const Env& env);
@@ -109,6 +116,11 @@ class Elaborator {
   Value eval_array(const Ast& ast, const Env& env);
   Value eval_field(const Ast& ast, const Env& env);
   void match(const Ast& pattern, const Value& value, Env& env);
+
+  Value call_by_keywords(const Call& call, const Closure& closure);
+  [[noreturn]] void too_deep(Place place) const;
+  void locate_new_nodes(Place place);
+  void locate(Error& e, Place place) const;
 
   Value call_def(size_t def, std::vector<Value> args, Place place);
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none

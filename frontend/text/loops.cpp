@@ -58,14 +58,14 @@ struct Traced {
   Value state, rows;
 };
 
-// One loop with the literals of `init` taken as `integers` and `floats`.
+// One loop with the literals of `init` and `xs` taken as `integers` and `floats`.
 Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length, Rows rows, DType integers,
              DType floats) {
   Elaborator& el = c.elaborator;
   ir::Graph& g = c.graph();
   std::vector<Expr> start, stacks, vars;
   start_state(el, init, integers, floats, start);
-  el.flatten(xs, stacks);
+  start_state(el, xs, integers, floats, stacks);
   std::vector<Expr> state_vars, element_vars;
   for (Expr e : start) state_vars.push_back(ir::fresh_var(g, e.type()));
   for (Expr e : stacks) element_vars.push_back(ir::fresh_var(g, {e.dtype(), e.shape().erased(0)}));
@@ -108,11 +108,11 @@ Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, b
   return traced;
 }
 
-// Literals in the start take the first dtypes with which the step returns the state's types.
+// Literals in the start and among the elements take the first dtypes with which the step returns the state's types.
 Traced run_loop(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length, Rows rows) {
   constexpr std::pair<DType, DType> kTries[] = {
       {DType::I32, DType::F32}, {DType::I32, DType::F64}, {DType::F32, DType::F32}, {DType::F64, DType::F64}, {DType::U32, DType::F32}};
-  if (!has_literal(init)) return trace(c, step, init, xs, reverse, length, rows, DType::I32, DType::F32);
+  if (!has_literal(init) && !has_literal(xs)) return trace(c, step, init, xs, reverse, length, rows, DType::I32, DType::F32);
   std::optional<Error> first;
   for (const auto& [integers, floats] : kTries) {
     try {

@@ -1,5 +1,6 @@
 // Programs as source text. Every node but parameters, indices and scalar constants gets a `let`; terms that use the index of a
 // build stand inside its braces, all others as far outside as they can, so nothing is written once per use.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <unordered_set>
@@ -123,7 +124,6 @@ class DefPrinter {
       roots.push_back({results[j].node});
     }
     out_ += ") {\n";
-    find_levels(roots);
     scope(roots, 0, 0, 1);
     out_ += "  ";
     if (roots.size() != 1) out_ += "(";
@@ -141,13 +141,20 @@ class DefPrinter {
   }
   std::string next() { return fresh("t" + std::to_string(count_++)); }
 
-  void find_levels(std::span<const NodeId> roots) {
-    for (NodeId id : ir::postorder(g_, roots)) {
-      int64_t level = -1;
-      for (NodeId i : g_[id].in) level = std::max(level, levels_.at(i.v));
-      if (g_[id].op == Op::Build) level = std::max(level, g_[id].attr[0]);
-      levels_[id.v] = level;
+  // The level that an unmarked `for` gets when it is read back: above the builds in its body that depend on an open index.
+  int64_t usual_level(NodeId body, uint64_t open) const {
+    int64_t level = -1;
+    std::unordered_set<uint32_t> seen = {body.v};
+    std::vector<NodeId> stack = {body};
+    while (!stack.empty()) {
+      const Node& n = g_[stack.back()];
+      stack.pop_back();
+      if ((n.free_vars & open) == 0) continue;
+      if (n.op == Op::Build) level = std::max(level, n.attr[0]);
+      for (NodeId i : n.in)
+        if (seen.insert(i.v).second) stack.push_back(i);
     }
+    return level + 1;
   }
 
   static bool is_inline(const Node& n) {
@@ -199,7 +206,7 @@ class DefPrinter {
 
   void build(const Node& n, uint64_t outer, int indent) {
     const int64_t level = n.attr[0];
-    const bool usual = levels_.at(n.in[0].v) + 1 == level;
+    const bool usual = usual_level(n.in[0], outer | uint64_t{1} << level) == level;
     out_ += (usual ? "for " : "for[" + std::to_string(level) + "] ") + index_name(level) + ": " + std::to_string(n.attr[1]) + " => ";
     const size_t begin = out_.size();
     out_ += "{\n";
@@ -327,7 +334,6 @@ class DefPrinter {
   int count_ = 0;
   std::unordered_map<uint32_t, std::string> names_;
   std::unordered_map<uint32_t, std::vector<std::string>> loops_;
-  std::unordered_map<uint32_t, int64_t> levels_;
 };
 
 // Functions of the loops below `roots`, inner ones first, each once.

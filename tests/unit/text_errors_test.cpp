@@ -1,0 +1,188 @@
+// One clear error per mistake: its code, its place, what it says.
+#include <gtest/gtest.h>
+
+#include "spirograd/text.h"
+
+namespace spirograd {
+namespace {
+
+struct Case {
+  const char* source;
+  const char* code;
+  int line, column;
+  const char* fragment;  // of the whole text of the error
+};
+
+// clang-format off
+const Case kCases[] = {
+    // syntax
+    {"fun f(x: f32) = x",                        "SG0401", 1, 1,  "expected 'def', found 'fun'"},
+    {"def f(x: f32) = ",                         "SG0401", 1, 17, "expected an expression, found end of file"},
+    {"def f(x: f32) = (x",                       "SG0401", 1, 17, "'(' is never closed"},
+    {"def f(x: f32) = x)",                       "SG0401", 1, 18, "')' closes nothing"},
+    {"def f(x: f32) = [x)",                      "SG0401", 1, 19, "does not close the '['"},
+    {"def f(x) = x",                             "SG0401", 1, 8,  "expected ':' and a type"},
+    {"def f(x: float) = x",                      "SG0401", 1, 10, "types look like f32"},
+    {"def f(x: f32) x",                          "SG0401", 1, 15, "expected '=' or '{' before the body"},
+    {"def f(x: f32) = x x",                      "SG0401", 1, 19, "expected the end of the line"},
+    {"def f(x: f32) = { let a = x }",            "SG0401", 1, 29, "a block ends with the expression that is its value"},
+    {"def f(x: f32) = {\n  a = x\n  a\n}",       "SG0401", 2, 3,  "write 'let a = ...'"},
+    {"def f(x: f32) = {\n  let let = x\n  x\n}", "SG0401", 2, 7,  "'let' is a word of the language"},
+    {"def f(x: f32) = if x > 0 then x",          "SG0401", 1, 32, "an if needs both branches"},
+    {"def f(x: f32) = if x > 0 && x < 1 then x else x", "SG0401", 1, 26, "write 'and'"},
+    {"def f(x: f32) = x = 1",                    "SG0401", 1, 19, "'==' compares"},
+    {"def f(x: f32) = 0 < x < 1",                "SG0401", 1, 23, "write 'a < b and b < c'"},
+    {"def f(x: f32[3]) = x[0:2:1]",              "SG0401", 1, 25, "slices have no step"},
+    {"def f(x: f32[3]) = for i 3 => x[i]",       "SG0401", 1, 26, "expected ':' and an extent"},
+    {"def f(x: f32[3]) = for i: 3 x[i]",         "SG0401", 1, 29, "expected '=>' before the body"},
+    {"def f(x: f32) = x $ 2",                    "SG0401", 1, 19, "unexpected character '$'"},
+    {"def `f(x: f32) = x",                       "SG0401", 1, 5,  "no closing '`'"},
+    {"def f(x: f32) = max(axis=0, x)",           "SG0401", 1, 29, "follows one with a keyword"},
+    {"def f(x: f32) = 2x",                       "SG0407", 1, 17, "'2x' is not a number"},
+    {"def f() = 1e999",                          "SG0407", 1, 11, "too large"},
+    {"def f(x: f32, x: f32) = x",                "SG0408", 1, 15, "parameter 'x' stands twice"},
+    // names
+    {"def f(image: f32) = imgae + 1",            "SG0402", 1, 21, "did you mean 'image'?"},
+    {"def f(x: f32[3]) = sofmax(x)",             "SG0403", 1, 20, "did you mean 'softmax'?"},
+    {"def f(x: f32[3]) = sum(x, axsi=0)",        "SG0404", 1, 20, "did you mean 'axis'?"},
+    {"def f(x: f32[3]) = x.Shape",               "SG0402", 1, 21, "x.T and x.shape exist"},
+    {"def f(x: f32) = f(x)",                     "SG0405", 1, 17, "calls itself"},
+    {"def f(x: f32) = g(x)\ndef g(x: f32) = x\ndef h(x: f32) = f(x)", "SG0405", 1, 17, "before its definition in line 2"},
+    {"def f(x: f32) = x(1)",                     "SG0403", 1, 17, "'x' is no function"},
+    {"def f(x: f32) = exp(x, x)",                "SG0404", 1, 17, "takes 1 argument, it is given 2"},
+    {"def g(x: f32, y: f32) = x\ndef f(x: f32) = g(x)", "SG0404", 2, 17, "'g' takes 2 arguments, it is given 1"},
+    {"def f(x: f32) = { let (a, b) = x\n a }",   "SG0404", 1, 23, "a tuple of 2 names for f32"},
+    {"def f(x: f32) = { let (a, b) = (x, x, x)\n a }", "SG0404", 1, 23, "2 names for a tuple of 3"},
+    // shapes and types
+    {"def f(x: f32[4,3], y: f32[4,2]) =\n  x + y", "SG0101", 2, 5, "3 and 2 differ and neither is 1"},
+    {"def f(x: f32, n: i32) = x + n",            "SG0102", 1, 27, "convert one of them, as in f32(x)"},
+    {"def f(n: i32) = n / 2",                    "SG0102", 1, 19, "write quot(a, b)"},
+    {"def f(n: i32) = n // 2",                   "SG0102", 1, 19, "write quot(a, b)"},
+    {"def f(n: i32) = n + 0.5",                  "SG0102", 1, 19, "a float literal with i32"},
+    {"def f(x: f32[3]) = if x > 0 then 1 else 2", "SG0102", 1, 25, "where(mask, a, b)"},
+    {"def f(x: f32[3]) = x[0, 1]",               "SG0101", 1, 21, "2 indices into f32[3]"},
+    {"def f(x: f32[3]) = x[0.5]",                "SG0102", 1, 22, "an index must be a whole number"},
+    {"def f(x: f32[3], m: bool[3]) = x[m]",      "SG0102", 1, 34, "an index must be i32, not bool[3]"},
+    {"def f(x: f32[3]) = x[1:5]",                "SG0101", 1, 22, "does not lie within 0:3"},
+    {"def f(x: f32[3]) = x[:-1]",                "SG0101", 1, 22, "negative bounds do not count from the end"},
+    {"def f(x: f32[3]) = sum(x, axis=1)",        "SG0101", 1, 20, "axis 1 does not exist"},
+    {"def f(x: f32[3]) = reshape(x, [2, -1])",   "SG0101", 1, 20, "no whole number of parts"},
+    {"def f(x: f32[2,3], y: f32[2,3]) = x @ y",  "SG0101", 1, 37, "inner extents 3 and 2 differ"},
+    {"def f(x: f32[3]) = [x, 1.0]",              "SG0101", 1, 20, "array literal"},
+    {"def f(x: f32[3]) = argmax(zeros(0))",      "SG0101", 1, 20, "is empty"},
+    {"def f(x: f32, n: i32) = iota(n)",          "SG0105", 1, 25, "known before the program runs"},
+    {"def f(x: f32[3], n: i32) = for i: n => x[i]", "SG0105", 1, 28, "the extent of a for"},
+    {"def f(x: f32) = x * (1 / 2)",              "SG0105", 1, 24, "1 / 2 is not a whole number"},
+    {"def f(x: f32) -> i32 = x",                 "SG0103", 1, 18, "returns f32, declared is i32"},
+    {"def f(x: f32) -> (a: f32, b: f32) = x",    "SG0103", 1, 5,  "returns 1 values, 2 are declared"},
+    {"def f(x: f32) = exp",                      "SG0103", 1, 5,  "returns a function"},
+    {"def g(x: f32[3]) = x\ndef f(x: f32[4]) = g(x)", "SG0103", 2, 20, "'x' of 'g' is declared f32[3], given f32[4]"},
+    {"def g(x: f32[N], y: f32[N]) = x\ndef f(x: f32[4], y: f32[3]) = g(x, y)", "SG0104", 2, 31, "'N' is 4 (axis 0 of 'x') and 3 (axis 0 of 'y')"},
+    {"def f(x: f32[N]) = x",                     "SG0105", 1, 14, "the shape variable 'N' has no value here"},
+    {"def f(x: f32) = 5000000000 + i32(x)",      "SG0407", 1, 28, "does not fit into i32"},
+    // loops
+    {"def f(x: f32[3]) = fold(fn(s, e) => [s, e], 0.0, x)", "SG0101", 1, 20, "the state is f32, the step returns f32[2]"},
+    {"def f(x: f32[3]) = fold(x, 0.0, x)",       "SG0404", 1, 20, "needs a function as argument 1"},
+    {"def f(x: f32[3]) = fold(fn(s) => s, 0.0, x)", "SG0404", 1, 25, "takes 1 arguments, it is given 2"},
+    {"def f(x: f32[3], y: f32[4]) = fold(fn(s, e) => s, 0.0, (x, y))", "SG0101", 1, 31, "first extents differ"},
+    {"def f(x: f32[3]) = mapAccumL(fn(s, e) => s, 0.0, x)", "SG0101", 1, 20, "the step returns (state, row)"},
+    {"def g(x: f32) = log(x, x)\n\ndef f(x: f32) = exp(g(x))", "SG0404", 1, 17, "in the call of 'g' at line 3, column 21"},
+};
+// clang-format on
+
+std::string line_of(const std::string& source, int number) {
+  size_t begin = 0;
+  for (int l = 1; l < number; ++l) begin = source.find('\n', begin) + 1;
+  return source.substr(begin, source.find('\n', begin) - begin);
+}
+
+TEST(TextErrors, EachMistakeHasItsCodePlaceAndAdvice) {
+  for (const Case& c : kCases) {
+    const auto module = text::parse(c.source, "bad.sg");
+    Error e;
+    if (!module) {
+      e = module.error();
+    } else {
+      const auto p = text::instantiate(*module);
+      ASSERT_FALSE(p) << "no error: " << c.source;
+      e = p.error();
+    }
+    const std::string all = e.str();
+    EXPECT_EQ(e.code, c.code) << all;
+    EXPECT_EQ(e.loc.file, "bad.sg") << all;
+    EXPECT_EQ(e.loc.line, c.line) << all;
+    EXPECT_EQ(e.loc.column, c.column) << all;
+    EXPECT_EQ(e.source_line, line_of(c.source, c.line)) << all;
+    EXPECT_NE(all.find(c.fragment), std::string::npos) << all;
+  }
+}
+
+Error input_error(const std::string& source, const std::vector<text::NamedType>& inputs, const text::ShapeVariables& shapes = {},
+                  const std::string& function = "") {
+  auto m = text::parse(source, "bad.sg");
+  if (!m) return m.error();
+  auto p = text::instantiate(*m, function, inputs, shapes);
+  return p ? Error() : p.error();
+}
+
+TEST(TextErrors, InputsThatDoNotFit) {
+  const std::string source = "def f(weights: f32[N,D],\n      m: i32) = weights * f32(m)";
+  EXPECT_EQ(input_error(source, {{"weights", f32({2, 3})}, {"m", i32()}}).code, "");
+  Error e = input_error(source, {{"weights", f32({2, 3})}});
+  EXPECT_EQ(e.code, "SG0502");
+  EXPECT_EQ(e.loc.line, 2);
+  EXPECT_NE(e.str().find("input 'm' of 'f' is missing"), std::string::npos) << e.str();
+  EXPECT_NE(e.str().find("m: i32"), std::string::npos) << e.str();
+  e = input_error(source, {{"weights", f32({2, 3})}, {"m", i32()}, {"wieghts", f32()}});
+  EXPECT_EQ(e.code, "SG0503");
+  EXPECT_NE(e.str().find("did you mean 'weights'?"), std::string::npos) << e.str();
+  e = input_error(source, {{"weights", f32({2, 3})}, {"m", i32()}, {"m", i32()}});
+  EXPECT_EQ(e.code, "SG0503");
+  e = input_error(source, {{"weights", f64({2, 3})}, {"m", i32()}});
+  EXPECT_EQ(e.code, "SG0103");
+  EXPECT_NE(e.str().find("'weights' of 'f' is declared f32[N,D], given f64[2,3]"), std::string::npos) << e.str();
+  e = input_error(source, {{"weights", f32({2})}, {"m", i32()}});
+  EXPECT_EQ(e.code, "SG0103");
+  EXPECT_NE(e.str().find("rank 1 instead of 2"), std::string::npos) << e.str();
+}
+
+TEST(TextErrors, ShapesThatDisagree) {
+  const std::string source = "def f(mu: f32[K,D], l: f32[K, D*(D-1)/2]) = sum(l)";
+  EXPECT_EQ(input_error(source, {{"mu", f32({4, 3})}, {"l", f32({4, 3})}}).code, "");
+  Error e = input_error(source, {{"mu", f32({4, 3})}, {"l", f32({5, 3})}});
+  EXPECT_EQ(e.code, "SG0104");
+  EXPECT_EQ(e.loc.column, 21);
+  EXPECT_NE(e.str().find("'K' is 4 (axis 0 of 'mu') and 5 (axis 0 of 'l')"), std::string::npos) << e.str();
+  e = input_error(source, {{"mu", f32({4, 3})}, {"l", f32({4, 7})}});
+  EXPECT_EQ(e.code, "SG0103");
+  EXPECT_NE(e.str().find("expected f32[4,3]"), std::string::npos) << e.str();
+  EXPECT_NE(e.str().find("D = 3 from axis 1 of 'mu'"), std::string::npos) << e.str();
+  e = input_error(source, {{"mu", f32({4, 3})}, {"l", f32({4, 3})}}, {{"K", 5}});
+  EXPECT_EQ(e.code, "SG0104");
+  e = input_error(source, {{"mu", f32({4, 3})}, {"l", f32({4, 3})}}, {{"K", -1}});
+  EXPECT_EQ(e.code, "SG0101");
+}
+
+TEST(TextErrors, FunctionsThatAreNotThere) {
+  EXPECT_EQ(input_error("# nothing\n", {}).code, "SG0403");
+  const Error e = input_error("def loss(x: f32) = x", {}, {}, "los");
+  EXPECT_EQ(e.code, "SG0403");
+  EXPECT_NE(e.str().find("did you mean 'loss'?"), std::string::npos) << e.str();
+}
+
+TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
+  const std::string source =
+      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = mapAccumL(fn((p, q), e) => ((p + e[0], q), e * 2), (0.0, n), x)\n"
+      "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), r[0])\n}\n";
+  EXPECT_TRUE(text::parse(source, "ok.sg"));
+  for (size_t n = 0; n < source.size(); ++n) {
+    const auto m = text::parse(source.substr(0, n), "cut.sg");
+    if (m && !m->functions().empty()) (void)text::instantiate(*m);
+    // One character lost in the middle.
+    const auto k = text::parse(source.substr(0, n) + source.substr(n + 1), "cut.sg");
+    if (k && !k->functions().empty()) (void)text::instantiate(*k);
+  }
+}
+
+}  // namespace
+}  // namespace spirograd
