@@ -1,0 +1,44 @@
+# Names for users: spirograd::ir, spirograd::text, spirograd::dsl, spirograd::ad, spirograd::compile, spirograd::vk, and
+# spirograd::spirograd for all of them. The same names work after add_subdirectory and after find_package; rewrite, kernel and emit
+# are exported only because static libraries need them. Only these libraries, their public headers and the tool are installed.
+set(spirograd_exported ir rewrite text dsl ad kernel emit compile)
+if(SPIROGRAD_VULKAN)
+  list(APPEND spirograd_exported vk)
+endif()
+
+add_library(spirograd_spirograd INTERFACE)
+foreach(name IN LISTS spirograd_exported)
+  add_library(spirograd::${name} ALIAS spirograd_${name})
+  set_target_properties(spirograd_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(spirograd_spirograd INTERFACE spirograd_${name})
+endforeach()
+add_library(spirograd::spirograd ALIAS spirograd_spirograd)
+set_target_properties(spirograd_spirograd PROPERTIES EXPORT_NAME spirograd)
+
+if(NOT SPIROGRAD_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/spirograd)
+
+set(installed spirograd_spirograd)
+set(header_folders frontend ad spirv)
+foreach(name IN LISTS spirograd_exported)
+  list(APPEND installed spirograd_${name})
+endforeach()
+if(SPIROGRAD_VULKAN)
+  list(APPEND header_folders vk_runtime)
+endif()
+install(TARGETS ${installed} EXPORT spirograd-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(folder IN LISTS header_folders)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/spirograd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+endforeach()
+
+install(EXPORT spirograd-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake.in ${PROJECT_BINARY_DIR}/spirograd-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/spirograd-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/spirograd-config.cmake ${PROJECT_BINARY_DIR}/spirograd-config-version.cmake
+  DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
