@@ -49,7 +49,8 @@ Value arg_reduction(Call& c) {
 template <bool any>
 Value any_all(Call& c) {
   const Expr a = c.array(0);
-  if (a.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " + to_string(a.type()));
+  if (a.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " +
+      to_string(a.type()));
   const std::vector<int64_t> axes = c.axes(a, 1);
   const Expr r = ir::reduce(any ? Op::ReduceMax : Op::ReduceMin, ir::cast(a, DType::I32), axes);
   const Expr zero = ir::full(c.graph(), r.type(), 0);
@@ -113,7 +114,8 @@ Value reshape(Call& c) {
   const int64_t n = a.shape().count();
   if (open > 1) throw Error("SG0101", "reshape: only one extent may be -1");
   if (open == 1 && (known <= 0 || n % known != 0))
-    throw Error("SG0101", "reshape: " + to_string(a.type()) + " has no whole number of parts of " + std::to_string(known) + " elements");
+    throw Error("SG0101", "reshape: " + to_string(a.type()) + " has no whole number of parts of " + std::to_string(known) +
+        " elements");
   Value shape;
   for (int64_t d : dims) shape.items.push_back(Value::integer(d == -1 ? n / known : d));
   return Value::array(ir::reshape(a, static_shape(shape, told(c, "shape"))));
@@ -160,7 +162,8 @@ std::vector<Expr> indices(Call& c, size_t from) {
   for (size_t j = from; j < c.args.size(); ++j) {
     const Expr e = c.args[j].is_literal() ? c.elaborator.materialise(c.args[j], DType::I32) : c.array(j);
     if (e.dtype() != DType::I32)
-      throw Error("SG0102", std::string(c.name) + ": an index must be i32, not " + to_string(e.type())).hint("write i32(x), or floor(x)");
+      throw Error("SG0102", std::string(c.name) + ": an index must be i32, not " + to_string(e.type()))
+          .hint("write i32(x), or floor(x)");
     out.push_back(e);
   }
   return out;

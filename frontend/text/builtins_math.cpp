@@ -45,13 +45,15 @@ Value convert(Call& c) {
 }
 
 DType type_argument(Call& c, const Value* v) {
-  if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0) c.fail("needs an element type", "bool, i32, u32, f32 or f64");
+  if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0) c.fail("needs an element type",
+      "bool, i32, u32, f32 or f64");
   return v->type.dtype;
 }
 
 Value where(Call& c) {
   const Expr mask = c.array(0);
-  if (mask.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": the mask must be bool, not " + to_string(mask.type()));
+  if (mask.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": the mask must be bool, not " +
+      to_string(mask.type()));
   const Value* both[] = {&c.args[1], &c.args[2]};
   const std::vector<Expr> in = unify(c.elaborator, both, c.name);
   return Value::array(ir::select_broadcast(mask, in[0], in[1]));

@@ -36,7 +36,8 @@ void Elaborator::unknown_function(std::string_view name, const Env& env, Place p
         .hint("write a loop: fold, scan, fori");
   for (size_t j = static_cast<size_t>(current_def_); j < defs.size(); ++j)
     if (defs[j].name == name)
-      throw source_.error("SG0405", quoted + " is called before its definition in line " + std::to_string(defs[j].place.line), place)
+      throw source_.error("SG0405", quoted + " is called before its definition in line " +
+          std::to_string(defs[j].place.line), place)
           .hint("move its def above this one");
   if (lookup(env, name)) throw source_.error("SG0403", quoted + " is no function", place);
   std::vector<std::string> names = operation_names();
@@ -70,7 +71,8 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
     const Ast& argument = *ast.kids[j];
     if (argument.form == Form::Keyword) {
       for (const auto& [word, value] : call.keywords)
-        if (word == argument.text) throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice", argument.place);
+        if (word == argument.text) throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice",
+            argument.place);
       call.keywords.emplace_back(argument.text, eval(*argument.kids[0], env));
     } else {
       call.args.push_back(raw ? Value{} : eval(argument, env));
@@ -142,7 +144,8 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
   }
   const std::string what = "'" + std::string(def.name) + "'";
   if (def.has_results && flat.size() != def.results.size())
-    throw source_.error("SG0103", what + " returns " + std::to_string(flat.size()) + " values, " + std::to_string(def.results.size()) +
+    throw source_.error("SG0103", what + " returns " + std::to_string(flat.size()) + " values, " +
+        std::to_string(def.results.size()) +
                                       " are declared",
                         def.place);
   for (size_t j = 0; j < flat.size(); ++j) {
@@ -168,7 +171,8 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
 Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
   const DefSyntax& def = source_.defs[index];
   if (args.size() != def.params.size())
-    throw source_.error("SG0404", "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) + " arguments, it is given " +
+    throw source_.error("SG0404", "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) +
+        " arguments, it is given " +
                                       std::to_string(args.size()),
                         place);
   std::vector<int64_t> key = {static_cast<int64_t>(index)};
@@ -200,7 +204,8 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
     results = run_body(def, env);
   } catch (Error& e) {
     if (e.notes.size() < 4)
-      e.notes.push_back("in the call of '" + std::string(def.name) + "' at line " + std::to_string(place.line) + ", column " +
+      e.notes.push_back("in the call of '" + std::string(def.name) + "' at line " + std::to_string(place.line) +
+          ", column " +
                         std::to_string(place.column));
     throw;
   }
@@ -240,7 +245,8 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string& name = (*inputs)[i].name;
       if (std::find(names.begin(), names.end(), name) == names.end())
-        throw source_.error("SG0503", "'" + out.name + "' has no parameter '" + name + "'", def.place).hint(did_you_mean(name, names));
+        throw source_.error("SG0503", "'" + out.name + "' has no parameter '" + name + "'", def.place)
+            .hint(did_you_mean(name, names));
       for (size_t k = 0; k < i; ++k)
         if ((*inputs)[k].name == name) throw source_.error("SG0503", "input '" + name + "' is given twice", def.place);
     }
@@ -309,7 +315,8 @@ Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
   return t;
 }
 
-void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given, Env& env) {
+void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given,
+    Env& env) {
   std::map<std::string_view, Bound> bound;
   std::vector<std::string> known;
   for (const ParamSyntax& p : def.params)
@@ -319,16 +326,19 @@ void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const T
       for (const Ast* n : names) known.emplace_back(n->text);
     }
   for (const auto& [name, value] : given) {
-    if (value < 0) throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value), def.place);
+    if (value < 0) throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value),
+        def.place);
     bound[name] = {value, "the call"};
     bind(env, name, Value::integer(value));
   }
   const auto mismatch = [&](size_t j, const std::string& why) {
     const ParamSyntax& p = def.params[j];
     std::string note;
-    for (const auto& [name, b] : bound) note += (note.empty() ? "" : ", ") + std::string(name) + " = " + std::to_string(b.value) + " from " + b.from;
+    for (const auto& [name, b] : bound) note += (note.empty() ? "" : ", ") + std::string(name) + " = " +
+        std::to_string(b.value) + " from " + b.from;
     Error e = elaborator.source().error(
-        "SG0103", "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " + std::string(p.type.text) + ", given " +
+        "SG0103", "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " +
+            std::string(p.type.text) + ", given " +
                       to_string(actual[j]) + why, p.place);
     if (!note.empty()) e.notes.push_back(note);
     return e;
@@ -338,7 +348,8 @@ void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const T
     if (actual[j].dtype != p.type.dtype)
       throw mismatch(j, ": the element types differ").hint("convert it to " + std::string(name(p.type.dtype)));
     if (static_cast<size_t>(actual[j].shape.rank()) != p.type.extents.size())
-      throw mismatch(j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " + std::to_string(p.type.extents.size()));
+      throw mismatch(j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " +
+          std::to_string(p.type.extents.size()));
     for (int axis = 0; axis < actual[j].shape.rank(); ++axis) {
       const Ast& extent = *p.type.extents[static_cast<size_t>(axis)];
       if (extent.form != Form::Name) continue;
@@ -349,9 +360,11 @@ void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const T
         bind(env, extent.text, Value::integer(d));
       } else if (it->second.value != d) {
         throw elaborator.source()
-            .error("SG0104", "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) + " (" +
+            .error("SG0104", "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) +
+                " (" +
                                  it->second.from + ") and " + std::to_string(d) + " (" + from + ")", p.place)
-            .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " + to_string(actual[j]));
+            .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " +
+                to_string(actual[j]));
       }
     }
   }

@@ -54,7 +54,8 @@ std::optional<Value> fold(Op op, const Value& a, const Value& b) {
     r = x / y;
     if (!floats && (y == 0 || std::fmod(x, y) != 0))
       throw Error("SG0105", whole(x) + " / " + whole(y) + " is not a whole number")
-          .hint("write " + whole(x) + ".0 / " + whole(y) + " for a float, " + whole(x) + " // " + whole(y) + " to round down");
+          .hint("write " + whole(x) + ".0 / " + whole(y) + " for a float, " + whole(x) + " // " + whole(y) +
+              " to round down");
   } else {
     return {};
   }
@@ -85,7 +86,8 @@ Value Elaborator::eval(const Ast& ast, const Env& env) {
 }
 
 void Elaborator::too_deep(Place place) const {
-  throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep", place);
+  throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep",
+      place);
 }
 
 // Nodes made since the last expression ended were made for this one.
@@ -133,7 +135,8 @@ Value Elaborator::eval_not(const Ast& ast, const Env& env) {
 Value Elaborator::eval_floor_div(const Ast& ast, const Env& env) {
   const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
   if (!a.is_literal() || !b.is_literal() || a.is_float || b.is_float)
-    throw Error("SG0102", "'//' is for whole numbers known before the program runs").hint("write quot(a, b), which rounds toward zero");
+    throw Error("SG0102", "'//' is for whole numbers known before the program runs")
+        .hint("write quot(a, b), which rounds toward zero");
   const int64_t n = static_integer(a, "//"), d = static_integer(b, "//");
   if (d == 0) throw Error("SG0105", std::to_string(n) + " // 0 is not a number");
   return Value::integer(static_cast<int64_t>(std::floor(static_cast<double>(n) / static_cast<double>(d))));
@@ -162,7 +165,8 @@ Value Elaborator::eval_tuple(const Ast& ast, const Env& env) {
 Value Elaborator::eval_number(const Ast& ast) {
   if (ast.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64, ast.number));
   if (ast.suffix == 'u') return Value::array(materialise(Value::literal(ast.number, false), DType::U32));
-  if (ast.suffix == 'i' && ast.number >= kExact) throw Error("SG0407", "'" + std::string(ast.text) + "' is too large for an integer");
+  if (ast.suffix == 'i' && ast.number >= kExact) throw Error("SG0407", "'" + std::string(ast.text) +
+      "' is too large for an integer");
   return Value::literal(ast.number, ast.suffix == 'f');
 }
 
@@ -196,7 +200,8 @@ Value Elaborator::eval_name(const Ast& ast, const Env& env) {
 
 Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
   const Ast& operand = *ast.kids[0];
-  if (operand.form == Form::Number && operand.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64, -operand.number));
+  if (operand.form == Form::Number && operand.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64,
+      -operand.number));
   Value v = eval(operand, env);
   if (!v.is_literal()) return Value::array(ir::unary(Op::Neg, array_of(v, "-")));
   for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
@@ -237,8 +242,10 @@ Value Elaborator::eval_operators(const Ast& ast, const Env& env) {
 Value Elaborator::eval_if(const Ast& ast, const Env& env) {
   const Value condition = eval(*ast.kids[0], env);
   if (!condition.is_array() || condition.expr.type() != boolean()) {
-    const Error e = source_.error("SG0102", "if: the condition must be one bool, not " + describe(condition), ast.kids[0]->place);
-    throw Error(e).hint(condition.is_array() && condition.expr.dtype() == DType::Bool ? "where(mask, a, b) chooses element by element"
+    const Error e = source_.error("SG0102", "if: the condition must be one bool, not " + describe(condition),
+        ast.kids[0]->place);
+    throw Error(e).hint(condition.is_array() && condition.expr.dtype() == DType::Bool
+        ? "where(mask, a, b) chooses element by element"
                                                                                     : "compare, as in x != 0");
   }
   const Value yes = eval(*ast.kids[1], env), no = eval(*ast.kids[2], env);
@@ -284,9 +291,11 @@ Value Elaborator::eval_for(const Ast& ast, const Env& env) {
 void Elaborator::match(const Ast& pattern, const Value& value, Env& env) {
   if (pattern.form == Form::Name) return bind(env, pattern.text, value);
   if (value.kind != Value::Kind::Tuple)
-    throw source_.error("SG0404", "a tuple of " + std::to_string(pattern.kids.size()) + " names for " + describe(value), pattern.place);
+    throw source_.error("SG0404", "a tuple of " + std::to_string(pattern.kids.size()) + " names for " + describe(value),
+        pattern.place);
   if (value.items.size() != pattern.kids.size())
-    throw source_.error("SG0404", std::to_string(pattern.kids.size()) + " names for a tuple of " + std::to_string(value.items.size()),
+    throw source_.error("SG0404", std::to_string(pattern.kids.size()) + " names for a tuple of " +
+        std::to_string(value.items.size()),
                         pattern.place);
   for (size_t j = 0; j < pattern.kids.size(); ++j) match(*pattern.kids[j], value.items[j], env);
 }
@@ -318,7 +327,8 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
   out.kind = Value::Kind::Literal;
   for (const Value& v : items) {
     if (v.shape != items[0].shape)
-      throw Error("SG0101", "array literal: elements of shapes " + to_string(items[0].shape) + " and " + to_string(v.shape) + " differ");
+      throw Error("SG0101", "array literal: elements of shapes " + to_string(items[0].shape) + " and " + to_string(v.shape) +
+          " differ");
     out.is_float |= v.is_float;
     out.numbers.insert(out.numbers.end(), v.numbers.begin(), v.numbers.end());
   }

@@ -140,7 +140,8 @@ class Elaborator {
 
 /// Binds the shape variables in the types of `def` to `actual`, checks everything; variables of `given` are bound already.
 /// `input`: whether to call a mismatch one of an input or one of an argument. Errors SG0103, SG0104.
-void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given, Env& env);
+void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given,
+    Env& env);
 Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env);
 
 // ---- static arguments (static_values.cpp)

@@ -15,7 +15,8 @@ struct Item {
   Place place;
 };
 
-int64_t bound_of(Elaborator& el, const Ast& ast, const Env& env) { return static_integer(el.eval(ast, env), "the bound of a slice"); }
+int64_t bound_of(Elaborator& el, const Ast& ast, const Env& env) { return static_integer(el.eval(ast, env),
+    "the bound of a slice"); }
 
 Expr index_of(Elaborator& el, const Ast& ast, const Env& env) {
   const Value v = el.eval(ast, env);
@@ -36,7 +37,8 @@ std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, Expr 
   }
   if (ellipses > 1) throw Error("SG0404", "an index holds '...' at most once");
   if (used > a.rank())
-    throw Error("SG0101", std::to_string(used) + " indices into " + to_string(a.type()) + " of rank " + std::to_string(a.rank()));
+    throw Error("SG0101", std::to_string(used) + " indices into " + to_string(a.type()) + " of rank " +
+        std::to_string(a.rank()));
   std::vector<Item> items;
   int axis = 0;
   const auto whole = [&](int n) {
@@ -81,7 +83,8 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
   const Value base = el.eval(*ast.kids[0], env);
   if (base.kind == Value::Kind::Type) {
     Value v = base;
-    for (size_t j = 1; j < ast.kids.size(); ++j) v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env), "an extent"));
+    for (size_t j = 1; j < ast.kids.size(); ++j) v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env),
+        "an extent"));
     return v;
   }
   // x.shape[0]: one of a list of numbers that is known.
@@ -93,7 +96,8 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
       return Value::literal(base.numbers[static_cast<size_t>(j)], base.is_float);
     }
   }
-  if (base.kind == Value::Kind::Tuple) throw Error("SG0102", "a tuple cannot be indexed").hint("take it apart: let (a, b) = ...");
+  if (base.kind == Value::Kind::Tuple) throw Error("SG0102", "a tuple cannot be indexed")
+      .hint("take it apart: let (a, b) = ...");
   Expr a = el.array_of(base, "index");
   const std::vector<Item> items = items_of(el, ast, env, a);
 

@@ -71,7 +71,8 @@ class Lexer {
     const bool statements = open_.empty() || open_.back().bracket == '{';
     if (statements && !tokens_.empty()) {
       const Token& last = tokens_.back();
-      const bool goes_on = last.kind == Token::Kind::Newline || (last.kind == Token::Kind::Symbol && contains(kContinuing, last.text)) ||
+      const bool goes_on = last.kind == Token::Kind::Newline || (last.kind == Token::Kind::Symbol && contains(kContinuing,
+          last.text)) ||
                            (last.kind == Token::Kind::Keyword && last.text != "true" && last.text != "false");
       if (!goes_on) push({Token::Kind::Newline, 0, "end of line", here(), 0});
     }

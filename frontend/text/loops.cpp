@@ -14,7 +14,8 @@ enum class Rows { None, States, Second };
 
 const Closure& step_of(Call& c, size_t j) {
   if (c.args[j].kind != Value::Kind::Function)
-    c.fail("needs a function as argument " + std::to_string(j + 1) + ", not " + describe(c.args[j]), std::string(find_builtin(c.name)->usage));
+    c.fail("needs a function as argument " + std::to_string(j + 1) + ", not " + describe(c.args[j]),
+        std::string(find_builtin(c.name)->usage));
   return *c.args[j].function;
 }
 
@@ -29,12 +30,14 @@ void start_state(Elaborator& el, const Value& v, DType integers, DType floats, s
   if (v.kind == Value::Kind::Tuple) {
     for (const Value& item : v.items) start_state(el, item, integers, floats, out);
   } else {
-    out.push_back(v.is_literal() ? el.materialise(v, v.is_float ? floats : integers) : el.array_of(v, "the start of a loop"));
+    out.push_back(v.is_literal() ? el.materialise(v, v.is_float ? floats : integers) : el.array_of(v,
+        "the start of a loop"));
   }
 }
 
 // The results of a step in the form and with the types of the state.
-void check_state(Elaborator& el, const Value& like, const Value& got, std::span<const Expr> start, size_t& at, std::vector<Expr>& out,
+void check_state(Elaborator& el, const Value& like, const Value& got, std::span<const Expr> start, size_t& at,
+    std::vector<Expr>& out,
                  std::string_view what) {
   if (like.kind == Value::Kind::Tuple) {
     if (got.kind != Value::Kind::Tuple || got.items.size() != like.items.size())
@@ -59,7 +62,8 @@ struct Traced {
 };
 
 // One loop with the literals of `init` and `xs` taken as `integers` and `floats`.
-Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length, Rows rows, DType integers,
+Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length, Rows rows,
+    DType integers,
              DType floats) {
   Elaborator& el = c.elaborator;
   ir::Graph& g = c.graph();
@@ -75,7 +79,8 @@ Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, b
   const Value element = Elaborator::unflatten(xs, element_vars, at);
   // fori's step takes the counter first, as a mathematician writes it.
   const bool counter_first = c.name == "fori";
-  const Value out = el.apply(step, counter_first ? std::vector<Value>{element, state} : std::vector<Value>{state, element}, c.ast.place);
+  const Value out = el.apply(step, counter_first ? std::vector<Value>{element, state} : std::vector<Value>{state, element},
+      c.ast.place);
 
   const Value* next = &out;
   Value row;
@@ -88,7 +93,8 @@ Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, b
   std::vector<Expr> results;
   at = 0;
   check_state(el, init, *next, start, at, results, c.name);
-  if (rows == Rows::States) results.insert(results.end(), results.begin(), results.begin() + static_cast<int64_t>(start.size()));
+  if (rows == Rows::States) results.insert(results.end(), results.begin(), results.begin() +
+      static_cast<int64_t>(start.size()));
   if (rows == Rows::Second) el.flatten(row, results);
 
   vars = state_vars;
@@ -111,7 +117,8 @@ Traced trace(Call& c, const Closure& step, const Value& init, const Value& xs, b
 // Literals in the start and among the elements take the first dtypes with which the step returns the state's types.
 Traced run_loop(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length, Rows rows) {
   constexpr std::pair<DType, DType> kTries[] = {
-      {DType::I32, DType::F32}, {DType::I32, DType::F64}, {DType::F32, DType::F32}, {DType::F64, DType::F64}, {DType::U32, DType::F32}};
+      {DType::I32, DType::F32}, {DType::I32, DType::F64}, {DType::F32, DType::F32}, {DType::F64, DType::F64}, {DType::U32,
+          DType::F32}};
   if (!has_literal(init) && !has_literal(xs)) return trace(c, step, init, xs, reverse, length, rows, DType::I32, DType::F32);
   std::optional<Error> first;
   for (const auto& [integers, floats] : kTries) {
@@ -130,17 +137,21 @@ int64_t loop_length(Call& c, const Value& xs) {
   c.elaborator.flatten(xs, stacks);
   if (stacks.empty()) c.fail("needs an array to run over", "fori(n, fn(i, s) => .., start) counts");
   for (Expr e : stacks) {
-    if (e.rank() == 0) throw Error("SG0101", std::string(c.name) + ": cannot run over " + to_string(e.type()) + ", which has no axes");
+    if (e.rank() == 0) throw Error("SG0101", std::string(c.name) + ": cannot run over " + to_string(e.type()) +
+        ", which has no axes");
     if (e.shape()[0] != stacks[0].shape()[0])
-      throw Error("SG0101", std::string(c.name) + ": runs over " + to_string(stacks[0].type()) + " and " + to_string(e.type()) +
+      throw Error("SG0101", std::string(c.name) + ": runs over " + to_string(stacks[0].type()) + " and " +
+          to_string(e.type()) +
                                 ", whose first extents differ");
   }
   return stacks[0].shape()[0];
 }
 
-Value fold(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), Rows::None).state; }
+Value fold(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), Rows::None)
+    .state; }
 
-Value scan(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), Rows::States).rows; }
+Value scan(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]),
+    Rows::States).rows; }
 
 template <bool reverse>
 Value map_accum_lr(Call& c) {

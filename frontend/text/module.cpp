@@ -34,7 +34,8 @@ bool mentions_name(const Ast& a) {
   return std::any_of(a.kids.begin(), a.kids.end(), [](const Ast* kid) { return kid && mentions_name(*kid); });
 }
 
-Program make(const Module& module, std::string_view function, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
+Program make(const Module& module, std::string_view function, const std::vector<NamedType>* inputs,
+    const ShapeVariables& shapes,
              std::shared_ptr<ir::Graph> graph) {
   const Source& source = module.state().source;
   const size_t def = find(source, function);

@@ -49,7 +49,8 @@ const Operator* operator_of(const Token& t) {
 }
 
 std::string shown(const Token& t) {
-  return t.kind == Token::Kind::End || t.kind == Token::Kind::Newline ? std::string(t.text) : "'" + std::string(t.text) + "'";
+  return t.kind == Token::Kind::End || t.kind == Token::Kind::Newline ? std::string(t.text) : "'" + std::string(t.text) +
+      "'";
 }
 
 class Parser {
@@ -236,7 +237,8 @@ class Parser {
       skip_line_ends();
     }
     if (peek().is("}")) fail("a block ends with the expression that is its value, found '}'");
-    if (peek().kind == Token::Kind::Name && peek(1).is("=")) fail("expected an expression", "write 'let " + std::string(peek().text) + " = ...'");
+    if (peek().kind == Token::Kind::Name && peek(1).is("=")) fail("expected an expression", "write 'let " +
+        std::string(peek().text) + " = ...'");
     kids.push_back(expression());
     skip_line_ends();
     if (peek().is("let")) fail("'let' after the value of the block", "the value is the last line");

@@ -1,5 +1,5 @@
-// Programs as source text. Every node but parameters, indices and scalar constants gets a `let`; terms that use the index of a
-// build stand inside its braces, all others as far outside as they can, so nothing is written once per use.
+// Programs as source text. Every node but parameters, indices and scalar constants gets a `let`; terms that use the index of
+// a build stand inside its braces, all others as far outside as they can, so nothing is written once per use.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -207,7 +207,8 @@ class DefPrinter {
   void build(const Node& n, uint64_t outer, int indent) {
     const int64_t level = n.attr[0];
     const bool usual = usual_level(n.in[0], outer | uint64_t{1} << level) == level;
-    out_ += (usual ? "for " : "for[" + std::to_string(level) + "] ") + index_name(level) + ": " + std::to_string(n.attr[1]) + " => ";
+    out_ += (usual ? "for " : "for[" + std::to_string(level) + "] ") + index_name(level) + ": " + std::to_string(n.attr[1]) +
+        " => ";
     const size_t begin = out_.size();
     out_ += "{\n";
     const size_t empty = out_.size();
@@ -291,7 +292,8 @@ class DefPrinter {
         return out + "])";
       }
       case Op::Iota:
-        return n.type.shape.rank() == 1 ? "iota(" + std::to_string(n.type.shape[0]) + ")" : "iota(" + list(n.type.shape) + axis() + ")";
+        return n.type.shape.rank() == 1 ? "iota(" + std::to_string(n.type.shape[0]) + ")" : "iota(" + list(n.type.shape) +
+            axis() + ")";
       case Op::Neg: return is_literal(in[0]) ? call("neg", n) : "-" + operand(in[0]);
       case Op::Not: return "not " + operand(in[0]);
       case Op::Abs: case Op::Sign: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos:
@@ -315,8 +317,10 @@ class DefPrinter {
         const int64_t extent = n.type.shape[static_cast<int>(n.attr[0])];
         return call("window", n, axis() + ", lo=" + std::to_string(n.attr[1]) + ", n=" + std::to_string(extent));
       }
-      case Op::Reverse: case Op::Concat: case Op::Stack: case Op::ArgMax: case Op::ArgMin: return call(ir::name(n.op), n, axis());
-      case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return call(ir::name(n.op), n, ", axis=" + list(n.attr));
+      case Op::Reverse: case Op::Concat: case Op::Stack: case Op::ArgMax: case Op::ArgMin: return call(ir::name(n.op), n,
+          axis());
+      case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return call(ir::name(n.op), n, ", axis=" +
+          list(n.attr));
       case Op::Gather:
         if (g_[in[1]].type.shape.rank() > 0) return call("gather", n);
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";

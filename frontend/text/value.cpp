@@ -124,7 +124,8 @@ DType common_dtype(std::span<const Value* const> values, std::string_view what) 
       first = v;
     } else if (v->expr.dtype() != first->expr.dtype()) {
       const std::string to(name(is_float(v->expr.dtype()) ? v->expr.dtype() : first->expr.dtype()));
-      throw Error("SG0102", std::string(what) + ": element types of " + describe(*first) + " and " + describe(*v) + " differ")
+      throw Error("SG0102", std::string(what) + ": element types of " + describe(*first) + " and " + describe(*v) +
+          " differ")
           .note("only literals take the element type of the other operand")
           .hint("convert one of them, as in " + to + "(x)");
     }
@@ -157,7 +158,8 @@ ir::Expr Elaborator::materialise(const Value& v, std::optional<DType> want) {
       throw Error("SG0407", std::to_string(static_cast<int64_t>(x)) + " does not fit into " + std::string(name(t)));
     if (t != DType::F32) continue;
     const double rounded = static_cast<double>(static_cast<float>(x));
-    if (std::isinf(rounded) && !std::isinf(x)) throw Error("SG0407", "a literal is too large for f32").hint("2.0d is an f64");
+    if (std::isinf(rounded) && !std::isinf(x)) throw Error("SG0407", "a literal is too large for f32")
+        .hint("2.0d is an f64");
     if (!std::isnan(x)) x = rounded;
   }
   return ir::constant(graph_, {t, v.shape}, std::move(data));

@@ -53,7 +53,8 @@ class Module {
 Result<Module> parse(std::string source, std::string file_name);
 
 /// The program of `function` ("": the last one) for inputs of the given types, which are matched by name in any order. Shape
-/// variables bind from the inputs; `shapes` gives those that no parameter shows. `graph`: where the nodes go, null for a new one.
+/// variables bind from the inputs; `shapes` gives those that no parameter shows. `graph`: where the nodes go, null for a new
+/// one.
 Result<Program> instantiate(const Module& module, std::string_view function, std::span<const NamedType> inputs,
                             const ShapeVariables& shapes = {}, std::shared_ptr<ir::Graph> graph = nullptr);
 
