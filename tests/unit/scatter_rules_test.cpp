@@ -287,6 +287,14 @@ TEST(GatherRules, ChoiceBetweenTwoPartsIsASelect) {
   }
 }
 
+TEST(ScatterRules, HugeStridesMakeNoHugeArrays) {
+  for (int64_t stride : {1000, 1 << 30, -(1 << 30)}) {
+    const Program s = checked_simplify(scatter_program({{2}, {3}, {}, {{stride}}, {1}}));
+    EXPECT_EQ(count_ops(s, Op::Scatter), 0);
+    for (NodeId id : postorder(*s.graph, roots_of(s))) EXPECT_LE((*s.graph)[id].type.shape.count(), 16);
+  }
+}
+
 TEST(GatherRules, LargeCoefficientsNeverWrapIntoRange) {
   const auto g = std::make_shared<Graph>();
   // 65536 * 65536 wraps to 0 in i32: element 65536 of the index would be in range again.
