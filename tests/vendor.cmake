@@ -1,0 +1,15 @@
+# Offline compilation for AMD through Mesa's RADV, which needs no GPU for it.
+if(NOT TARGET spirograd_vk)
+  return()
+endif()
+find_file(RADEON_ICD NAMES radeon_icd.json radeon_icd.${CMAKE_SYSTEM_PROCESSOR}.json
+  PATHS /usr/share /usr/local/share PATH_SUFFIXES vulkan/icd.d)
+if(NOT RADEON_ICD)
+  message(WARNING "amd_test does NOT run: Mesa's RADV is not installed")
+  return()
+endif()
+add_executable(amd_compile vendor/amd_compile.cpp)
+target_link_libraries(amd_compile PRIVATE Vulkan::Vulkan spirograd_warnings)
+spirograd_test(vendor/amd_test.cpp LABELS vendor LINK spirograd_dsl spirograd_ad spirograd_compile)
+target_compile_definitions(amd_test PRIVATE AMD_COMPILE="$<TARGET_FILE:amd_compile>" RADEON_ICD="${RADEON_ICD}")
+add_dependencies(amd_test amd_compile)

@@ -1,0 +1,77 @@
+// Every kernel of the demo compiles for AMD GPUs, offline, without abort and without spills.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "samples/gmm_objective.h"
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+
+namespace spirograd {
+namespace {
+
+Target amd_like() {
+  Target t;
+  t.subgroup_size = 64;
+  t.max_invocations = 1024;
+  t.max_buffers = 1000;
+  t.signed_zero_inf_nan = true;
+  t.round_to_even = true;
+  t.cores = 32;
+  return t;
+}
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+Outcome run(const std::string& command) {
+  Outcome o;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  char line[512];
+  while (std::fgets(line, sizeof line, pipe)) o.output += line;
+  o.status = pclose(pipe);
+  return o;
+}
+
+class Amd : public testing::TestWithParam<const char*> {};
+
+TEST_P(Amd, CompilesTheDemoWithoutSpills) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("spirograd_amd_" + std::string(GetParam()));
+  std::filesystem::create_directories(folder);
+  std::string files;
+  size_t kernels = 0;
+  for (const auto& [n, d, k] : {std::array{272, 2, 2}, std::array{1000, 10, 25}}) {
+    const Program gradient = value_and_grad(gmm(n, d, k).value(), {"alpha", "mu", "q", "l"}).value();
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
+      const Executable exe = compile(gradient, amd_like(), {.form = form}).value();
+      for (const KernelBinary& kernel : exe.kernels) {
+        const std::filesystem::path file = folder / ("k" + std::to_string(kernels++) + ".spv");
+        std::ofstream(file, std::ios::binary)
+            .write(reinterpret_cast<const char*>(kernel.words.data()), static_cast<std::streamsize>(kernel.words.size() * 4));
+        files += " " + file.string();
+      }
+    }
+  }
+  const Outcome o = run(std::string(AMD_COMPILE) + " " + GetParam() + " " + RADEON_ICD + files);
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(o.status, 0) << o.output;
+  size_t lines = 0, begin = 0;
+  for (size_t end; (end = o.output.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string line = o.output.substr(begin, end - begin);
+    if (line.find(" vgprs ") == std::string::npos) continue;
+    ++lines;
+    EXPECT_NE(line.find(" spills 0 "), std::string::npos) << line;
+  }
+  EXPECT_EQ(lines, kernels);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Amd, testing::Values("polaris10", "vega10", "navi10", "navi21"),
+                         [](const auto& i) { return std::string(i.param); });
+
+}  // namespace
+}  // namespace spirograd
