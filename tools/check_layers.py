@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Who may include whom: fails when a source file includes a header of a layer that it must not know.
+
+  tools/check_layers.py              checks this tree
+  tools/check_layers.py --self-test  plants violations and fails unless each is found
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# Layer -> layers it may include besides itself. The table of docs/architecture.md.
+ALLOWED = {
+    "base": set(),
+    "ir": {"base"},
+    "rewrite": {"base", "ir"},
+    "text": {"base", "ir"},
+    "dsl": {"base", "ir"},
+    "ad": {"base", "ir", "rewrite"},
+    "executable": {"base"},
+    "kernel": {"base"},
+    "emit": {"base", "executable", "kernel"},
+    "lower": {"base", "ir", "rewrite", "executable", "kernel"},
+    "compile": {"base", "ir", "rewrite", "executable", "kernel", "emit", "lower"},
+    "vk": {"base", "executable"},
+}
+
+# Folder -> layer; the longest match counts. Folders that are not named here (tools, samples, tests) may include everything.
+FOLDERS = {
+    "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text", "frontend/dsl": "dsl",
+    "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
+}
+# Public headers: those of a folder include/spirograd belong to several layers.
+PUBLIC = {
+    "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
+    "array.h": "dsl", "build.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl", "text.h": "text", "grad.h": "ad",
+    "target.h": "executable", "executable.h": "executable", "compile.h": "compile", "vk.h": "vk",
+}
+# Headers of other projects. Everything else in angle brackets has to be of the standard library.
+FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}
+SYSTEM = {"dlfcn.h", "fcntl.h", "unistd.h", "sys/file.h", "sys/stat.h", "sys/types.h", "windows.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def layer_of(path):
+    """Layer of a path relative to the root, or None."""
+    if "include/spirograd/" in path:
+        return PUBLIC.get(path.rsplit("/", 1)[1])
+    best = max((f for f in FOLDERS if path.startswith(f + "/")), key=len, default=None)
+    return FOLDERS.get(best)
+
+
+def complaint(root, layer, folder, quote, header):
+    """What is wrong with one include, or None."""
+    if header.startswith("spirograd/"):
+        target = PUBLIC.get(header.removeprefix("spirograd/"))
+        if target is None:
+            return f"<{header}> is in no layer; add it to PUBLIC in tools/check_layers.py"
+    elif quote == "<":
+        for prefix, users in FOREIGN.items():
+            if header.startswith(prefix):
+                return None if layer in users else f"<{header}> is for {', '.join(sorted(users))} only"
+        return None if re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM else f"<{header}> is not of the standard library"
+    elif "/" not in header and layer == "vk" and (root / "vk_runtime/shaders" / header.replace(".h", ".comp")).exists():
+        return None  # made from a shader at build time
+    else:
+        if not (root / header).exists():
+            return f'"{header}" does not exist; includes are written from the root of the tree'
+        target = layer_of(header)
+        if target is None:
+            return f'"{header}" is outside of the libraries'
+    if target == layer or target in ALLOWED[layer]:
+        return None
+    return f"{layer} must not include {target} (\"{header}\")"
+
+
+def check(root):
+    found = []
+    for top in ("frontend", "ad", "spirv", "vk_runtime"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".cpp", ".h"):
+                continue
+            name = path.relative_to(root).as_posix()
+            layer = layer_of(name)
+            if layer is None:
+                found.append(f"{name}: in no layer; add it to tools/check_layers.py")
+                continue
+            text = path.read_text(encoding="utf-8")
+            for m in INCLUDE.finditer(text):
+                wrong = complaint(root, layer, path.parent, m[1], m[2])
+                if wrong:
+                    found.append(f"{name}:{text.count(chr(10), 0, m.start(2)) + 1}: {wrong}")
+    return found
+
+
+def self_test():
+    tree = {
+        "frontend/ir/graph.h": "#include <vector>\n",
+        "frontend/rewrite/good.cpp": '#include "frontend/ir/graph.h"\n#include "spirograd/shape.h"\n',
+        "spirv/emit/good.cpp": "#include <spirv/unified1/spirv.hpp11>\n",
+    }
+    planted = {
+        "frontend/ir/up.cpp": '#include "frontend/rewrite/good.h"\n',
+        "frontend/rewrite/good.h": "\n",
+        "frontend/dsl/sideways.cpp": '\n#include "frontend/rewrite/good.h"\n',
+        "frontend/text/surface.cpp": "#include <spirograd/trace.h>\n",
+        "ad/spirv.cpp": '#include "spirograd/executable.h"\n',
+        "spirv/kernel/ir.cpp": '#include "frontend/ir/graph.h"\n',
+        "spirv/lower/ad.cpp": '#include "spirograd/grad.h"\n',
+        "vk_runtime/ir.cpp": '#include "frontend/ir/graph.h"\n',
+        "frontend/base/vulkan.cpp": "#include <vulkan/vulkan.h>\n",
+        "frontend/base/boost.cpp": "#include <boost/any.hpp>\n",
+        "ad/relative.cpp": '#include "relative.h"\n',
+        "ad/tests.cpp": '#include "tests/support/x.h"\n',
+        "frontend/include/spirograd/new.h": "\n",
+        "frontend/other/x.cpp": "\n",
+    }
+    harmless = {"frontend/rewrite/good.h"}
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {**tree, **planted, "tests/support/x.h": "\n"}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        found = check(root)
+    blamed = {line.split(":")[0] for line in found}
+    wrong = (set(planted) - harmless) ^ blamed
+    for name in sorted(wrong):
+        print(f"self-test: {name}: {'a violation was missed' if name in planted else 'blamed without reason'}")
+    return not wrong
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(0 if self_test() else 1)
+    found = check(pathlib.Path(__file__).resolve().parent.parent)
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
+
+
+main()

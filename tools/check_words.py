@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Words that do not belong into this tree: notes to oneself, paths of one machine, second spellings. Fails and names the places.
+
+  tools/check_words.py              checks this tree
+  tools/check_words.py --self-test  plants violations and fails unless each is found
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+# Pattern -> what to do instead. The patterns are written so that they do not match themselves.
+WORDS = {
+    r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b": "do it, or file it",
+    r"(?<![\w.])/(hom[e]|roo[t]|wor[k]|User[s])/\w": "a path of one machine",
+    r"(?i)\bvectori[z]|\bmateriali[z]": "spell vectorise, materialise",
+    r"[ \t]+\n": "blanks at the end of the line",
+    r"\r": "line ends are \\n",
+}
+SUFFIXES = {".cpp", ".h", ".comp", ".py", ".cmake", ".sg", ".md", ".txt", ".json", ".in", ".sh", ""}
+EXEMPT = {"LICENSE"}
+
+
+def complaints(name, text):
+    for pattern, advice in WORDS.items():
+        for m in re.finditer(pattern, text):
+            line = text.count("\n", 0, m.start()) + 1
+            yield f"{name}:{line}: {m[0].strip()!r}: {advice}"
+
+
+def check(root):
+    files = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True)
+    if files.returncode == 0:
+        names = [f for f in files.stdout.split("\0") if f]
+    else:  # an unpacked archive
+        skip = {"build", "out", ".cache", ".git"}
+        names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file() and not skip & set(p.relative_to(root).parts)]
+    found = []
+    for name in sorted(names):
+        path = root / name
+        if path.suffix in SUFFIXES and name not in EXEMPT and path.is_file():
+            found += complaints(name, path.read_text(encoding="utf-8", errors="replace"))
+    return found
+
+
+def self_test():
+    bad = ["// TO" + "DO: later\n", "/ho" + "me/me/x\n", "vectori" + "ze\n", "blank \n", "dos\r\n"]
+    good = "vectorise /tmp/x build/work/x TODOS\n"
+    missed = [b for b in bad if not list(complaints("x", b))]
+    blamed = list(complaints("x", good))
+    if missed or blamed:
+        print("self-test: missed", missed, "blamed", blamed)
+    return not missed and not blamed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(0 if self_test() else 1)
+    found = check(pathlib.Path(__file__).resolve().parent.parent)
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
+
+
+main()

@@ -1,0 +1,198 @@
+// spirograd check: every way to compute a function and its derivatives must agree. Measures are in measure.h.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "frontend/ir/eval.h"
+#include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/vectorise.h"
+#include "spirograd/grad.h"
+#include "spirv/lower/evaluate.h"
+#include "tools/cli/job.h"
+#include "tools/cli/measure.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/tool.h"
+#include "tools/io/arguments.h"
+#include "tools/io/progress.h"
+#include "tools/io/table.h"
+
+namespace spirograd::cli {
+namespace {
+
+// Float results differ by rounding only; what the interpreter computes twice agrees to double precision.
+constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9, kDifferenceTolerance = 1e-5, kInnerProductTolerance = 1e-8;
+
+struct Line {
+  bool ok = true;
+  std::string what, detail;
+  double error = 0;
+  std::string note;
+};
+
+class Checks {
+ public:
+  Checks(const Job& job, const Engine& engine, uint64_t seed, int64_t samples)
+      : job_(job), engine_(engine), rng_(seed), samples_(samples), start_(values_of(job.inputs)) {
+    for (const Param& p : job.program.params) differentiable_ += is_float(p.type.dtype);
+    for (const ProgramResult& r : job.program.results) float_results_ += is_float(r.type.dtype);
+  }
+
+  std::vector<Line> run() {
+    io::Progress progress("checking " + job_.program.name + " ...");
+    reference_ = values_of(interpret_exactly(job_.program, start_));
+    stages();
+    on_devices("", job_.program, job_.inputs, reference_);
+    if (differentiable_ == 0 || float_results_ == 0) {
+      lines_.push_back({true, "derivatives", differentiable_ == 0 ? "none: no float parameter" : "none: no float result"});
+      return lines_;
+    }
+    forward_ = jvp(job_.program).value();
+    backward_ = vjp(job_.program).value();
+    for (int64_t s = 0; s < samples_; ++s) {
+      progress.update("checking derivatives, " + std::to_string(s) + " of " + std::to_string(samples_) + " directions");
+      sample(s);
+    }
+    const std::string of = "of " + std::to_string(samples_) + " directions";
+    lines_.push_back({differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of, differences_error_,
+                      kinks_ ? std::to_string(kinks_) + " directions meet a kink: the differences to the two sides do not agree" : ""});
+    lines_.push_back({products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of, products_error_, ""});
+    gradient_on_devices();
+    return lines_;
+  }
+
+ private:
+  static std::vector<ir::Array> interpret_exactly(const Program& p, const Values& inputs) { return ir::try_evaluate(p, inputs).value(); }
+
+  void compare(std::string what, const Program& p, const Values& have, const Values& want, double tolerance) {
+    Line line{true, std::move(what), ""};
+    for (size_t j = 0; j < want.size(); ++j) {
+      const Deviation d = deviation(have[j], want[j]);
+      if (d.error > line.error || !(d.error == d.error)) {
+        line.error = d.error;
+        line.detail = "worst: " + p.results[j].name + element_name(p.results[j].type.shape, d.at);
+        if (!(d.error <= tolerance)) line.note = io::short_number(d.have, 9) + " instead of " + io::short_number(d.want, 9);
+      }
+    }
+    line.ok = line.error <= tolerance;
+    lines_.push_back(std::move(line));
+  }
+
+  void stages() {
+    const Program bulk = rewrite::vectorise(job_.program);
+    compare("bulk = traced", bulk, values_of(interpret_exactly(bulk, start_)), reference_, kDoubleTolerance);
+    const Program simple = rewrite::simplify(bulk);
+    compare("simple = traced", simple, values_of(interpret_exactly(simple, start_)), reference_, kDoubleTolerance);
+  }
+
+  void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
+    const lower::Plan plan = lower::lower(rewrite::simplify(rewrite::vectorise(p)), engine_.target());
+    compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
+    if (engine_.is_interpreter()) return;
+    compare(prefix + "device = interpreter", p, values_of(engine_.run(p, inputs).results), want, kDeviceTolerance);
+  }
+
+  Values directions(const auto& list) {
+    Values out;
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (const auto& item : list) {
+      if (!is_float(item.type.dtype)) continue;
+      out.emplace_back(static_cast<size_t>(item.type.shape.count()));
+      for (double& x : out.back()) x = static_cast<float>(uniform(rng_));
+    }
+    return out;
+  }
+
+  void sample(int64_t) {
+    const Values dots = directions(job_.program.params), cts = directions(job_.program.results);
+    const size_t n = job_.program.results.size();
+    const Values tangents = tail(values_of(interpret_exactly(forward_, joined(start_, dots))), n);
+    const auto evaluate = [&](double step) {
+      return values_of(interpret_exactly(job_.program, moved(start_, job_.program.params, dots, step)));
+    };
+    const Slope slope = best_slope(evaluate, job_.program.results, tangents);
+    differences_error_ = std::max(differences_error_, slope.error);
+    if (slope.error <= kDifferenceTolerance) ++differences_ok_;
+    else kinks_ += slope.kink;
+
+    const Values gradients = tail(values_of(interpret_exactly(backward_, joined(start_, cts))), n);
+    const double error = inner_product_error(cts, tangents, gradients, dots);
+    products_error_ = std::max(products_error_, error);
+    products_ok_ += error <= kInnerProductTolerance;
+  }
+
+  void gradient_on_devices() {
+    const Values cts = directions(job_.program.results);
+    std::vector<HostArray> inputs = job_.inputs;
+    for (const Values::value_type& ct : cts) inputs.emplace_back(backward_.params[inputs.size()].type, ct);
+    on_devices("gradient: ", backward_, inputs, values_of(interpret_exactly(backward_, values_of(inputs))));
+  }
+
+  const Job& job_;
+  const Engine& engine_;
+  std::mt19937_64 rng_;
+  int64_t samples_;
+  Values start_, reference_;
+  int differentiable_ = 0, float_results_ = 0;
+  Program forward_, backward_;
+  int64_t differences_ok_ = 0, products_ok_ = 0, kinks_ = 0;
+  double differences_error_ = 0, products_error_ = 0;
+  std::vector<Line> lines_;
+};
+
+// Made-up inputs where none are given: floats in [0, 1), integers and truth values 0.
+Job random_job(const InputList& list, uint64_t seed) {
+  Job job{list.instantiate(), {}};
+  list.check_all_used(job.program);
+  for (const Param& p : job.program.params) {
+    std::vector<double> values(static_cast<size_t>(p.type.shape.count()));
+    for (size_t j = 0; j < values.size() && is_float(p.type.dtype); ++j) values[j] = io::random_element(seed + job.inputs.size(), j, p.type.dtype);
+    job.inputs.emplace_back(p.type, values);
+  }
+  return job;
+}
+
+int check(const Options& options) {
+  const uint64_t seed = static_cast<uint64_t>(options.number("--seed", 1, 0));
+  const int64_t samples = options.number("--samples", 10, 1);
+  const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
+  InputList list(source, options.inputs(), options.has("--cast"));
+  Job job;
+  if (list.any()) {
+    job.program = list.instantiate();
+    job.inputs = list.match(job.program);
+  } else {
+    job = random_job(list, seed);
+  }
+  const Engine engine(options);
+  const std::vector<Line> lines = Checks(job, engine, seed, samples).run();
+  const bool ok = std::all_of(lines.begin(), lines.end(), [](const Line& l) { return l.ok; });
+
+  if (options.has("--json")) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Line& l : lines) all.push_back({{"check", l.what}, {"ok", l.ok}, {"error", json_number(l.error)}, {"detail", l.detail}, {"note", l.note}});
+    print_json({{"device", engine.name()}, {"ok", ok}, {"seed", seed}, {"checks", all}});
+    return ok ? kOk : kCheckFailed;
+  }
+  io::Table table({"", "", "", ""});
+  for (const Line& l : lines) {
+    table.add({l.ok ? "ok" : "FAIL", l.what, "worst rel. error " + io::short_number(l.error, 2), l.detail});
+    if (!l.note.empty()) table.add({"", "  " + l.note});
+  }
+  std::string text = source.signature.name + " on " + engine.name() + (list.any() || job.inputs.empty() ? "" : ", made-up inputs") + "\n" + table.str();
+  print(text);
+  return ok ? kOk : kCheckFailed;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check", "compare interpreter, kernels and device; forward, reverse and differences", "FILE.sg [name=value ...] [options]",
+          {"Without inputs, where shapes are fixed or given (N=5): floats are made up in [0, 1), everything else is 0.",
+           "Exit status 1 if a line says FAIL."},
+          {{"--seed", "S", "of directions and made-up inputs; 1 if not given"},
+           {"--samples", "N", "random directions for derivatives; 10 if not given"},
+           function_option(), device_option(), form_option(), cast_option(), json_option()},
+          {"spirograd check model.sg x=x.npy w=w.npy", "spirograd check model.sg N=8 --device interpreter --samples 50"}, check};
+}
+
+}  // namespace spirograd::cli

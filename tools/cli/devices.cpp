@@ -1,0 +1,99 @@
+// spirograd devices: what is here, what it can do, what was proved.
+#include <nlohmann/json.hpp>
+
+#include "spirograd/vk.h"
+#include "tools/cli/job.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/tool.h"
+#include "tools/io/progress.h"
+#include "tools/io/table.h"
+
+namespace spirograd::cli {
+namespace {
+
+std::string version_of(const vk::DeviceInfo& d) {
+  return std::to_string(d.api_major) + "." + std::to_string(d.api_minor) + "." + std::to_string(d.api_patch);
+}
+
+std::string memory_of(const vk::DeviceInfo& d) { return io::short_number(static_cast<double>(d.memory_bytes) / 1e9, 3) + " GB"; }
+
+const char* yes_no(bool b) { return b ? "yes" : "no"; }
+
+std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
+  return {{"f64", yes_no(t.float64)},
+          {"native atomic f32 add", yes_no(t.atomic_float_add)},
+          {"device addresses", yes_no(t.device_address)},
+          {"signed zero, inf, nan kept", yes_no(t.signed_zero_inf_nan)},
+          {"rounding to even", yes_no(t.round_to_even)},
+          {"subgroup", std::to_string(t.subgroup_size)},
+          {"invocations per workgroup", std::to_string(t.max_invocations)},
+          {"workgroups per axis", std::to_string(t.max_groups)},
+          {"storage buffers per stage", std::to_string(t.max_buffers)},
+          {"push constants", std::to_string(t.max_push_bytes) + " bytes"},
+          {"largest descriptor range", std::to_string(t.max_range) + " bytes"},
+          {"processors", std::to_string(t.cores)}};
+}
+
+nlohmann::json json_of(const vk::DeviceInfo& d) {
+  const Target& t = d.target;
+  return {{"index", d.index}, {"name", d.name}, {"driver", d.driver}, {"type", d.type}, {"api", version_of(d)},
+          {"memory_bytes", d.memory_bytes}, {"unusable", d.unusable}, {"verdicts", d.verdicts},
+          {"target",
+           {{"cpu", t.cpu}, {"float64", t.float64}, {"atomic_float_add", t.atomic_float_add}, {"device_address", t.device_address},
+            {"signed_zero_inf_nan", t.signed_zero_inf_nan}, {"round_to_even", t.round_to_even}, {"subgroup_size", t.subgroup_size},
+            {"max_invocations", t.max_invocations}, {"max_groups", t.max_groups}, {"max_buffers", t.max_buffers},
+            {"max_push_bytes", t.max_push_bytes}, {"max_range", t.max_range}, {"cores", t.cores}}}};
+}
+
+std::string details(const std::vector<vk::DeviceInfo>& all) {
+  std::string out;
+  for (const vk::DeviceInfo& d : all) {
+    out += "\n" + std::to_string(d.index) + "  " + d.name + "\n";
+    io::Table table({"", ""});
+    table.add({"   driver", d.driver});
+    if (!d.unusable.empty()) table.add({"   cannot be used: it lacks", d.unusable});
+    for (const auto& [what, value] : facts_of(d.target)) table.add({"   " + what, value});
+    out += table.str();
+    for (const std::string& v : d.verdicts) out += "   self-test: " + v + "\n";
+  }
+  return out;
+}
+
+int devices(const Options& options) {
+  if (!options.positional().empty()) throw usage_error("'devices' takes no '" + options.positional()[0] + "'");
+  const bool verbose = options.has("--verbose"), json = options.has("--json");
+  const std::vector<vk::DeviceInfo> all = [&] {
+    const io::Progress progress("testing devices ...");
+    return vk::devices(verbose || json).value();
+  }();
+  if (json) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const vk::DeviceInfo& d : all) out.push_back(json_of(d));
+    print_json({{"devices", out}});
+    return kOk;
+  }
+  io::Table table({">#", "name", "type", "api", "driver", ">memory", "f64", ">subgroup"});
+  std::string best;
+  for (const vk::DeviceInfo& d : all) {
+    const bool usable = d.unusable.empty();
+    if (usable && best.empty()) best = std::to_string(d.index);
+    table.add({std::to_string(d.index), d.name, d.type, version_of(d), usable ? d.driver : "lacks " + d.unusable, memory_of(d),
+               yes_no(d.target.float64), std::to_string(d.target.subgroup_size)});
+  }
+  std::string text = table.str();
+  text += "default: " + (best.empty() ? "none can be used" : best) + "    choose: --device 1, --device llvmpipe, or SPIROGRAD_DEVICE=llvmpipe\n";
+  if (verbose) text += details(all);
+  print(text);
+  return kOk;
+}
+
+}  // namespace
+
+Command devices_command() {
+  return {"devices", "list Vulkan devices, what they can do and what was proved", "[options]",
+          {"Devices are listed best first; the first that can be used is the default."},
+          {{"--verbose", "", "all facts, and the verdicts of the self-test", "-v"}, json_option()},
+          {"spirograd devices", "spirograd devices -v"}, devices, false};
+}
+
+}  // namespace spirograd::cli

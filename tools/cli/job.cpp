@@ -1,0 +1,222 @@
+#include "tools/cli/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "frontend/base/near_name.h"
+#include "frontend/ir/eval.h"
+#include "spirograd/compile.h"
+#include "tools/io/arguments.h"
+#include "tools/io/files.h"
+#include "tools/io/npz.h"
+#include "tools/io/progress.h"
+#include "tools/io/table.h"
+
+namespace spirograd::cli {
+namespace {
+
+// "f32[K,D]" -> f32. What it cannot read is left to the checks of the language.
+DType declared_dtype(const std::string& type) {
+  const std::string head = type.substr(0, type.find_first_of("[ "));
+  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F64})
+    if (head == name(t)) return t;
+  return DType::F32;
+}
+
+// Whether `word` stands anywhere in the text as a name.
+bool mentions(const std::string& text, const std::string& word) {
+  const auto letter = [&](size_t i) { return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_'); };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
+  return false;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
+  return out.empty() ? "none" : out;
+}
+
+}  // namespace
+
+Source load_source(const std::string& path, const std::string& function) {
+  const std::vector<uint8_t> bytes = io::read_file(path);
+  std::string text(bytes.begin(), bytes.end());
+  text::Module module = text::parse(text, path).value();
+  const std::vector<text::Signature> functions = module.functions();
+  std::vector<std::string> names;
+  for (const text::Signature& s : functions) names.push_back(s.name);
+  if (functions.empty()) throw Error("SG0403", "the file defines no function").at({path, 0, 0});
+  auto it = functions.end() - 1;
+  // Of several definitions with one name the last counts.
+  if (!function.empty())
+    while (it->name != function) {
+      if (it == functions.begin())
+        throw Error("SG0403", "no function '" + function + "' in this file").at({path, 0, 0}).note("functions: " + list_of(names))
+            .hint(did_you_mean(function, names));
+      --it;
+    }
+  return {path, std::move(text), std::move(module), *it};
+}
+
+InputList::InputList(const Source& source, const std::vector<std::string>& arguments, bool cast) : source_(source), cast_(cast) {
+  for (const std::string& a : arguments) {
+    if (const auto named = io::split_argument(a)) add(named->name, named->text);
+    else if (a.ends_with(".npz")) add_all_of(a);
+    else throw usage_error("'" + a + "' is no input").hint("inputs are written name=value; this function takes: " + source.signature.str());
+  }
+}
+
+void InputList::add(const std::string& name, const std::string& text) {
+  const auto taken = [&](const auto& list) { return std::any_of(list.begin(), list.end(), [&](const auto& g) { return g.name == name; }); };
+  const bool shape_taken = std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s.first == name; });
+  if (taken(given_) || taken(open_) || shape_taken) throw Error("SG0503", "input '" + name + "' is given twice");
+  for (const text::DeclaredParam& p : source_.signature.params)
+    if (p.name == name) {
+      given_.push_back({name, io::load_argument(name, text, declared_dtype(p.type), cast_)});
+      return;
+    }
+  if (const auto n = io::whole_number(text); n && mentions(source_.text, name)) shapes_.emplace_back(name, *n);
+  else open_.push_back({name, text});
+}
+
+void InputList::add_all_of(const std::string& npz) {
+  const io::NpzReader reader(io::read_file(npz), npz);
+  for (const std::string& name : reader.names()) add(name, npz + ":" + name);
+}
+
+Program InputList::instantiate() const {
+  if (given_.empty()) return text::instantiate(source_.module, source_.signature.name, shapes_).value();
+  std::vector<text::NamedType> types;
+  for (const Given& g : given_) types.push_back({g.name, g.array.type});
+  return text::instantiate(source_.module, source_.signature.name, types, shapes_).value();
+}
+
+std::vector<HostArray> InputList::match(const Program& program) {
+  std::vector<HostArray> out;
+  for (const Param& p : program.params) {
+    const auto given = std::find_if(given_.begin(), given_.end(), [&](const Given& g) { return g.name == p.name; });
+    if (given != given_.end()) {
+      out.push_back(given->array);
+      continue;
+    }
+    const auto open = std::find_if(open_.begin(), open_.end(), [&](const Open& o) { return o.name == p.name; });
+    if (open == open_.end()) {
+      std::string spec;
+      for (int64_t d : p.type.shape) spec += std::to_string(d) + "x";
+      throw Error("SG0502", "input '" + p.name + "' is missing").note("it is " + to_string(p.type))
+          .hint(p.name + "=FILE.npy, or " + p.name + "=random:1:" + spec + std::string(name(p.type.dtype)));
+    }
+    HostArray array = io::load_argument(p.name, open->text, p.type.dtype, cast_);
+    if (array.type != p.type)
+      throw Error("SG0103", "input '" + p.name + "' must be " + to_string(p.type) + ", given is " + to_string(array.type));
+    out.push_back(std::move(array));
+  }
+  check_all_used(program);
+  return out;
+}
+
+void InputList::check_all_used(const Program& program) const {
+  std::vector<std::string> names;
+  for (const Param& p : program.params) names.push_back(p.name);
+  for (const auto& s : shapes_) names.push_back(s.first);
+  for (const Open& o : open_)
+    if (std::find(names.begin(), names.end(), o.name) == names.end())
+      throw Error("SG0503", "'" + program.name + "' has no parameter '" + o.name + "'").note("parameters: " + list_of(names))
+          .hint(did_you_mean(o.name, names));
+}
+
+Target plain_target() {
+  Target t;
+  t.cpu = true;
+  t.float64 = true;
+  t.max_invocations = 256;
+  t.max_buffers = 30;
+  return t;
+}
+
+std::string cache_folder() {
+  if (const char* own = std::getenv("SPIROGRAD_CACHE")) return own;
+  if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches) return std::string(caches) + "/spirograd";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/spirograd";
+  return "";
+}
+
+std::optional<BindingForm> form_of(const Options& options) {
+  const auto form = options.value("--form");
+  if (!form) return std::nullopt;
+  if (*form == "address") return BindingForm::Address;
+  if (*form == "descriptors") return BindingForm::Descriptors;
+  throw usage_error("'--form' is 'address' or 'descriptors', not '" + *form + "'");
+}
+
+Engine::Engine(const Options& options) : form_(form_of(options)) {
+  const char* environment = std::getenv("SPIROGRAD_DEVICE");
+  const std::string select = options.value("--device").value_or(environment ? environment : "");
+  if (select == "interpreter") return;
+  const io::Progress progress("looking for a device ...");
+  vk::DeviceOptions wish;
+  wish.select = select;
+  wish.cache_dir = cache_folder();
+  auto device = vk::Device::create(wish);
+  if (!device) {
+    Error e = device.error();
+    e.notes.push_back("without a device: --device interpreter");
+    throw e;
+  }
+  device_ = *std::move(device);
+}
+
+Target Engine::target() const { return device_ ? device_->target() : plain_target(); }
+
+BindingForm Engine::form() const { return form_ ? *form_ : device_ ? device_->preferred_form() : BindingForm::Address; }
+
+Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> inputs) const {
+  Outcome out;
+  const auto start = std::chrono::steady_clock::now();
+  if (!device_) {
+    const io::Progress progress("interpreting " + program.name + " ...");
+    out.results = interpret(program, inputs);
+    out.host_seconds = seconds_since(start);
+    return out;
+  }
+  io::Progress progress("compiling " + program.name + " ...");
+  CompileOptions how;
+  how.form = form();
+  const Executable executable = compile(program, device_->target(), how).value();
+  out.kernels = executable.kernels.size();
+  out.dispatches = static_cast<size_t>(
+      std::count_if(executable.steps.begin(), executable.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));
+  progress.update("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
+  const auto session = vk::Session::create(device_, executable).value();
+  out.compile_seconds = seconds_since(start);
+  vk::Timing timing;
+  out.results = session->run(inputs, &timing).value();
+  out.host_seconds = timing.host;
+  out.device_seconds = timing.device;
+  return out;
+}
+
+std::string time_text(const Engine& engine, const Engine::Outcome& o) {
+  const auto ms = [](double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; };
+  std::string out = engine.name() + ": ";
+  if (engine.is_interpreter()) return out + ms(o.host_seconds) + "\n";
+  out += std::to_string(o.kernels) + " kernels, " + std::to_string(o.dispatches) + " dispatches, compiled in " + ms(o.compile_seconds);
+  out += ", run in " + ms(o.host_seconds);
+  return out + (o.device_seconds > 0 ? ", of that " + ms(o.device_seconds) + " on the device\n" : "\n");
+}
+
+std::vector<HostArray> interpret(const Program& program, std::span<const HostArray> inputs) {
+  std::vector<std::vector<double>> values;
+  for (const HostArray& a : inputs) values.push_back(a.values());
+  std::vector<HostArray> out;
+  for (const ir::Array& a : ir::try_evaluate(program, values).value()) out.emplace_back(a.type, a.data);
+  return out;
+}
+
+}  // namespace spirograd::cli

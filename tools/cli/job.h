@@ -1,0 +1,104 @@
+// The way of every command: load a file, match the inputs, transform, compile, run, write. Used by the demo too.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirograd/host_array.h"
+#include "spirograd/program.h"
+#include "spirograd/text.h"
+#include "spirograd/vk.h"
+#include "tools/cli/options.h"
+
+namespace spirograd::cli {
+
+/// A parsed file and the function that is meant.
+struct Source {
+  std::string path, text;
+  text::Module module;
+  text::Signature signature;
+};
+
+/// Throws SG0504 (file), SG04xx (syntax), SG0403 (no such function).
+Source load_source(const std::string& path, const std::string& function);
+
+/// A program and the arrays it is to run on.
+struct Job {
+  Program program;
+  std::vector<HostArray> inputs;  // one per parameter
+};
+
+/// Matches what was typed (name=value, N=5, a.npz) with names of parameters, in two steps: the parameters of the function, which fix
+/// the shapes, and those that a derivative adds (dot_x).
+class InputList {
+ public:
+  /// Loads what the function takes. Throws SG0503, SG0506, ...
+  InputList(const Source& source, const std::vector<std::string>& arguments, bool cast);
+
+  /// The function for these inputs. Without any input, or with `only_types`: from declared types and shape variables, if all are given.
+  Program instantiate() const;
+  /// Whether there is any input, apart from shape variables.
+  bool any() const { return !given_.empty(); }
+  /// The inputs of `program`, which has the parameters of the function and maybe more. Throws SG0502, SG0503.
+  std::vector<HostArray> match(const Program& program);
+  /// Throws SG0503 if something was typed that names nothing.
+  void check_all_used(const Program& program) const;
+
+ private:
+  struct Given {
+    std::string name;
+    HostArray array;
+  };
+  struct Open {
+    std::string name, text;
+  };
+  void add(const std::string& name, const std::string& text);
+  void add_all_of(const std::string& npz);
+  const Source& source_;
+  bool cast_;
+  std::vector<Given> given_;
+  std::vector<Open> open_;  // names that the function does not have
+  text::ShapeVariables shapes_;
+};
+
+/// Where programs run: the interpreter in double, or a Vulkan device.
+class Engine {
+ public:
+  struct Outcome {
+    std::vector<HostArray> results;
+    double compile_seconds = 0, host_seconds = 0, device_seconds = 0;
+    size_t kernels = 0, dispatches = 0;
+  };
+  /// From --device and --form, or SPIROGRAD_DEVICE. Throws SG0301 to SG0304.
+  explicit Engine(const Options& options);
+  bool is_interpreter() const { return !device_; }
+  std::string name() const { return device_ ? device_->info().name : "interpreter"; }
+  /// Facts of the device; for the interpreter those of a plain device with f64.
+  Target target() const;
+  BindingForm form() const;
+  Outcome run(const Program& program, std::span<const HostArray> inputs) const;
+
+ private:
+  std::shared_ptr<vk::Device> device_;
+  std::optional<BindingForm> form_;
+};
+
+/// One line: kernels, dispatches, times.
+std::string time_text(const Engine& engine, const Engine::Outcome& outcome);
+
+/// A device with nothing special, for output that does not depend on the machine.
+Target plain_target();
+
+/// Folder for compiled kernels: SPIROGRAD_CACHE, else a folder of the user's caches, else "".
+std::string cache_folder();
+
+/// --form as typed. Throws a usage error.
+std::optional<BindingForm> form_of(const Options& options);
+
+/// Results in double precision, rounded to the program's types.
+std::vector<HostArray> interpret(const Program& program, std::span<const HostArray> inputs);
+
+}  // namespace spirograd::cli

@@ -1,0 +1,113 @@
+#include "tools/cli/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace spirograd::cli {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Below this a scale says nothing: the values may all be what is left of cancellation.
+constexpr double kLeastScale = 1e-3;
+
+}  // namespace
+
+Values values_of(std::span<const HostArray> arrays) {
+  Values out;
+  for (const HostArray& a : arrays) out.push_back(a.values());
+  return out;
+}
+
+Values values_of(const std::vector<ir::Array>& arrays) {
+  Values out;
+  for (const ir::Array& a : arrays) out.push_back(a.data);
+  return out;
+}
+
+Values joined(Values a, const Values& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Values tail(const Values& a, size_t n) { return {a.begin() + static_cast<std::ptrdiff_t>(n), a.end()}; }
+
+Values moved(Values start, const std::vector<Param>& params, const Values& dots, double step) {
+  size_t d = 0;
+  for (size_t j = 0; j < params.size(); ++j) {
+    if (!is_float(params[j].type.dtype)) continue;
+    for (size_t k = 0; k < start[j].size(); ++k) start[j][k] += step * dots[d][k];
+    ++d;
+  }
+  return start;
+}
+
+Deviation deviation(std::span<const double> have, std::span<const double> want) {
+  double squares = 0;
+  size_t finite = 0;
+  for (double x : want)
+    if (std::isfinite(x)) squares += x * x, ++finite;
+  const double scale = std::max(finite ? std::sqrt(squares / static_cast<double>(finite)) : 0, kLeastScale);
+  Deviation worst;
+  for (size_t j = 0; j < want.size(); ++j) {
+    const double h = have[j], w = want[j];
+    if (h == w || (std::isnan(h) && std::isnan(w))) continue;
+    const double error = std::isfinite(h) && std::isfinite(w) ? std::abs(h - w) / std::max(std::abs(w), scale) : kInfinity;
+    if (error > worst.error) worst = {error, j, h, w};
+  }
+  return worst;
+}
+
+std::string element_name(const Shape& shape, size_t at) {
+  std::string out;
+  int64_t rest = static_cast<int64_t>(at);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const int64_t stride = std::max<int64_t>(shape.stride(axis), 1);
+    out += (axis ? "," : "[") + std::to_string(rest / stride);
+    rest %= stride;
+  }
+  return out.empty() ? "" : out + "]";
+}
+
+Slope best_slope(const std::function<Values(double)>& f, const std::vector<ProgramResult>& results, const Values& tangents) {
+  // f(0) once; arrays that carry no derivative are left out.
+  const auto floats = [&](const Values& all) {
+    Values out;
+    for (size_t j = 0; j < results.size(); ++j)
+      if (is_float(results[j].type.dtype)) out.push_back(all[j]);
+    return out;
+  };
+  const Values middle = floats(f(0));
+  Slope best{kInfinity, false};
+  for (const double h : {1e-5, 1e-4, 1e-6, 1e-3}) {
+    const Values right = floats(f(h)), left = floats(f(-h));
+    Values central = tangents, forward = tangents, backward = tangents;
+    for (size_t j = 0; j < middle.size(); ++j)
+      for (size_t k = 0; k < middle[j].size(); ++k) {
+        central[j][k] = (right[j][k] - left[j][k]) / (2 * h);
+        forward[j][k] = (right[j][k] - middle[j][k]) / h;
+        backward[j][k] = (middle[j][k] - left[j][k]) / h;
+      }
+    Slope s;
+    for (size_t j = 0; j < tangents.size(); ++j) {
+      s.error = std::max(s.error, deviation(tangents[j], central[j]).error);
+      s.kink = s.kink || deviation(forward[j], backward[j]).error > 0.1;
+    }
+    if (s.error < best.error) best = s;
+    if (best.error < 1e-7) break;
+  }
+  return best;
+}
+
+double inner_product_error(const Values& cts, const Values& tangents, const Values& gradients, const Values& dots) {
+  double left = 0, right = 0, scale = 1e-12;
+  for (size_t j = 0; j < cts.size(); ++j)
+    for (size_t k = 0; k < cts[j].size(); ++k) left += cts[j][k] * tangents[j][k], scale += std::abs(cts[j][k] * tangents[j][k]);
+  for (size_t j = 0; j < dots.size(); ++j)
+    for (size_t k = 0; k < dots[j].size(); ++k) right += gradients[j][k] * dots[j][k], scale += std::abs(gradients[j][k] * dots[j][k]);
+  if (!std::isfinite(left) && !std::isfinite(right)) return 0;
+  const double error = std::abs(left - right) / scale;
+  return std::isnan(error) ? kInfinity : error;
+}
+
+}  // namespace spirograd::cli

@@ -1,0 +1,46 @@
+// How far two computations are apart, and numerical derivatives to compare with.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/ir/eval.h"
+#include "spirograd/host_array.h"
+#include "spirograd/program.h"
+
+namespace spirograd::cli {
+
+/// Elements of several arrays.
+using Values = std::vector<std::vector<double>>;
+
+Values values_of(std::span<const HostArray> arrays);
+Values values_of(const std::vector<ir::Array>& arrays);
+Values joined(Values a, const Values& b);
+/// All but the first `n`.
+Values tail(const Values& a, size_t n);
+/// `start` + step * dots, where dots has an array per float parameter.
+Values moved(Values start, const std::vector<Param>& params, const Values& dots, double step);
+
+struct Deviation {
+  double error = 0;  // |have - want| / max(|want|, root mean square of want, 1e-3); infinite where only one is NaN or infinite
+  size_t at = 0;
+  double have = 0, want = 0;
+};
+Deviation deviation(std::span<const double> have, std::span<const double> want);
+
+/// "[3,1]", "" for a scalar.
+std::string element_name(const Shape& shape, size_t at);
+
+struct Slope {
+  double error = 0;
+  bool kink = false;  // the differences to the left and to the right do not agree
+};
+/// Central differences of the float results of f(step) around 0 against `tangents`, at the step that fits best.
+Slope best_slope(const std::function<Values(double)>& f, const std::vector<ProgramResult>& results, const Values& tangents);
+
+/// | <cts, tangents> - <gradients, dots> |, relative to the sum of the absolute terms.
+double inner_product_error(const Values& cts, const Values& tangents, const Values& gradients, const Values& dots);
+
+}  // namespace spirograd::cli

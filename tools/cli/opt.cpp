@@ -1,0 +1,159 @@
+// spirograd opt: a program at any stage as text. What is printed for the stages traced to simple parses back.
+#include <nlohmann/json.hpp>
+
+#include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/vectorise.h"
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+#include "spirv/emit/emit.h"
+#include "spirv/kernel/print.h"
+#include "spirv/lower/plan.h"
+#include "tools/cli/job.h"
+#include "tools/cli/outputs.h"
+#include "tools/cli/tool.h"
+#include "tools/io/table.h"
+
+namespace spirograd::cli {
+namespace {
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> out(1);
+  for (char c : list)
+    if (c == ',') out.emplace_back();
+    else out.back() += c;
+  return out;
+}
+
+// Transformations in the order of the command line.
+Program transformed(Program p, const Options& options, std::string& stage) {
+  for (const Options::Given& g : options.given()) {
+    if (g.name == "--bot") p = rewrite::vectorise(p), stage = "bulk";
+    if (g.name == "--grad") p = grad(p, names_in(g.value)).value(), stage = "gradient";
+    if (g.name == "--value-and-grad") p = value_and_grad(p, names_in(g.value)).value(), stage = "gradient";
+    if (g.name == "--jvp") p = jvp(p, names_in(g.value)).value(), stage = "gradient";
+    if (g.name == "--simplify") p = rewrite::simplify(rewrite::vectorise(p)), stage = "simple";
+  }
+  return p;
+}
+
+const char* name_of(Role r) {
+  switch (r) {
+    case Role::Input: return "input";
+    case Role::Output: return "output";
+    case Role::Constant: return "constant";
+    case Role::Scratch: return "scratch";
+  }
+  return "?";
+}
+
+const char* name_of(Step::Kind k) {
+  switch (k) {
+    case Step::Kind::Dispatch: return "dispatch";
+    case Step::Kind::Fill: return "fill";
+    case Step::Kind::Copy: return "copy";
+  }
+  return "?";
+}
+
+std::string uses_text(const Step& s) {
+  std::string reads, writes;
+  for (const BufferUse& u : s.uses) {
+    const std::string b = " %" + std::to_string(u.buffer) + (u.offset ? "+" + std::to_string(u.offset) : "");
+    if (u.read) reads += b;
+    if (u.written) writes += b;
+  }
+  return (reads.empty() ? "" : "reads" + reads) + (reads.empty() || writes.empty() ? "" : ", ") + (writes.empty() ? "" : "writes" + writes);
+}
+
+std::string schedule_text(const Executable& e) {
+  io::Table buffers({">buffer", "role", "name", "type", ">bytes", ">scratch offset"});
+  for (size_t j = 0; j < e.buffers.size(); ++j) {
+    const BufferDesc& b = e.buffers[j];
+    buffers.add({"%" + std::to_string(j), name_of(b.role), b.name, to_string(b.type), std::to_string(b.bytes),
+                 b.role == Role::Scratch ? std::to_string(b.scratch_offset) : ""});
+  }
+  io::Table steps({">step", "kind", "kernel", ">groups", "uses", "what"});
+  for (size_t j = 0; j < e.steps.size(); ++j) {
+    const Step& s = e.steps[j];
+    const bool dispatch = s.kind == Step::Kind::Dispatch;
+    steps.add({std::to_string(j), name_of(s.kind), dispatch ? e.kernels[s.kernel].name : "", dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
+  }
+  return buffers.str() + "\n" + steps.str() + "\nscratch: " + std::to_string(e.scratch_bytes) + " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";
+}
+
+std::string kernels_text(const Program& p, const Target& target) {
+  std::string out;
+  for (const kernel::Kernel& k : lower::lower(rewrite::simplify(rewrite::vectorise(p)), target).kernels)
+    out += (out.empty() ? "" : "\n") + kernel::to_string(k);
+  return out;
+}
+
+std::string spirv_text(const Executable& e) {
+  std::string out;
+  for (const KernelBinary& k : e.kernels)
+    out += (out.empty() ? "; " : "\n; ") + k.name + ": " + std::to_string(k.workgroup) + " invocations per workgroup, " +
+           std::to_string(k.words.size() * 4) + " bytes\n" + spirv::disassemble(k.words);
+  return out;
+}
+
+// The device is looked at only where one is named: without, the text is the same on every machine.
+Executable compiled(const Program& p, const Options& options, const Target& target, BindingForm suits) {
+  CompileOptions how;
+  how.form = form_of(options).value_or(suits);
+  return compile(p, target, how).value();
+}
+
+int opt(const Options& options) {
+  if (options.has("--rules")) {
+    print(rewrite::rules_markdown());
+    return kOk;
+  }
+  if (options.positional().empty()) throw usage_error("'opt' needs a program").hint("spirograd opt FILE.sg --bot");
+  if (options.has("--kernels") + options.has("--spirv") + options.has("--schedule") > 1)
+    throw usage_error("'--kernels', '--spirv' and '--schedule' exclude each other");
+  form_of(options);
+  const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
+  const InputList list(source, options.inputs(), options.has("--cast"));
+  const Program traced = list.instantiate();
+  list.check_all_used(traced);
+  std::string stage = "traced", text;
+  const Program p = transformed(traced, options, stage);
+  Target target = plain_target();
+  BindingForm suits = BindingForm::Address;
+  if (options.has("--device")) {
+    const Engine engine(options);
+    target = engine.target();
+    suits = engine.form();
+  }
+  if (options.has("--kernels")) stage = "kernels", text = kernels_text(p, target);
+  else if (options.has("--spirv")) stage = "spirv", text = spirv_text(compiled(p, options, target, suits));
+  else if (options.has("--schedule")) stage = "schedule", text = schedule_text(compiled(p, options, target, suits));
+  else text = text::print(p);
+  if (options.has("--json")) print_json({{"stage", stage}, {"text", text}});
+  else print(text);
+  return kOk;
+}
+
+}  // namespace
+
+Command opt_command() {
+  return {"opt", "show a program at any stage", "FILE.sg [name=value ...] [N=5 ...] [options]",
+          {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --kernels, --spirv, --schedule.",
+           "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
+           "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
+           "Without --device, kernels are made for a plain device, the same on every machine."},
+          {{"--bot", "", "remove all builds (bulk-operation transformation)", "", true},
+           {"--grad", "A,B", "gradient of the first scalar result", "", true},
+           {"--value-and-grad", "A,B", "all results, and the gradient", "", true},
+           {"--jvp", "A,B", "forward mode", "", true},
+           {"--simplify", "", "apply the rules of simplification", "", true},
+           {"--kernels", "", "fused kernels, as loops"},
+           {"--spirv", "", "SPIR-V assembly"},
+           {"--schedule", "", "buffers and steps"},
+           {"--rules", "", "the rules of simplification, as Markdown; needs no program"},
+           function_option(), device_option(), form_option(), cast_option(), json_option()},
+          {"spirograd opt samples/gmm.sg N=100 K=5 D=2 --bot --grad mu --simplify", "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},
+          opt, false};
+}
+
+}  // namespace spirograd::cli

@@ -1,0 +1,30 @@
+// The tool as a function: commands, exit codes, and the form of errors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/cli/options.h"
+
+namespace spirograd::cli {
+
+enum ExitCode { kOk = 0, kCheckFailed = 1, kUsage = 2, kProgramError = 3, kDeviceError = 4, kFileError = 5, kMemoryError = 6, kInternalError = 70 };
+
+/// What the process ends with after this error.
+int exit_code(const Error& error);
+
+/// Runs one command line (without the program's name). Results go to stdout, everything else to stderr. Never throws.
+int run_tool(const std::vector<std::string>& arguments);
+
+/// Writes to stdout and notices when nobody can take it. Throws SG0505.
+void print(const std::string& text);
+
+// One per file.
+Command devices_command();
+Command run_command();
+Command grad_command();
+Command check_command();
+Command opt_command();
+Command explain_command();
+
+}  // namespace spirograd::cli

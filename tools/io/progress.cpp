@@ -1,0 +1,37 @@
+#include "tools/io/progress.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace spirograd::io {
+
+bool is_terminal(int fd) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) && term && std::string_view(term) != "dumb";
+}
+
+Progress::Progress(std::string text, bool enabled) : enabled_(enabled), terminal_(enabled && is_terminal(STDERR_FILENO)), shown_(Clock::now()) {
+  if (terminal_) show(text);
+}
+
+Progress::~Progress() {
+  if (terminal_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::update(const std::string& text) {
+  const auto pause = terminal_ ? std::chrono::milliseconds(66) : std::chrono::milliseconds(10000);
+  if (!enabled_ || Clock::now() - shown_ < pause) return;
+  if (terminal_) show(text);
+  else std::fprintf(stderr, "%s\n", text.c_str());
+  shown_ = Clock::now();
+}
+
+void Progress::show(const std::string& text) {
+  std::fprintf(stderr, "\r%s\033[K", text.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace spirograd::io

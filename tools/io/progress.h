@@ -1,0 +1,30 @@
+// One line on stderr that tells what goes on. Nothing on streams that are no terminal, but for one line every ten seconds from
+// update().
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace spirograd::io {
+
+/// The environment names a colourless or dumb terminal, or the stream is none: no escape codes.
+bool is_terminal(int fd);
+
+/// From construction to destruction the line belongs to this work; it is removed at the end. One at a time.
+class Progress {
+ public:
+  explicit Progress(std::string text, bool enabled = true);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// Replaces the text. Cheap when called often: at most 15 updates a second are shown.
+  void update(const std::string& text);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void show(const std::string& text);
+  bool enabled_, terminal_;
+  Clock::time_point shown_;
+};
+
+}  // namespace spirograd::io
