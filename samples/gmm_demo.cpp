@@ -131,16 +131,16 @@ Row evaluate_on(const std::shared_ptr<vk::Device>& device, const Program& gradie
 
 void fit(vk::Session& session, Mixture& mixture, const Points& points, const Options& options) {
   Ascent ascent(0.1, options.steps);
-  io::Progress progress("fitting", options.steps);
   double first = 0, last = 0;
+  auto progress = std::make_unique<io::Progress>("fitting");
   for (int step = 0; step < options.steps; ++step) {
     const auto outputs = values_of(session.run(inputs_of(mixture, points)).value());
     last = outputs[0][0];
     if (step == 0) first = last;
-    progress.update(step + 1, format("log-likelihood %.3f", last));
+    progress->update("step " + std::to_string(step + 1) + "/" + std::to_string(options.steps) + format("  log-likelihood %.3f", last));
     ascent.step(mixture, {outputs[1], outputs[2], outputs[3], outputs[4]});
   }
-  progress.finish();
+  progress.reset();  // the line of results comes after it
   std::printf("log-likelihood %.3f -> %.3f in %d steps\n", first, last, options.steps);
   if (!(last > first)) throw Error("SG0901", "the likelihood did not rise");
 }
@@ -163,7 +163,7 @@ int run(const Options& options) {
 
   std::printf("data:      %s, %d points, %d components\n\n", options.data.c_str(), n, options.components);
   const std::vector<ir::Array> reference = ir::evaluate(gradient, values_of(inputs));
-  io::Table table({"device", "log-likelihood", "|gradient|", "deviation", "dispatches", "time per call"});
+  io::Table table({"device", ">log-likelihood", ">|gradient|", ">deviation", ">dispatches", ">time per call"});
   std::vector<std::vector<double>> exact;
   for (const ir::Array& a : reference) exact.push_back(a.data);
   table.add({"interpreter (f64)", format("%.4f", exact[0][0]), format("%.4f", norm(std::span(exact).subspan(1))), "-", "-", "-"});
@@ -194,7 +194,9 @@ int run(const Options& options) {
     std::printf("  weight %.3f  mean (%.3f, %.2f)  deviations (%.3f, %.2f)\n", c.weight, c.mean[0], c.mean[1],
                 std::sqrt(c.covariance[0][0]), std::sqrt(c.covariance[1][1]));
   constexpr int kWidth = 720, kHeight = 480;
-  io::write_png(options.picture, kWidth, kHeight, draw(mixture, points, kWidth, kHeight));
+  io::Picture picture(kWidth, kHeight);
+  picture.rgb = draw(mixture, points, kWidth, kHeight);
+  io::write_png(options.picture, picture);
   std::printf("picture:   %s\n", options.picture.c_str());
   return all_right ? 0 : 1;
 }
