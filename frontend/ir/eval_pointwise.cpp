@@ -58,6 +58,10 @@ void eval_cast(int64_t n, const View& a, DType to, double* out) {
   }
 }
 
+void choose(int64_t count, std::span<const View> in, double* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = in[0].data[i] != 0 ? in[1].data[i] : in[2].data[i];
+}
+
 // Operations whose integer form differs from the float form. False: `n` has no such form.
 bool eval_integer(const Node& n, std::span<const View> in, double* out) {
   const int64_t count = n.type.shape.count();
@@ -135,9 +139,7 @@ void eval_pointwise(const Node& n, std::span<const View> in, double* out) {
     case Op::Ge:           return test([](double x, double y) { return x >= y; });
     case Op::And:          return test([](double x, double y) { return x != 0 && y != 0; });
     case Op::Or:           return test([](double x, double y) { return x != 0 || y != 0; });
-    case Op::Select:
-      for (int64_t i = 0; i < count; ++i) out[i] = in[0].data[i] != 0 ? in[1].data[i] : in[2].data[i];
-      return;
+    case Op::Select:       return choose(count, in, out);
     case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
     case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:
     case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter:

@@ -1,0 +1,28 @@
+// Traces a function, takes its gradient, compiles it and runs it on the first Vulkan device.
+#include <spirograd/build.h>
+#include <spirograd/compile.h>
+#include <spirograd/grad.h>
+#include <spirograd/ops.h>
+#include <spirograd/trace.h>
+#include <spirograd/vk.h>
+
+#include <cstdio>
+
+int main() {
+  using namespace spirograd;
+  try {
+    const Program f = trace("f", {{"x", f32({3})}}, [](Array x) {
+      return sum(build(3, [&](Index i) { return square(x(i)) * x(2 - i); }));
+    }).value();
+    auto device = vk::Device::create().value();
+    auto session = vk::Session::create(device, compile(value_and_grad(f).value(), device->target()).value()).value();
+    const HostArray x(f32({3}), {1, 2, 3});
+    const auto out = session->run({&x, 1}).value();
+    std::printf("value %g, gradient", out[0].values()[0]);
+    for (double d : out[1].values()) std::printf(" %g", d);
+    std::printf("\n");
+  } catch (const Error& e) {
+    std::fprintf(stderr, "%s\n", e.str().c_str());
+    return 1;
+  }
+}

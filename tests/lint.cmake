@@ -1,0 +1,11 @@
+# Rules of the tree that a script can check. Each script first proves that it finds planted violations.
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT Python3_FOUND)
+  message(WARNING "the lint tests do NOT run: they need python3")
+  return()
+endif()
+foreach(name layers sizes words)
+  add_test(NAME lint.${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_${name}.py)
+  add_test(NAME lint.${name}SelfTest COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_${name}.py --self-test)
+  set_tests_properties(lint.${name} lint.${name}SelfTest PROPERTIES LABELS lint)
+endforeach()
