@@ -1,0 +1,15 @@
+# Programs with known values and derivatives, on both surfaces: on the interpreter, and on every driver.
+add_library(spirograd_conformance STATIC
+  conformance/conformance.cpp conformance/cases_suite.cpp conformance/cases_derived.cpp
+  conformance/programs_suite.cpp conformance/programs_derived.cpp)
+target_include_directories(spirograd_conformance PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(spirograd_conformance PRIVATE SPIROGRAD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(spirograd_conformance PUBLIC spirograd_ad spirograd_dsl spirograd_text PRIVATE spirograd_warnings)
+
+spirograd_test(conformance/conformance_test.cpp LABELS unit conformance LINK spirograd_conformance)
+if(TARGET spirograd_vk)
+  spirograd_gpu_test(conformance/device_conformance_test.cpp LABELS conformance
+    LINK spirograd_conformance spirograd_compile spirograd_vk)
+  file(GLOB conformance_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
+  spirograd_embed_spirv(device_conformance_test ${conformance_shaders})
+endif()
