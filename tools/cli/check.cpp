@@ -20,7 +20,8 @@ namespace spirograd::cli {
 namespace {
 
 // Float results differ by rounding only; what the interpreter computes twice agrees to double precision.
-constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9, kDifferenceTolerance = 1e-5, kInnerProductTolerance = 1e-8;
+constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9, kDifferenceTolerance = 1e-5,
+                 kInnerProductTolerance = 1e-8;
 
 struct Line {
   bool ok = true;
@@ -53,15 +54,20 @@ class Checks {
       sample(s);
     }
     const std::string of = "of " + std::to_string(samples_) + " directions";
-    lines_.push_back({differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of, differences_error_,
-                      kinks_ ? std::to_string(kinks_) + " directions meet a kink: the differences to the two sides do not agree" : ""});
-    lines_.push_back({products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of, products_error_, ""});
+    lines_.push_back(
+        {differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of,
+         differences_error_,
+         kinks_ ? std::to_string(kinks_) + " directions meet a kink: the differences to the two sides do not agree" : ""});
+    lines_.push_back(
+        {products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of, products_error_, ""});
     gradient_on_devices();
     return lines_;
   }
 
  private:
-  static std::vector<ir::Array> interpret_exactly(const Program& p, const Values& inputs) { return ir::try_evaluate(p, inputs).value(); }
+  static std::vector<ir::Array> interpret_exactly(const Program& p, const Values& inputs) {
+    return ir::try_evaluate(p, inputs).value();
+  }
 
   void compare(std::string what, const Program& p, const Values& have, const Values& want, double tolerance) {
     Line line{true, std::move(what), ""};
@@ -111,8 +117,10 @@ class Checks {
     };
     const Slope slope = best_slope(evaluate, job_.program.results, tangents);
     differences_error_ = std::max(differences_error_, slope.error);
-    if (slope.error <= kDifferenceTolerance) ++differences_ok_;
-    else kinks_ += slope.kink;
+    if (slope.error <= kDifferenceTolerance)
+      ++differences_ok_;
+    else
+      kinks_ += slope.kink;
 
     const Values gradients = tail(values_of(interpret_exactly(backward_, joined(start_, cts))), n);
     const double error = inner_product_error(cts, tangents, gradients, dots);
@@ -141,11 +149,12 @@ class Checks {
 
 // Made-up inputs where none are given: floats in [0, 1), integers and truth values 0.
 Job random_job(const InputList& list, uint64_t seed) {
-  Job job{list.instantiate(), {}};
+  Job job{list.instantiate_types(), {}};
   list.check_all_used(job.program);
   for (const Param& p : job.program.params) {
     std::vector<double> values(static_cast<size_t>(p.type.shape.count()));
-    for (size_t j = 0; j < values.size() && is_float(p.type.dtype); ++j) values[j] = io::random_element(seed + job.inputs.size(), j, p.type.dtype);
+    for (size_t j = 0; j < values.size() && is_float(p.type.dtype); ++j)
+      values[j] = io::random_element(seed + job.inputs.size(), j, p.type.dtype);
     job.inputs.emplace_back(p.type, values);
   }
   return job;
@@ -169,7 +178,9 @@ int check(const Options& options) {
 
   if (options.has("--json")) {
     nlohmann::json all = nlohmann::json::array();
-    for (const Line& l : lines) all.push_back({{"check", l.what}, {"ok", l.ok}, {"error", json_number(l.error)}, {"detail", l.detail}, {"note", l.note}});
+    for (const Line& l : lines)
+      all.push_back(
+          {{"check", l.what}, {"ok", l.ok}, {"error", json_number(l.error)}, {"detail", l.detail}, {"note", l.note}});
     print_json({{"device", engine.name()}, {"ok", ok}, {"seed", seed}, {"checks", all}});
     return ok ? kOk : kCheckFailed;
   }
@@ -178,7 +189,8 @@ int check(const Options& options) {
     table.add({l.ok ? "ok" : "FAIL", l.what, "worst rel. error " + io::short_number(l.error, 2), l.detail});
     if (!l.note.empty()) table.add({"", "  " + l.note});
   }
-  std::string text = source.signature.name + " on " + engine.name() + (list.any() || job.inputs.empty() ? "" : ", made-up inputs") + "\n" + table.str();
+  std::string text = source.signature.name + " on " + engine.name() +
+                     (list.any() || job.inputs.empty() ? "" : ", made-up inputs") + "\n" + table.str();
   print(text);
   return ok ? kOk : kCheckFailed;
 }
@@ -186,13 +198,20 @@ int check(const Options& options) {
 }  // namespace
 
 Command check_command() {
-  return {"check", "compare interpreter, kernels and device; forward, reverse and differences", "FILE.sg [name=value ...] [options]",
+  return {"check",
+          "compare interpreter, kernels and device; forward, reverse and differences",
+          "FILE.sg [name=value ...] [options]",
           {"Without inputs, where shapes are fixed or given (N=5): floats are made up in [0, 1), everything else is 0.",
            "Exit status 1 if a line says FAIL."},
           {{"--seed", "S", "of directions and made-up inputs; 1 if not given"},
            {"--samples", "N", "random directions for derivatives; 10 if not given"},
-           function_option(), device_option(), form_option(), cast_option(), json_option()},
-          {"spirograd check model.sg x=x.npy w=w.npy", "spirograd check model.sg N=8 --device interpreter --samples 50"}, check};
+           function_option(),
+           device_option(),
+           form_option(),
+           cast_option(),
+           json_option()},
+          {"spirograd check model.sg x=x.npy w=w.npy", "spirograd check model.sg N=8 --device interpreter --samples 50"},
+          check};
 }
 
 }  // namespace spirograd::cli

@@ -15,7 +15,9 @@ std::string version_of(const vk::DeviceInfo& d) {
   return std::to_string(d.api_major) + "." + std::to_string(d.api_minor) + "." + std::to_string(d.api_patch);
 }
 
-std::string memory_of(const vk::DeviceInfo& d) { return io::short_number(static_cast<double>(d.memory_bytes) / 1e9, 3) + " GB"; }
+std::string memory_of(const vk::DeviceInfo& d) {
+  return io::short_number(static_cast<double>(d.memory_bytes) / 1e9, 3) + " GB";
+}
 
 const char* yes_no(bool b) { return b ? "yes" : "no"; }
 
@@ -36,13 +38,28 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
 
 nlohmann::json json_of(const vk::DeviceInfo& d) {
   const Target& t = d.target;
-  return {{"index", d.index}, {"name", d.name}, {"driver", d.driver}, {"type", d.type}, {"api", version_of(d)},
-          {"memory_bytes", d.memory_bytes}, {"unusable", d.unusable}, {"verdicts", d.verdicts},
+  return {{"index", d.index},
+          {"name", d.name},
+          {"driver", d.driver},
+          {"type", d.type},
+          {"api", version_of(d)},
+          {"memory_bytes", d.memory_bytes},
+          {"unusable", d.unusable},
+          {"verdicts", d.verdicts},
           {"target",
-           {{"cpu", t.cpu}, {"float64", t.float64}, {"atomic_float_add", t.atomic_float_add}, {"device_address", t.device_address},
-            {"signed_zero_inf_nan", t.signed_zero_inf_nan}, {"round_to_even", t.round_to_even}, {"subgroup_size", t.subgroup_size},
-            {"max_invocations", t.max_invocations}, {"max_groups", t.max_groups}, {"max_buffers", t.max_buffers},
-            {"max_push_bytes", t.max_push_bytes}, {"max_range", t.max_range}, {"cores", t.cores}}}};
+           {{"cpu", t.cpu},
+            {"float64", t.float64},
+            {"atomic_float_add", t.atomic_float_add},
+            {"device_address", t.device_address},
+            {"signed_zero_inf_nan", t.signed_zero_inf_nan},
+            {"round_to_even", t.round_to_even},
+            {"subgroup_size", t.subgroup_size},
+            {"max_invocations", t.max_invocations},
+            {"max_groups", t.max_groups},
+            {"max_buffers", t.max_buffers},
+            {"max_push_bytes", t.max_push_bytes},
+            {"max_range", t.max_range},
+            {"cores", t.cores}}}};
 }
 
 std::string details(const std::vector<vk::DeviceInfo>& all) {
@@ -77,11 +94,12 @@ int devices(const Options& options) {
   for (const vk::DeviceInfo& d : all) {
     const bool usable = d.unusable.empty();
     if (usable && best.empty()) best = std::to_string(d.index);
-    table.add({std::to_string(d.index), d.name, d.type, version_of(d), usable ? d.driver : "lacks " + d.unusable, memory_of(d),
-               yes_no(d.target.float64), std::to_string(d.target.subgroup_size)});
+    table.add({std::to_string(d.index), d.name, d.type, version_of(d), usable ? d.driver : "lacks " + d.unusable,
+               memory_of(d), yes_no(d.target.float64), std::to_string(d.target.subgroup_size)});
   }
   std::string text = table.str();
-  text += "default: " + (best.empty() ? "none can be used" : best) + "    choose: --device 1, --device llvmpipe, or SPIROGRAD_DEVICE=llvmpipe\n";
+  text += "default: " + (best.empty() ? "none can be used" : best) +
+          "    choose: --device 1, --device llvmpipe, or SPIROGRAD_DEVICE=llvmpipe\n";
   if (verbose) text += details(all);
   print(text);
   return kOk;
@@ -90,10 +108,14 @@ int devices(const Options& options) {
 }  // namespace
 
 Command devices_command() {
-  return {"devices", "list Vulkan devices, what they can do and what was proved", "[options]",
+  return {"devices",
+          "list Vulkan devices, what they can do and what was proved",
+          "[options]",
           {"Devices are listed best first; the first that can be used is the default."},
           {{"--verbose", "", "all facts, and the verdicts of the self-test", "-v"}, json_option()},
-          {"spirograd devices", "spirograd devices -v"}, devices, false};
+          {"spirograd devices", "spirograd devices -v"},
+          devices,
+          false};
 }
 
 }  // namespace spirograd::cli

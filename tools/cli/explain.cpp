@@ -17,10 +17,14 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {"SG0101", "an operation got an array of the wrong shape", "shapes broadcast from the right as in NumPy: extents are equal or 1"},
-    {"SG0102", "an operation got an array of the wrong element type", "element types never convert by themselves: write f32(x), i32(x), .."},
-    {"SG0103", "the type of an input or result is not the declared one", "compare the declaration with the shape and element type of the file"},
-    {"SG0104", "a shape variable stands for two extents, or an array has too many axes", "inputs that share a variable, as in x: f32[N], y: f32[N], agree in that extent"},
+    {"SG0101", "an operation got an array of the wrong shape",
+     "shapes broadcast from the right as in NumPy: extents are equal or 1"},
+    {"SG0102", "an operation got an array of the wrong element type",
+     "element types never convert by themselves: write f32(x), i32(x), .."},
+    {"SG0103", "the type of an input or result is not the declared one",
+     "compare the declaration with the shape and element type of the file"},
+    {"SG0104", "a shape variable stands for two extents, or an array has too many axes",
+     "inputs that share a variable, as in x: f32[N], y: f32[N], agree in that extent"},
     {"SG0105", "a shape is not known or not a whole number", "give the variable: N=5, or an input that shows it"},
     {"SG0201", "an integer or bool parameter cannot be differentiated by", "name float parameters in --wrt"},
     {"SG0202", "--wrt names no parameter", "the note lists the parameters"},
@@ -30,30 +34,37 @@ constexpr Entry kEntries[] = {
     {"SG0206", "a parameter stands twice in --wrt", "name it once"},
     {"SG0301", "there is no Vulkan loader", "sudo apt install libvulkan1"},
     {"SG0302", "the loader finds no driver", "sudo apt install mesa-vulkan-drivers: a driver that runs on any processor"},
-    {"SG0303", "the device lacks what the program needs", "the message names the limit; choose another device: spirograd devices -v"},
+    {"SG0303", "the device lacks what the program needs",
+     "the message names the limit; choose another device: spirograd devices -v"},
     {"SG0304", "no device has that name or number", "spirograd devices lists them"},
-    {"SG0305", "a Vulkan call failed, or a loop is too large to record", "the message names the call; a driver update may help"},
+    {"SG0305", "a Vulkan call failed, or a loop is too large to record",
+     "the message names the call; a driver update may help"},
     {"SG0310", "the device was lost while it worked", "it may have been reset by the system; run again, or use fewer steps"},
     {"SG0401", "the text of a program is malformed", "the caret points at the place"},
     {"SG0402", "a name is unknown, or stands twice", "names are defined by parameters and let, before their use"},
     {"SG0403", "an operation or function is unknown", "the help names the nearest; docs/language.md lists all operations"},
     {"SG0404", "a call has the wrong arguments", "docs/language.md shows each operation's arguments"},
-    {"SG0405", "a function calls itself or a later one", "functions call functions defined above them; loops replace recursion"},
+    {"SG0405", "a function calls itself or a later one",
+     "functions call functions defined above them; loops replace recursion"},
     {"SG0406", "expressions are nested too deep", "name parts with let"},
     {"SG0407", "a number is malformed or too large", "integers are 32 bits wide; 2.0d is an f64 literal"},
     {"SG0408", "a parameter or result stands twice", "rename one"},
-    {"SG0501", "a file is not what its name says, or an array does not fit", "copy or save the file again; the message says what is wrong in it"},
+    {"SG0501", "a file is not what its name says, or an array does not fit",
+     "copy or save the file again; the message says what is wrong in it"},
     {"SG0502", "an input is missing", "give it: name=file.npy, name=3.5, name=zeros:4xf32"},
     {"SG0503", "an input names nothing, or is given twice", "the help names the nearest parameter"},
     {"SG0504", "a file cannot be read", "the message has the reason of the system"},
     {"SG0505", "an output cannot be written", "nothing was written: outputs appear together or not at all"},
-    {"SG0506", "the value of an input is malformed", "forms: a.npy, a.npz:member, 3.5, [1,2], zeros:64x64xf32, ones:.., iota:.., random:SEED:.."},
-    {"SG0507", "a file has another element type than the program wants", "--cast converts; values that do not fit stay an error"},
+    {"SG0506", "the value of an input is malformed",
+     "forms: a.npy, a.npz:member, 3.5, [1,2], zeros:64x64xf32, ones:.., iota:.., random:SEED:.."},
+    {"SG0507", "a file has another element type than the program wants",
+     "--cast converts; values that do not fit stay an error"},
     {"SG0508", "-o names no result", "the note lists the results"},
     {"SG0601", "memory does not suffice", "use smaller inputs, or a device with more memory"},
     {"SG0900", "a defect of Spirograd", "please report it, with the program and the inputs"},
     {"SG0901", "a defect of Spirograd", "please report it, with the program"},
-    {"SG0902", "a kernel reads or writes outside of its arrays: a defect of Spirograd", "please report it, with the program"},
+    {"SG0902", "a kernel reads or writes outside of its arrays: a defect of Spirograd",
+     "please report it, with the program"},
     {"SG0903", "SPIRV-Tools rejects a kernel: a defect of Spirograd", "please report it, with the program"},
 };
 
@@ -73,8 +84,10 @@ int explain(const Options& options) {
       table.add({e.code, e.what});
       all[e.code] = {{"what", e.what}, {"help", e.help}};
     }
-    if (json) print_json(all);
-    else print(table.str());
+    if (json)
+      print_json(all);
+    else
+      print(table.str());
     return kOk;
   }
   std::string code = options.positional()[0];
@@ -82,16 +95,20 @@ int explain(const Options& options) {
   const auto it = std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& e) { return code == e.code; });
   if (it == std::end(kEntries))
     throw usage_error("there is no error code '" + options.positional()[0] + "'").hint(did_you_mean(code, all_codes()));
-  if (json) print_json({{"code", it->code}, {"what", it->what}, {"help", it->help}});
-  else print(code + ": " + it->what + "\nhelp: " + it->help + "\n");
+  if (json)
+    print_json({{"code", it->code}, {"what", it->what}, {"help", it->help}});
+  else
+    print(code + ": " + it->what + "\nhelp: " + it->help + "\n");
   return kOk;
 }
 
 }  // namespace
 
 Command explain_command() {
-  return {"explain", "tell what an error code means", "[CODE]", {"Without a code: all of them."}, {json_option()},
-          {"spirograd explain SG0204", "spirograd explain"}, explain, false};
+  return {"explain",       "tell what an error code means",
+          "[CODE]",        {"Without a code: all of them."},
+          {json_option()}, {"spirograd explain SG0204", "spirograd explain"},
+          explain,         false};
 }
 
 }  // namespace spirograd::cli

@@ -114,14 +114,16 @@ int grad(const Options& options) {
   const std::vector<HostArray> inputs = list.match(program);
   std::vector<std::pair<std::string, std::string>> names;
   for (size_t j = 0; j < program.results.size(); ++j)
-    names.emplace_back(program.results[j].name,
-                       j < derived.values || options.has("--jvp") ? "" : alias_of(program.results[j].name, options.has("--hvp")));
+    names.emplace_back(program.results[j].name, j < derived.values || options.has("--jvp")
+                                                    ? ""
+                                                    : alias_of(program.results[j].name, options.has("--hvp")));
   outputs.check_names(names);
 
   const Engine engine(options);
   Engine::Outcome outcome = engine.run(program, inputs);
   std::vector<NamedArray> results;
-  for (size_t j = 0; j < outcome.results.size(); ++j) results.push_back({names[j].first, names[j].second, std::move(outcome.results[j])});
+  for (size_t j = 0; j < outcome.results.size(); ++j)
+    results.push_back({names[j].first, names[j].second, std::move(outcome.results[j])});
 
   nlohmann::json values = nlohmann::json::object(), derivatives = nlohmann::json::object();
   std::string text;
@@ -133,14 +135,17 @@ int grad(const Options& options) {
     nlohmann::json entry = result_json(r.array, outputs.file_of(r));
     if (!value) entry.update({{"norm", json_number(s.norm)}, {"nan", s.nan}, {"inf", s.inf}});
     (value ? values : derivatives)[r.name] = std::move(entry);
-    if (value && r.array.type.shape.rank() == 0) text += result_text(r);
+    if (value && r.array.type.shape.rank() == 0)
+      text += result_text(r);
     else
-      table.add({"|" + r.name + "|", "= " + io::short_number(s.norm), std::to_string(s.nan) + " NaN, " + std::to_string(s.inf) + " Inf",
-                 to_string(r.array.type)});
+      table.add({"|" + r.name + "|", "= " + io::short_number(s.norm),
+                 std::to_string(s.nan) + " NaN, " + std::to_string(s.inf) + " Inf", to_string(r.array.type)});
   }
   outputs.write(results);
-  if (options.has("--json")) print_json({{"device", engine.name()}, {"values", values}, {"derivatives", derivatives}});
-  else print(text + table.str());
+  if (options.has("--json"))
+    print_json({{"device", engine.name()}, {"values", values}, {"derivatives", derivatives}});
+  else
+    print(text + table.str());
   if (options.has("--time")) std::fputs(time_text(engine, outcome).c_str(), stderr);
   return kOk;
 }
@@ -148,7 +153,9 @@ int grad(const Options& options) {
 }  // namespace
 
 Command grad_command() {
-  return {"grad", "value and derivatives of a function", "FILE.sg --wrt a,b [name=value ...] [-o name=file.npy ...] [options]",
+  return {"grad",
+          "value and derivatives of a function",
+          "FILE.sg --wrt a,b [name=value ...] [-o name=file.npy ...] [options]",
           {"Prints the value, and for each derivative its norm and how many elements are NaN or infinite.",
            "Results: those of the function by name; the gradient by w is d_w (-o w=FILE writes it too).",
            "--jvp needs a direction dot_w=... for each w and gives dot_<result>; --hvp needs it too and gives",
@@ -157,8 +164,13 @@ Command grad_command() {
            {"--of", "NAME", "the result to differentiate; the first scalar if not given"},
            {"--jvp", "", "forward mode"},
            {"--hvp", "", "Hessian times vector"},
-           output_option("write a value or derivative; '-' prints it; FILE.npz alone takes all"), function_option(), device_option(),
-           form_option(), cast_option(), json_option(), {"--time", "", "tell how long it took"}},
+           output_option("write a value or derivative; '-' prints it; FILE.npz alone takes all"),
+           function_option(),
+           device_option(),
+           form_option(),
+           cast_option(),
+           json_option(),
+           {"--time", "", "tell how long it took"}},
           {"spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy -o loss=-",
            "spirograd grad model.sg --wrt w --hvp x=x.npy w=w.npy b=b.npy dot_w=random:1:64xf32"},
           grad};

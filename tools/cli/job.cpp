@@ -26,7 +26,9 @@ DType declared_dtype(const std::string& type) {
 
 // Whether `word` stands anywhere in the text as a name.
 bool mentions(const std::string& text, const std::string& word) {
-  const auto letter = [&](size_t i) { return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_'); };
+  const auto letter = [&](size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+  };
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
     if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
   return false;
@@ -57,23 +59,32 @@ Source load_source(const std::string& path, const std::string& function) {
   if (!function.empty())
     while (it->name != function) {
       if (it == functions.begin())
-        throw Error("SG0403", "no function '" + function + "' in this file").at({path, 0, 0}).note("functions: " + list_of(names))
+        throw Error("SG0403", "no function '" + function + "' in this file")
+            .at({path, 0, 0})
+            .note("functions: " + list_of(names))
             .hint(did_you_mean(function, names));
       --it;
     }
   return {path, std::move(text), std::move(module), *it};
 }
 
-InputList::InputList(const Source& source, const std::vector<std::string>& arguments, bool cast) : source_(source), cast_(cast) {
+InputList::InputList(const Source& source, const std::vector<std::string>& arguments, bool cast)
+    : source_(source), cast_(cast) {
   for (const std::string& a : arguments) {
-    if (const auto named = io::split_argument(a)) add(named->name, named->text);
-    else if (a.ends_with(".npz")) add_all_of(a);
-    else throw usage_error("'" + a + "' is no input").hint("inputs are written name=value; this function takes: " + source.signature.str());
+    if (const auto named = io::split_argument(a))
+      add(named->name, named->text);
+    else if (a.ends_with(".npz"))
+      add_all_of(a);
+    else
+      throw usage_error("'" + a + "' is no input")
+          .hint("inputs are written name=value; this function takes: " + source.signature.str());
   }
 }
 
 void InputList::add(const std::string& name, const std::string& text) {
-  const auto taken = [&](const auto& list) { return std::any_of(list.begin(), list.end(), [&](const auto& g) { return g.name == name; }); };
+  const auto taken = [&](const auto& list) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& g) { return g.name == name; });
+  };
   const bool shape_taken = std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s.first == name; });
   if (taken(given_) || taken(open_) || shape_taken) throw Error("SG0503", "input '" + name + "' is given twice");
   for (const text::DeclaredParam& p : source_.signature.params)
@@ -81,8 +92,10 @@ void InputList::add(const std::string& name, const std::string& text) {
       given_.push_back({name, io::load_argument(name, text, declared_dtype(p.type), cast_)});
       return;
     }
-  if (const auto n = io::whole_number(text); n && mentions(source_.text, name)) shapes_.emplace_back(name, *n);
-  else open_.push_back({name, text});
+  if (const auto n = io::whole_number(text); n && mentions(source_.text, name))
+    shapes_.emplace_back(name, *n);
+  else
+    open_.push_back({name, text});
 }
 
 void InputList::add_all_of(const std::string& npz) {
@@ -91,10 +104,26 @@ void InputList::add_all_of(const std::string& npz) {
 }
 
 Program InputList::instantiate() const {
-  if (given_.empty()) return text::instantiate(source_.module, source_.signature.name, shapes_).value();
+  // A mistyped name is told as such, not as the input that is missing then. Names of directions are known later only.
+  std::vector<std::string> names;
+  for (const text::DeclaredParam& p : source_.signature.params) names.push_back(p.name);
+  for (const Open& o : open_)
+    if (!o.name.starts_with("dot_")) throw unknown(o.name, names);
   std::vector<text::NamedType> types;
   for (const Given& g : given_) types.push_back({g.name, g.array.type});
   return text::instantiate(source_.module, source_.signature.name, types, shapes_).value();
+}
+
+Program InputList::instantiate_types() const {
+  if (any()) return instantiate();
+  return text::instantiate(source_.module, source_.signature.name, shapes_).value();
+}
+
+Error InputList::unknown(const std::string& name, std::vector<std::string> known) const {
+  for (const auto& s : shapes_) known.push_back(s.first);
+  return Error("SG0503", "'" + source_.signature.name + "' has no parameter '" + name + "'")
+      .note("parameters: " + list_of(known))
+      .hint(did_you_mean(name, known));
 }
 
 std::vector<HostArray> InputList::match(const Program& program) {
@@ -109,7 +138,8 @@ std::vector<HostArray> InputList::match(const Program& program) {
     if (open == open_.end()) {
       std::string spec;
       for (int64_t d : p.type.shape) spec += std::to_string(d) + "x";
-      throw Error("SG0502", "input '" + p.name + "' is missing").note("it is " + to_string(p.type))
+      throw Error("SG0502", "input '" + p.name + "' is missing")
+          .note("it is " + to_string(p.type))
           .hint(p.name + "=FILE.npy, or " + p.name + "=random:1:" + spec + std::string(name(p.type.dtype)));
     }
     HostArray array = io::load_argument(p.name, open->text, p.type.dtype, cast_);
@@ -124,11 +154,8 @@ std::vector<HostArray> InputList::match(const Program& program) {
 void InputList::check_all_used(const Program& program) const {
   std::vector<std::string> names;
   for (const Param& p : program.params) names.push_back(p.name);
-  for (const auto& s : shapes_) names.push_back(s.first);
   for (const Open& o : open_)
-    if (std::find(names.begin(), names.end(), o.name) == names.end())
-      throw Error("SG0503", "'" + program.name + "' has no parameter '" + o.name + "'").note("parameters: " + list_of(names))
-          .hint(did_you_mean(o.name, names));
+    if (std::find(names.begin(), names.end(), o.name) == names.end()) throw unknown(o.name, names);
 }
 
 Target plain_target() {
@@ -190,8 +217,8 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   how.form = form();
   const Executable executable = compile(program, device_->target(), how).value();
   out.kernels = executable.kernels.size();
-  out.dispatches = static_cast<size_t>(
-      std::count_if(executable.steps.begin(), executable.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));
+  out.dispatches = static_cast<size_t>(std::count_if(executable.steps.begin(), executable.steps.end(),
+                                                     [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));
   progress.update("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
   const auto session = vk::Session::create(device_, executable).value();
   out.compile_seconds = seconds_since(start);
@@ -206,7 +233,8 @@ std::string time_text(const Engine& engine, const Engine::Outcome& o) {
   const auto ms = [](double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; };
   std::string out = engine.name() + ": ";
   if (engine.is_interpreter()) return out + ms(o.host_seconds) + "\n";
-  out += std::to_string(o.kernels) + " kernels, " + std::to_string(o.dispatches) + " dispatches, compiled in " + ms(o.compile_seconds);
+  out += std::to_string(o.kernels) + " kernels, " + std::to_string(o.dispatches) + " dispatches, compiled in " +
+         ms(o.compile_seconds);
   out += ", run in " + ms(o.host_seconds);
   return out + (o.device_seconds > 0 ? ", of that " + ms(o.device_seconds) + " on the device\n" : "\n");
 }

@@ -31,15 +31,17 @@ struct Job {
   std::vector<HostArray> inputs;  // one per parameter
 };
 
-/// Matches what was typed (name=value, N=5, a.npz) with names of parameters, in two steps: the parameters of the function, which fix
-/// the shapes, and those that a derivative adds (dot_x).
+/// Matches what was typed (name=value, N=5, a.npz) with names of parameters, in two steps: the parameters of the function,
+/// which fix the shapes, and those that a derivative adds (dot_x).
 class InputList {
  public:
   /// Loads what the function takes. Throws SG0503, SG0506, ...
   InputList(const Source& source, const std::vector<std::string>& arguments, bool cast);
 
-  /// The function for these inputs. Without any input, or with `only_types`: from declared types and shape variables, if all are given.
+  /// The function for these inputs. Throws SG0502, SG0503, and what the language finds.
   Program instantiate() const;
+  /// The same; without any input from the declared types and shape variables.
+  Program instantiate_types() const;
   /// Whether there is any input, apart from shape variables.
   bool any() const { return !given_.empty(); }
   /// The inputs of `program`, which has the parameters of the function and maybe more. Throws SG0502, SG0503.
@@ -57,6 +59,7 @@ class InputList {
   };
   void add(const std::string& name, const std::string& text);
   void add_all_of(const std::string& npz);
+  Error unknown(const std::string& name, std::vector<std::string> known) const;
   const Source& source_;
   bool cast_;
   std::vector<Given> given_;

@@ -102,9 +102,11 @@ Slope best_slope(const std::function<Values(double)>& f, const std::vector<Progr
 double inner_product_error(const Values& cts, const Values& tangents, const Values& gradients, const Values& dots) {
   double left = 0, right = 0, scale = 1e-12;
   for (size_t j = 0; j < cts.size(); ++j)
-    for (size_t k = 0; k < cts[j].size(); ++k) left += cts[j][k] * tangents[j][k], scale += std::abs(cts[j][k] * tangents[j][k]);
+    for (size_t k = 0; k < cts[j].size(); ++k)
+      left += cts[j][k] * tangents[j][k], scale += std::abs(cts[j][k] * tangents[j][k]);
   for (size_t j = 0; j < dots.size(); ++j)
-    for (size_t k = 0; k < dots[j].size(); ++k) right += gradients[j][k] * dots[j][k], scale += std::abs(gradients[j][k] * dots[j][k]);
+    for (size_t k = 0; k < dots[j].size(); ++k)
+      right += gradients[j][k] * dots[j][k], scale += std::abs(gradients[j][k] * dots[j][k]);
   if (!std::isfinite(left) && !std::isfinite(right)) return 0;
   const double error = std::abs(left - right) / scale;
   return std::isnan(error) ? kInfinity : error;

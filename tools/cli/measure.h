@@ -24,7 +24,8 @@ Values tail(const Values& a, size_t n);
 Values moved(Values start, const std::vector<Param>& params, const Values& dots, double step);
 
 struct Deviation {
-  double error = 0;  // |have - want| / max(|want|, root mean square of want, 1e-3); infinite where only one is NaN or infinite
+  double error =
+      0;  // |have - want| / max(|want|, root mean square of want, 1e-3); infinite where only one is NaN or infinite
   size_t at = 0;
   double have = 0, want = 0;
 };

@@ -19,8 +19,10 @@ namespace {
 std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> out(1);
   for (char c : list)
-    if (c == ',') out.emplace_back();
-    else out.back() += c;
+    if (c == ',')
+      out.emplace_back();
+    else
+      out.back() += c;
   return out;
 }
 
@@ -62,7 +64,8 @@ std::string uses_text(const Step& s) {
     if (u.read) reads += b;
     if (u.written) writes += b;
   }
-  return (reads.empty() ? "" : "reads" + reads) + (reads.empty() || writes.empty() ? "" : ", ") + (writes.empty() ? "" : "writes" + writes);
+  return (reads.empty() ? "" : "reads" + reads) + (reads.empty() || writes.empty() ? "" : ", ") +
+         (writes.empty() ? "" : "writes" + writes);
 }
 
 std::string schedule_text(const Executable& e) {
@@ -76,9 +79,11 @@ std::string schedule_text(const Executable& e) {
   for (size_t j = 0; j < e.steps.size(); ++j) {
     const Step& s = e.steps[j];
     const bool dispatch = s.kind == Step::Kind::Dispatch;
-    steps.add({std::to_string(j), name_of(s.kind), dispatch ? e.kernels[s.kernel].name : "", dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
+    steps.add({std::to_string(j), name_of(s.kind), dispatch ? e.kernels[s.kernel].name : "",
+               dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
   }
-  return buffers.str() + "\n" + steps.str() + "\nscratch: " + std::to_string(e.scratch_bytes) + " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";
+  return buffers.str() + "\n" + steps.str() + "\nscratch: " + std::to_string(e.scratch_bytes) +
+         " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";
 }
 
 std::string kernels_text(const Program& p, const Target& target) {
@@ -114,7 +119,7 @@ int opt(const Options& options) {
   form_of(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   const InputList list(source, options.inputs(), options.has("--cast"));
-  const Program traced = list.instantiate();
+  const Program traced = list.instantiate_types();
   list.check_all_used(traced);
   std::string stage = "traced", text;
   const Program p = transformed(traced, options, stage);
@@ -125,35 +130,50 @@ int opt(const Options& options) {
     target = engine.target();
     suits = engine.form();
   }
-  if (options.has("--kernels")) stage = "kernels", text = kernels_text(p, target);
-  else if (options.has("--spirv")) stage = "spirv", text = spirv_text(compiled(p, options, target, suits));
-  else if (options.has("--schedule")) stage = "schedule", text = schedule_text(compiled(p, options, target, suits));
-  else text = text::print(p);
-  if (options.has("--json")) print_json({{"stage", stage}, {"text", text}});
-  else print(text);
+  if (options.has("--kernels"))
+    stage = "kernels", text = kernels_text(p, target);
+  else if (options.has("--spirv"))
+    stage = "spirv", text = spirv_text(compiled(p, options, target, suits));
+  else if (options.has("--schedule"))
+    stage = "schedule", text = schedule_text(compiled(p, options, target, suits));
+  else
+    text = text::print(p);
+  if (options.has("--json"))
+    print_json({{"stage", stage}, {"text", text}});
+  else
+    print(text);
   return kOk;
 }
 
 }  // namespace
 
 Command opt_command() {
-  return {"opt", "show a program at any stage", "FILE.sg [name=value ...] [N=5 ...] [options]",
-          {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --kernels, --spirv, --schedule.",
-           "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
-           "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
-           "Without --device, kernels are made for a plain device, the same on every machine."},
-          {{"--bot", "", "remove all builds (bulk-operation transformation)", "", true},
-           {"--grad", "A,B", "gradient of the first scalar result", "", true},
-           {"--value-and-grad", "A,B", "all results, and the gradient", "", true},
-           {"--jvp", "A,B", "forward mode", "", true},
-           {"--simplify", "", "apply the rules of simplification", "", true},
-           {"--kernels", "", "fused kernels, as loops"},
-           {"--spirv", "", "SPIR-V assembly"},
-           {"--schedule", "", "buffers and steps"},
-           {"--rules", "", "the rules of simplification, as Markdown; needs no program"},
-           function_option(), device_option(), form_option(), cast_option(), json_option()},
-          {"spirograd opt samples/gmm.sg N=100 K=5 D=2 --bot --grad mu --simplify", "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},
-          opt, false};
+  return {
+      "opt",
+      "show a program at any stage",
+      "FILE.sg [name=value ...] [N=5 ...] [options]",
+      {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --kernels, --spirv, --schedule.",
+       "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
+       "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
+       "Without --device, kernels are made for a plain device, the same on every machine."},
+      {{"--bot", "", "remove all builds (bulk-operation transformation)", "", true},
+       {"--grad", "A,B", "gradient of the first scalar result", "", true},
+       {"--value-and-grad", "A,B", "all results, and the gradient", "", true},
+       {"--jvp", "A,B", "forward mode", "", true},
+       {"--simplify", "", "apply the rules of simplification", "", true},
+       {"--kernels", "", "fused kernels, as loops"},
+       {"--spirv", "", "SPIR-V assembly"},
+       {"--schedule", "", "buffers and steps"},
+       {"--rules", "", "the rules of simplification, as Markdown; needs no program"},
+       function_option(),
+       device_option(),
+       form_option(),
+       cast_option(),
+       json_option()},
+      {"spirograd opt samples/gmm.sg N=100 K=5 D=2 --bot --grad mu --simplify",
+       "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},
+      opt,
+      false};
 }
 
 }  // namespace spirograd::cli

@@ -21,7 +21,8 @@ struct OptionReader {
     std::vector<std::string> names = {"--help"};
     for (const OptionSpec& o : command.options) names.push_back(o.name);
     std::string help = did_you_mean(name, names);
-    return usage_error("'" + command.name + "' has no option '" + name + "'").hint((help.empty() ? "" : help + "  ") + "spirograd " + command.name + " --help");
+    return usage_error("'" + command.name + "' has no option '" + name + "'")
+        .hint((help.empty() ? "" : help + "  ") + "spirograd " + command.name + " --help");
   }
   void read(const std::vector<std::string>& arguments) {
     bool only_positional = false;
@@ -41,7 +42,8 @@ struct OptionReader {
       if (!spec) throw unknown(name);
       std::string value;
       if (!spec->value.empty()) {
-        if (equals == std::string::npos && i + 1 == arguments.size()) throw usage_error("'" + name + "' needs " + spec->value);
+        if (equals == std::string::npos && i + 1 == arguments.size())
+          throw usage_error("'" + name + "' needs " + spec->value);
         value = equals != std::string::npos ? a.substr(equals + 1) : arguments[++i];
       } else if (equals != std::string::npos) {
         throw usage_error("'" + name + "' takes no value");
@@ -75,11 +77,14 @@ int64_t Options::number(const std::string& name, int64_t otherwise, int64_t leas
   const auto text = value(name);
   if (!text) return otherwise;
   const auto x = io::whole_number(*text);
-  if (!x || *x < least) throw usage_error("'" + name + "' needs a whole number of at least " + std::to_string(least) + ", not '" + *text + "'");
+  if (!x || *x < least)
+    throw usage_error("'" + name + "' needs a whole number of at least " + std::to_string(least) + ", not '" + *text + "'");
   return *x;
 }
 
-std::vector<std::string> Options::inputs() const { return {positional_.begin() + (positional_.empty() ? 0 : 1), positional_.end()}; }
+std::vector<std::string> Options::inputs() const {
+  return {positional_.begin() + (positional_.empty() ? 0 : 1), positional_.end()};
+}
 
 Error usage_error(std::string message) { return Error("", std::move(message)); }
 
@@ -90,12 +95,14 @@ Options read_options(const Command& command, const std::vector<std::string>& arg
 }
 
 std::string help_text(const Command& command) {
-  std::string out = command.summary + "\n\nusage: spirograd " + command.name + (command.usage.empty() ? "" : " " + command.usage) + "\n\n";
+  std::string out =
+      command.summary + "\n\nusage: spirograd " + command.name + (command.usage.empty() ? "" : " " + command.usage) + "\n\n";
   for (const std::string& line : command.details) out += line + "\n";
   if (!command.details.empty()) out += "\n";
   io::Table table({"", ""});
   for (const OptionSpec& o : command.options)
-    table.add({"  " + (o.short_name.empty() ? "" : o.short_name + ", ") + o.name + (o.value.empty() ? "" : " " + o.value), o.help});
+    table.add({"  " + (o.short_name.empty() ? "" : o.short_name + ", ") + o.name + (o.value.empty() ? "" : " " + o.value),
+               o.help});
   table.add({"  --help", "this text"});
   out += "options:\n" + table.str();
   if (!command.examples.empty()) out += "\nexamples:\n";
@@ -110,6 +117,8 @@ OptionSpec device_option() {
 OptionSpec cast_option() { return {"--cast", "", "convert inputs to the element types that the program wants"}; }
 OptionSpec json_option() { return {"--json", "", "results as JSON on stdout"}; }
 OptionSpec output_option(const std::string& help) { return {"--output", "NAME=FILE", help, "-o", true}; }
-OptionSpec form_option() { return {"--form", "address|descriptors", "how kernels reach arrays; what suits the device if not given"}; }
+OptionSpec form_option() {
+  return {"--form", "address|descriptors", "how kernels reach arrays; what suits the device if not given"};
+}
 
 }  // namespace spirograd::cli

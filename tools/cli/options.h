@@ -11,8 +11,8 @@
 namespace spirograd::cli {
 
 struct OptionSpec {
-  std::string name;        // "--device"
-  std::string value;       // what stands after it, for the help; "": a flag
+  std::string name;   // "--device"
+  std::string value;  // what stands after it, for the help; "": a flag
   std::string help;
   std::string short_name;  // "-o" or ""
   bool repeats = false;

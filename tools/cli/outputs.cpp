@@ -25,12 +25,14 @@ Outputs::Outputs(const Options& options) : json_(options.has("--json")) {
     Wish w = named ? Wish{named->name, named->text} : Wish{"", text};
     for (const Wish& other : wishes_) {
       if (w.path == other.path && w.path != "-") throw usage_error("two outputs go to '" + w.path + "'");
-      if (w.name == other.name && w.path != "-" && other.path != "-" && !w.name.empty()) throw usage_error("output '" + w.name + "' is given twice");
+      if (w.name == other.name && w.path != "-" && other.path != "-" && !w.name.empty())
+        throw usage_error("output '" + w.name + "' is given twice");
     }
     if (w.path != "-") {
       io::check_writable(w.path);
       if (!is_npz(w.path) && !w.path.ends_with(".npy") && !w.path.starts_with("/dev/"))
-        throw usage_error("'" + w.path + "' is neither .npy nor .npz").hint("-o " + (w.name.empty() ? "y" : w.name) + "=y.npy");
+        throw usage_error("'" + w.path + "' is neither .npy nor .npz")
+            .hint("-o " + (w.name.empty() ? "y" : w.name) + "=y.npy");
       if (is_npz(w.path) && !w.name.empty()) throw usage_error("an .npz file takes all results").hint("-o " + w.path);
     }
     wishes_.push_back(std::move(w));
@@ -48,7 +50,8 @@ void Outputs::check_names(const std::vector<std::pair<std::string, std::string>>
   for (const Wish& w : wishes_) {
     if (w.name.empty()) {
       if (!is_npz(w.path) && names.size() != 1)
-        throw Error("SG0508", "-o " + w.path + ": there are " + std::to_string(names.size()) + " results").note("results: " + all)
+        throw Error("SG0508", "-o " + w.path + ": there are " + std::to_string(names.size()) + " results")
+            .note("results: " + all)
             .hint("-o NAME=" + w.path + ", or -o FILE.npz for all of them");
     } else if (std::find(known.begin(), known.end(), w.name) == known.end()) {
       throw Error("SG0508", "there is no result '" + w.name + "'").note("results: " + all).hint(did_you_mean(w.name, known));
@@ -74,8 +77,10 @@ void Outputs::write(const std::vector<NamedArray>& results) const {
       continue;
     }
     // A result's own name goes before an alias of another.
-    auto it = std::find_if(results.begin(), results.end(), [&](const NamedArray& r) { return w.name.empty() || r.name == w.name; });
-    if (it == results.end()) it = std::find_if(results.begin(), results.end(), [&](const NamedArray& r) { return r.alias == w.name; });
+    auto it = std::find_if(results.begin(), results.end(),
+                           [&](const NamedArray& r) { return w.name.empty() || r.name == w.name; });
+    if (it == results.end())
+      it = std::find_if(results.begin(), results.end(), [&](const NamedArray& r) { return r.alias == w.name; });
     if (it == results.end()) continue;
     if (w.path == "-") {
       if (!json_) shown += result_text(*it);
@@ -109,9 +114,12 @@ nlohmann::json result_json(const HostArray& a, const std::string& file) {
   }
   nlohmann::json data = nlohmann::json::array();
   for (double x : a.values()) {
-    if (a.type.dtype == DType::Bool) data.push_back(x != 0);
-    else if (is_integer(a.type.dtype)) data.push_back(static_cast<int64_t>(x));
-    else data.push_back(json_number(x));
+    if (a.type.dtype == DType::Bool)
+      data.push_back(x != 0);
+    else if (is_integer(a.type.dtype))
+      data.push_back(static_cast<int64_t>(x));
+    else
+      data.push_back(json_number(x));
   }
   out["data"] = a.type.shape.rank() == 0 ? data[0] : data;
   return out;

@@ -23,7 +23,8 @@ class Outputs {
   bool any() const { return !wishes_.empty(); }
   /// Throws SG0508 for names that are no results. `names`: pairs of name and alias.
   void check_names(const std::vector<std::pair<std::string, std::string>>& names) const;
-  /// Prints what goes to stdout (not with --json, which shows all arrays without a file), then all files appear together. Tells on stderr what was written.
+  /// Prints what goes to stdout (not with --json, which shows all arrays without a file), then all files appear together.
+  /// Tells on stderr what was written.
   void write(const std::vector<NamedArray>& results) const;
   /// The file that a result is written to, "" if none.
   std::string file_of(const NamedArray& result) const;
@@ -38,7 +39,8 @@ class Outputs {
 
 /// "loss = 0.5", or a line with the type and then the elements.
 std::string result_text(const NamedArray& result);
-/// {"dtype": "f32", "shape": [2], "data": [1, 2]}; non-finite numbers are strings. With a file: its name instead of the data.
+/// {"dtype": "f32", "shape": [2], "data": [1, 2]}; non-finite numbers are strings. With a file: its name instead of the
+/// data.
 nlohmann::json result_json(const HostArray& array, const std::string& file = "");
 /// Finite numbers as they are, others as "nan", "inf", "-inf".
 nlohmann::json json_number(double x);

@@ -30,8 +30,11 @@ int run(const Options& options) {
     out["device"] = engine.name();
     out["results"] = all;
     if (options.has("--time"))
-      out["time"] = {{"compile", outcome.compile_seconds}, {"host", outcome.host_seconds}, {"device", outcome.device_seconds},
-                     {"kernels", outcome.kernels}, {"dispatches", outcome.dispatches}};
+      out["time"] = {{"compile", outcome.compile_seconds},
+                     {"host", outcome.host_seconds},
+                     {"device", outcome.device_seconds},
+                     {"kernels", outcome.kernels},
+                     {"dispatches", outcome.dispatches}};
     outputs.write(results);
     print_json(out);
     return kOk;
@@ -50,11 +53,19 @@ int run(const Options& options) {
 }  // namespace
 
 Command run_command() {
-  return {"run", "evaluate a function of a program", "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
+  return {"run",
+          "evaluate a function of a program",
+          "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
           {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
-          {output_option("write a result; '-' prints it; FILE.npz alone takes all"), function_option(), device_option(), form_option(),
-           cast_option(), json_option(), {"--time", "", "tell how long it took"}},
-          {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy", "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
+          {output_option("write a result; '-' prints it; FILE.npz alone takes all"),
+           function_option(),
+           device_option(),
+           form_option(),
+           cast_option(),
+           json_option(),
+           {"--time", "", "tell how long it took"}},
+          {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",
+           "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
           run};
 }
 

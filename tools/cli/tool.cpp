@@ -16,9 +16,9 @@ std::vector<Command> all_commands() {
 }
 
 std::string overview(const std::vector<Command>& commands) {
-  std::string out =
-      "Spirograd " SPIROGRAD_VERSION ": array programs and their exact derivatives on any Vulkan device.\n\n"
-      "usage: spirograd COMMAND [FILE.sg] [name=value ...] [options]\n\ncommands:\n";
+  std::string out = "Spirograd " SPIROGRAD_VERSION
+                    ": array programs and their exact derivatives on any Vulkan device.\n\n"
+                    "usage: spirograd COMMAND [FILE.sg] [name=value ...] [options]\n\ncommands:\n";
   io::Table table({"", ""});
   for (const Command& c : commands) table.add({"  " + c.name, c.summary});
   table.add({"  help [COMMAND]", "what a command does and takes"});
@@ -72,8 +72,24 @@ int run_command_line(const std::vector<std::string>& arguments) {
       .hint((near.empty() ? "" : near + "  ") + "spirograd --help lists all commands");
 }
 
+// Messages quote what the user typed and what stands in files: no control character of theirs reaches the terminal.
+std::string harmless(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte >= 32 && byte != 127) || c == '\n' || c == '\t') {
+      out += c;
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
+    out += escaped;
+  }
+  return out;
+}
+
 int report(const Error& e) {
-  std::fprintf(stderr, "%s\n", e.str().c_str());
+  std::fprintf(stderr, "%s\n", harmless(e.str()).c_str());
   return exit_code(e);
 }
 
@@ -84,7 +100,9 @@ int exit_code(const Error& e) {
   if (c.empty() || c == "SG0502" || c == "SG0503" || c == "SG0506" || c == "SG0508") return kUsage;
   if (c.size() != 6) return kInternalError;
   switch (c[3]) {
-    case '1': case '2': case '4': return kProgramError;
+    case '1':
+    case '2':
+    case '4': return kProgramError;
     case '3': return kDeviceError;
     case '5': return kFileError;
     case '6': return kMemoryError;

@@ -8,7 +8,16 @@
 
 namespace spirograd::cli {
 
-enum ExitCode { kOk = 0, kCheckFailed = 1, kUsage = 2, kProgramError = 3, kDeviceError = 4, kFileError = 5, kMemoryError = 6, kInternalError = 70 };
+enum ExitCode {
+  kOk = 0,
+  kCheckFailed = 1,
+  kUsage = 2,
+  kProgramError = 3,
+  kDeviceError = 4,
+  kFileError = 5,
+  kMemoryError = 6,
+  kInternalError = 70
+};
 
 /// What the process ends with after this error.
 int exit_code(const Error& error);

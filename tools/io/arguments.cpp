@@ -13,7 +13,8 @@
 namespace spirograd::io {
 namespace {
 
-constexpr const char* kForms = "forms: a.npy, a.npz:member, 3.5, [1,2,3], zeros:64x64xf32, ones:.., iota:.., random:SEED:64x64xf32";
+constexpr const char* kForms =
+    "forms: a.npy, a.npz:member, 3.5, [1,2,3], zeros:64x64xf32, ones:.., iota:.., random:SEED:64x64xf32";
 
 Error bad(const std::string& name, const std::string& text, const std::string& why) {
   return Error("SG0506", "input '" + name + "': '" + text + "' " + why);
@@ -56,8 +57,10 @@ class Literal {
     if (text_[begin] == '+') ++begin;
     double x = 0;
     const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + text_.size(), x);
-    if (error == std::errc::result_out_of_range) x = HUGE_VAL;
-    else if (error != std::errc()) return false;
+    if (error == std::errc::result_out_of_range)
+      x = HUGE_VAL;
+    else if (error != std::errc())
+      return false;
     const std::string_view digits(text_.data() + begin, static_cast<size_t>(end - text_.data()) - begin);
     reals_ = reals_ || digits.find_first_not_of("-0123456789") != std::string_view::npos;
     at_ = static_cast<size_t>(end - text_.data());
@@ -82,8 +85,10 @@ class Literal {
       } while (peek() == ',' && ++at_);
     if (peek() != ']') return false;
     ++at_;
-    if (first) shape_[depth] = n;
-    else ragged_ = ragged_ || shape_[depth] != n;
+    if (first)
+      shape_[depth] = n;
+    else
+      ragged_ = ragged_ || shape_[depth] != n;
     return true;
   }
 
@@ -97,7 +102,8 @@ class Literal {
 
 HostArray from_literal(const std::string& name, const std::string& text, const Literal& literal, DType t) {
   if (literal.ragged()) throw bad(name, text, "is no rectangular array");
-  if (literal.has_bools() && t != DType::Bool) throw bad(name, text, "holds truth values, " + std::string(spirograd::name(t)) + " is wanted");
+  if (literal.has_bools() && t != DType::Bool)
+    throw bad(name, text, "holds truth values, " + std::string(spirograd::name(t)) + " is wanted");
   if (literal.has_reals() && !is_float(t)) throw bad(name, text, "is no " + std::string(spirograd::name(t)));
   for (double x : literal.values()) {
     const bool fits = t == DType::Bool  ? x == 0 || x == 1
@@ -115,8 +121,10 @@ HostArray from_literal(const std::string& name, const std::string& text, const L
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> out(1);
   for (char c : text)
-    if (c == separator) out.emplace_back();
-    else out.back() += c;
+    if (c == separator)
+      out.emplace_back();
+    else
+      out.back() += c;
   return out;
 }
 
@@ -143,12 +151,14 @@ Type parse_type(const std::string& name, const std::string& text, const std::str
     }
     const auto extent = whole_number(parts[j]);
     if (!extent || *extent < 0)
-      throw bad(name, text, "needs a shape such as 64x64xf32, '" + parts[j] + "' is no extent").note("element types: bool, i32, u32, f32, f64");
+      throw bad(name, text, "needs a shape such as 64x64xf32, '" + parts[j] + "' is no extent")
+          .note("element types: bool, i32, u32, f32, f64");
     if (t.shape.rank() == kMaxUserRank) throw bad(name, text, "has more than " + std::to_string(kMaxUserRank) + " axes");
     t.shape.push_back(*extent);
     bytes *= static_cast<double>(std::max<int64_t>(*extent, 1));
   }
-  // 8 bytes per element, since values pass through doubles; empty axes count as one, so that no product of extents overflows.
+  // 8 bytes per element, since values pass through doubles; empty axes count as one, so that no product of extents
+  // overflows.
   if (bytes > static_cast<double>(host_memory()))
     throw Error("SG0601", "input '" + name + "': " + to_string(t) + " does not fit the memory of this machine");
   return t;
@@ -156,7 +166,8 @@ Type parse_type(const std::string& name, const std::string& text, const std::str
 
 const std::vector<std::string> kMakers = {"zeros", "ones", "iota", "random"};
 
-HostArray made_up(const std::string& name, const std::string& text, const std::string& maker, std::string rest, DType wanted) {
+HostArray made_up(const std::string& name, const std::string& text, const std::string& maker, std::string rest,
+                  DType wanted) {
   uint64_t seed = 0;
   if (maker == "random") {
     const size_t colon = rest.find(':');
@@ -167,7 +178,8 @@ HostArray made_up(const std::string& name, const std::string& text, const std::s
     rest = rest.substr(colon + 1);
   }
   const Type t = parse_type(name, text, rest, wanted);
-  if (maker == "random" && !is_float(t.dtype)) throw bad(name, text, "makes floats, " + std::string(spirograd::name(t.dtype)) + " is wanted");
+  if (maker == "random" && !is_float(t.dtype))
+    throw bad(name, text, "makes floats, " + std::string(spirograd::name(t.dtype)) + " is wanted");
   if (maker == "iota" && t.dtype == DType::Bool) throw bad(name, text, "makes numbers, bool is wanted");
   std::vector<double> values(static_cast<size_t>(t.shape.count()), maker == "ones" ? 1.0 : 0.0);
   if (maker == "iota")
@@ -204,7 +216,8 @@ std::optional<int64_t> whole_number(const std::string& text) {
 HostArray load_argument(const std::string& name, const std::string& text, DType wanted, bool cast) {
   if (text.empty()) throw Error("SG0506", "input '" + name + "' has no value").note(kForms);
   if (Literal literal(text); literal.parse()) return from_literal(name, text, literal, wanted);
-  if (text[0] == '[') throw bad(name, text, "is no list of numbers").hint("write [1,2,3] or [[1,2],[3,4]], without spaces or in quotes");
+  if (text[0] == '[')
+    throw bad(name, text, "is no list of numbers").hint("write [1,2,3] or [[1,2],[3,4]], without spaces or in quotes");
   const size_t colon = text.find(':');
   const std::string head = text.substr(0, colon), tail = colon == std::string::npos ? "" : text.substr(colon + 1);
   for (const std::string& maker : kMakers)
@@ -213,8 +226,7 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
       if (made.type.dtype == wanted) return made;
       return to_host(as_file_array(std::move(made)), wanted, cast, "input '" + name + "': '" + text + "'");
     }
-  if (text.ends_with(".npz"))
-    throw bad(name, text, "names no array of the file").hint(name + "=" + text + ":" + name);
+  if (text.ends_with(".npz")) throw bad(name, text, "names no array of the file").hint(name + "=" + text + ":" + name);
   if (colon != std::string::npos && head.ends_with(".npz"))
     return to_host(NpzReader(read_file(head), head).read(tail), wanted, cast, "input '" + name + "': " + text);
   if (colon != std::string::npos && !head.ends_with(".npy") && head.find('/') == std::string::npos)
@@ -224,8 +236,8 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
   return to_host(parse_npy(read_file(text), text), wanted, cast, "input '" + name + "': " + text);
 }
 
-// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) at position j of the stream of a seed that
-// has itself been mixed, so that neighbouring seeds give unrelated streams.
+// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) at position j of the stream of a
+// seed that has itself been mixed, so that neighbouring seeds give unrelated streams.
 double random_element(uint64_t seed, uint64_t j, DType t) {
   const auto mix = [](uint64_t z) {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

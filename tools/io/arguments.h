@@ -20,12 +20,13 @@ std::optional<NamedText> split_argument(const std::string& argument);
 /// A whole number, written in digits; for shape variables.
 std::optional<int64_t> whole_number(const std::string& text);
 
-/// The array that `text` stands for, for the input `name`, whose element type is `wanted`. Literals and pseudo-files without a
-/// type take it; all others must have it or be cast (see to_host). Errors: SG0501, SG0503 to SG0507; SG0506: the text itself.
+/// The array that `text` stands for, for the input `name`, whose element type is `wanted`. Literals and pseudo-files without
+/// a type take it; all others must have it or be cast (see to_host). Errors: SG0501, SG0503 to SG0507; SG0506: the text
+/// itself.
 HostArray load_argument(const std::string& name, const std::string& text, DType wanted, bool cast);
 
-/// Element j of x=random:SEED:.. is a function of SEED and j only, in [0, 1), the same on every machine. The f32 number is the f64
-/// number, truncated.
+/// Element j of x=random:SEED:.. is a function of SEED and j only, in [0, 1), the same on every machine. The f32 number is
+/// the f64 number, truncated.
 double random_element(uint64_t seed, uint64_t j, DType t);
 
 }  // namespace spirograd::io

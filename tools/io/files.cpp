@@ -59,7 +59,9 @@ void write_all(int fd, std::span<const uint8_t> contents, const std::string& pat
 }  // namespace
 
 std::vector<uint8_t> read_file(const std::string& path) {
-  const auto fail = [&](int code) -> Error { return Error("SG0504", "cannot read " + quoted(path) + ": " + std::strerror(code)); };
+  const auto fail = [&](int code) -> Error {
+    return Error("SG0504", "cannot read " + quoted(path) + ": " + std::strerror(code));
+  };
   Descriptor d{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (d.fd < 0) throw fail(errno);
   struct stat info {};

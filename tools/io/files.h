@@ -1,5 +1,5 @@
-// Whole files in and out. Outputs are written beside their place and renamed once all of them are complete, so that no reader
-// ever sees half a file, and a failure leaves nothing behind.
+// Whole files in and out. Outputs are written beside their place and renamed once all of them are complete, so that no
+// reader ever sees half a file, and a failure leaves nothing behind.
 #pragma once
 
 #include <cstdint>

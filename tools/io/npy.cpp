@@ -1,4 +1,5 @@
-// The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; read here by a strict little parser.
+// The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; read here by a strict little
+// parser.
 #include "tools/io/npy.h"
 
 #include <bit>
@@ -129,11 +130,13 @@ class HeaderParser {
 
 void set_type(FileArray& a, const Header& h, const std::string& where) {
   if (h.structured)
-    throw Error("SG0501", where + " holds records, not numbers").hint("save each field as an array of its own: np.save(\"x.npy\", a[\"x\"])");
+    throw Error("SG0501", where + " holds records, not numbers")
+        .hint("save each field as an array of its own: np.save(\"x.npy\", a[\"x\"])");
   const std::string& d = h.descr;
   if (d.find('O') != std::string::npos)
     throw Error("SG0501", where + " holds Python objects, not numbers")
-        .hint("dtype '" + d + "' needs pickle, which is never executed; in Python: np.save(\"x.npy\", np.asarray(x, dtype=np.float32))");
+        .hint("dtype '" + d +
+              "' needs pickle, which is never executed; in Python: np.save(\"x.npy\", np.asarray(x, dtype=np.float32))");
   const std::string_view supported[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"};
   const std::string_view tail = std::string_view(d).substr(d.empty() ? 0 : 1);
   bool known = false;
@@ -144,7 +147,8 @@ void set_type(FileArray& a, const Header& h, const std::string& where) {
   a.kind = d[1];
   a.width = d[2] - '0';
   if (d[0] == '>' && a.width > 1)
-    throw Error("SG0501", where + " is big-endian ('" + d + "')").hint("in Python: np.save(\"x.npy\", x.astype(x.dtype.newbyteorder('<')))");
+    throw Error("SG0501", where + " is big-endian ('" + d + "')")
+        .hint("in Python: np.save(\"x.npy\", x.astype(x.dtype.newbyteorder('<')))");
 }
 
 // Data in Fortran order are row-major data of the reversed shape.
@@ -191,7 +195,11 @@ struct Number {
 };
 
 Number element(const FileArray& a, size_t i) {
-  if (a.kind == 'f') return {false, 0, a.width == 2 ? half_to_double(load<uint16_t>(a, i)) : a.width == 4 ? load<float>(a, i) : load<double>(a, i)};
+  if (a.kind == 'f')
+    return {false, 0,
+            a.width == 2   ? half_to_double(load<uint16_t>(a, i))
+            : a.width == 4 ? load<float>(a, i)
+                           : load<double>(a, i)};
   const auto whole = [](auto x) { return Number{true, static_cast<int64_t>(x), static_cast<double>(x)}; };
   if (a.kind == 'b') return whole(a.bytes[i] != 0);
   if (a.kind == 'i') switch (a.width) {
@@ -212,7 +220,9 @@ Number element(const FileArray& a, size_t i) {
   }
 }
 
-bool is_whole_in(const Number& x, double lo, double hi) { return x.real >= lo && x.real <= hi && x.real == std::floor(x.real); }
+bool is_whole_in(const Number& x, double lo, double hi) {
+  return x.real >= lo && x.real <= hi && x.real == std::floor(x.real);
+}
 
 // The element as `t`, or nothing if that would change its value. Floats may be rounded to shorter floats.
 std::optional<double> converted(const Number& x, DType t, bool from_float) {
@@ -227,7 +237,8 @@ std::optional<double> converted(const Number& x, DType t, bool from_float) {
     }
     case DType::F64:
       if (from_float) return x.real;
-      return x.whole && std::abs(x.real) < 9.2e18 && static_cast<int64_t>(x.real) == x.integer ? std::optional(x.real) : std::nullopt;
+      return x.whole && std::abs(x.real) < 9.2e18 && static_cast<int64_t>(x.real) == x.integer ? std::optional(x.real)
+                                                                                               : std::nullopt;
   }
   return std::nullopt;
 }
@@ -279,19 +290,22 @@ FileArray parse_npy(std::vector<uint8_t> contents, const std::string& where) {
   if (contents.size() < 10 || std::memcmp(contents.data(), kMagic.data(), kMagic.size()) != 0)
     throw malformed(where, contents.size() < 10 ? "it is too short" : "it does not begin with \\x93NUMPY");
   const int major = contents[6];
-  if (major < 1 || major > 3) throw malformed(where, "version " + std::to_string(major) + "." + std::to_string(contents[7]) + " is unknown");
+  if (major < 1 || major > 3)
+    throw malformed(where, "version " + std::to_string(major) + "." + std::to_string(contents[7]) + " is unknown");
   const size_t prefix = major == 1 ? 10 : 12;
   if (contents.size() < prefix) throw malformed(where, "it is too short");
   size_t length = 0;
   for (size_t i = prefix; i-- > 8;) length = length << 8 | contents[i];
   if (length > contents.size() - prefix)
-    throw malformed(where, "its header should have " + std::to_string(length) + " bytes, the file has " + std::to_string(contents.size()));
+    throw malformed(where, "its header should have " + std::to_string(length) + " bytes, the file has " +
+                               std::to_string(contents.size()));
   const Header h = HeaderParser({reinterpret_cast<const char*>(contents.data()) + prefix, length}, where).parse();
 
   FileArray a;
   set_type(a, h, where);
   if (h.shape.size() > static_cast<size_t>(kMaxUserRank))
-    throw Error("SG0501", where + " has " + std::to_string(h.shape.size()) + " axes, more than " + std::to_string(kMaxUserRank));
+    throw Error("SG0501",
+                where + " has " + std::to_string(h.shape.size()) + " axes, more than " + std::to_string(kMaxUserRank));
   // Without its empty axes too the shape must be sane: 0 x 2^63 elements are none, but the next product could overflow.
   uint64_t bytes = static_cast<uint64_t>(a.width), bound = bytes;
   std::string shape_text;
@@ -304,31 +318,36 @@ FileArray parse_npy(std::vector<uint8_t> contents, const std::string& where) {
   }
   const uint64_t have = contents.size() - prefix - length;
   if (have != bytes)
-    throw malformed(where, numpy_name(a) + " [" + shape_text + "] needs " + std::to_string(bytes) + " bytes of data, the file has " +
-                               std::to_string(have))
+    throw malformed(where, numpy_name(a) + " [" + shape_text + "] needs " + std::to_string(bytes) +
+                               " bytes of data, the file has " + std::to_string(have))
         .hint(have < bytes ? "the file is incomplete: copy or save it again" : "");
   contents.erase(contents.begin(), contents.begin() + static_cast<std::ptrdiff_t>(prefix + length));
-  a.bytes = h.fortran && a.shape.rank() > 1 ? to_row_major(contents, a.shape, static_cast<size_t>(a.width)) : std::move(contents);
+  a.bytes =
+      h.fortran && a.shape.rank() > 1 ? to_row_major(contents, a.shape, static_cast<size_t>(a.width)) : std::move(contents);
   return a;
 }
 
 HostArray to_host(FileArray a, const std::string& where) {
   const auto t = same_type(a);
-  if (!t) throw Error("SG0507", where + " holds " + numpy_name(a) + ", which is no element type of programs (bool, i32, u32, f32, f64)");
+  if (!t)
+    throw Error("SG0507",
+                where + " holds " + numpy_name(a) + ", which is no element type of programs (bool, i32, u32, f32, f64)");
   return as_it_is(std::move(a), *t);
 }
 
 HostArray to_host(FileArray a, DType wanted, bool cast, const std::string& where) {
   if (same_type(a) == wanted) return as_it_is(std::move(a), wanted);
   if (!cast)
-    throw Error("SG0507", where + " holds " + numpy_name(a) + " " + to_string(a.shape) + ", " + numpy_name(wanted) + " is wanted")
+    throw Error("SG0507",
+                where + " holds " + numpy_name(a) + " " + to_string(a.shape) + ", " + numpy_name(wanted) + " is wanted")
         .hint("--cast converts " + numpy_name(a) + " to " + numpy_name(wanted));
   std::vector<double> values(static_cast<size_t>(a.shape.count()));
   for (size_t i = 0; i < values.size(); ++i) {
     const Number x = element(a, i);
     const auto y = converted(x, wanted, a.kind == 'f');
     if (!y)
-      throw Error("SG0507", where + ": element " + std::to_string(i) + " is " + text_of(x) + ", which " + numpy_name(wanted) + " cannot hold")
+      throw Error("SG0507", where + ": element " + std::to_string(i) + " is " + text_of(x) + ", which " +
+                                numpy_name(wanted) + " cannot hold")
           .note("--cast rounds floats to shorter floats; all other conversions keep the value");
     values[i] = *y;
   }

@@ -1,4 +1,5 @@
-// After PKWARE's APPNOTE 6.3: sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16 (its end), 4.5.3 (zip64).
+// After PKWARE's APPNOTE 6.3: sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16 (its end), 4.5.3
+// (zip64).
 #include "tools/io/npz.h"
 
 #include <zlib.h>
@@ -12,7 +13,8 @@
 namespace spirograd::io {
 namespace {
 
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                   kLocator64 = 0x07064b50;
 constexpr uint64_t kEndBytes = 22, kCentralBytes = 46, kLocalBytes = 30, kEnd64Bytes = 56, kLocator64Bytes = 20;
 constexpr uint64_t kMax16 = 0xffff, kMax32 = 0xffffffff;
 // Deflate makes at most 1032 bytes of one.
@@ -40,11 +42,14 @@ std::string array_name(const std::string& member) {
 
 }  // namespace
 
-NpzReader::NpzReader(std::vector<uint8_t> contents, std::string where) : file_(std::move(contents)), where_(std::move(where)) {
+NpzReader::NpzReader(std::vector<uint8_t> contents, std::string where)
+    : file_(std::move(contents)), where_(std::move(where)) {
   read_directory();
 }
 
-Error NpzReader::malformed(const std::string& why) const { return Error("SG0501", where_ + " is no valid .npz file: " + why); }
+Error NpzReader::malformed(const std::string& why) const {
+  return Error("SG0501", where_ + " is no valid .npz file: " + why);
+}
 
 uint64_t NpzReader::number(uint64_t at, int bytes) const {
   if (at > file_.size() || file_.size() - at < static_cast<uint64_t>(bytes)) throw malformed("it is truncated");
@@ -63,14 +68,17 @@ void NpzReader::read_directory() {
     --end;
   }
   uint64_t count = number(end + 10, 2), bytes = number(end + 12, 4), at = number(end + 16, 4);
-  if ((count == kMax16 || bytes == kMax32 || at == kMax32) && end >= kLocator64Bytes && number(end - kLocator64Bytes, 4) == kLocator64) {
+  if ((count == kMax16 || bytes == kMax32 || at == kMax32) && end >= kLocator64Bytes &&
+      number(end - kLocator64Bytes, 4) == kLocator64) {
     const uint64_t end64 = number(end - kLocator64Bytes + 8, 8);
-    if (end64 > end || end - end64 < kEnd64Bytes || number(end64, 4) != kEnd64) throw malformed("its zip64 directory is missing");
+    if (end64 > end || end - end64 < kEnd64Bytes || number(end64, 4) != kEnd64)
+      throw malformed("its zip64 directory is missing");
     count = number(end64 + 32, 8);
     bytes = number(end64 + 40, 8);
     at = number(end64 + 48, 8);
   }
-  if (at > end || bytes > end - at || count > bytes / kCentralBytes) throw malformed("its directory does not lie inside the file");
+  if (at > end || bytes > end - at || count > bytes / kCentralBytes)
+    throw malformed("its directory does not lie inside the file");
   const uint64_t directory_end = at + bytes;
   for (; count > 0; --count) {
     if (directory_end - at < kCentralBytes || number(at, 4) != kCentral) throw malformed("its directory is damaged");
@@ -118,16 +126,19 @@ std::vector<std::string> NpzReader::names() const {
 }
 
 FileArray NpzReader::read(const std::string& name) const {
-  const auto it = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return array_name(m.name) == name || m.name == name; });
+  const auto it = std::find_if(members_.begin(), members_.end(),
+                               [&](const Member& m) { return array_name(m.name) == name || m.name == name; });
   if (it == members_.end()) {
     std::string all;
     for (const std::string& n : names()) all += (all.empty() ? "" : ", ") + n;
-    throw Error("SG0503", where_ + " holds no array '" + name + "'").note("it holds: " + (all.empty() ? "nothing" : all))
+    throw Error("SG0503", where_ + " holds no array '" + name + "'")
+        .note("it holds: " + (all.empty() ? "nothing" : all))
         .hint(did_you_mean(name, names()));
   }
   const Member& m = *it;
   if (m.flags & 1) throw malformed("'" + m.name + "' is encrypted");
-  if (m.header_at > file_.size() || number(m.header_at, 4) != kLocal) throw malformed("'" + m.name + "' is not where its directory says");
+  if (m.header_at > file_.size() || number(m.header_at, 4) != kLocal)
+    throw malformed("'" + m.name + "' is not where its directory says");
   const uint64_t at = m.header_at + kLocalBytes + number(m.header_at + 26, 2) + number(m.header_at + 28, 2);
   if (at > file_.size() || m.packed > file_.size() - at) throw malformed("'" + m.name + "' is truncated");
   std::vector<uint8_t> data;
@@ -137,14 +148,16 @@ FileArray NpzReader::read(const std::string& name) const {
   } else if (m.method == 8) {
     data = inflated(m, at);
   } else {
-    throw malformed("'" + m.name + "' is packed with method " + std::to_string(m.method) + "; stored and deflated members are read");
+    throw malformed("'" + m.name + "' is packed with method " + std::to_string(m.method) +
+                    "; stored and deflated members are read");
   }
   if (crc_of(data) != m.crc) throw malformed("the checksum of '" + m.name + "' is wrong");
   return parse_npy(std::move(data), where_ + ":" + array_name(m.name));
 }
 
 std::vector<uint8_t> NpzReader::inflated(const Member& m, uint64_t at) const {
-  if (m.size / kMaxRatio > m.packed) throw malformed("'" + m.name + "' claims to unpack to " + std::to_string(m.size) + " bytes");
+  if (m.size / kMaxRatio > m.packed)
+    throw malformed("'" + m.name + "' claims to unpack to " + std::to_string(m.size) + " bytes");
   std::vector<uint8_t> out(m.size);
   z_stream z{};
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
@@ -164,7 +177,8 @@ std::vector<uint8_t> NpzReader::inflated(const Member& m, uint64_t at) const {
     filled += offered - z.avail_out;
     if (filled > m.size) break;
   }
-  if (status != Z_STREAM_END || filled != m.size || in != m.packed) throw malformed("the packed data of '" + m.name + "' are damaged");
+  if (status != Z_STREAM_END || filled != m.size || in != m.packed)
+    throw malformed("the packed data of '" + m.name + "' are damaged");
   return out;
 }
 
@@ -178,7 +192,8 @@ std::vector<uint8_t> npz_bytes(const std::vector<std::pair<std::string, HostArra
     const std::string member = name + ".npy";
     const uint32_t crc = crc_of(data);
     const uint64_t header_at = out.size();
-    // Both headers: version needed, flags, method, time, date (1980-01-01), checksum, sizes (in the zip64 field), name, extra.
+    // Both headers: version needed, flags, method, time, date (1980-01-01), checksum, sizes (in the zip64 field), name,
+    // extra.
     const auto common = [&](std::vector<uint8_t>& to, uint64_t extra) {
       for (uint64_t x : {uint64_t{45}, uint64_t{0}, uint64_t{0}, uint64_t{0}, uint64_t{0x21}}) put(to, x, 2);
       for (uint64_t x : {uint64_t{crc}, kMax32, kMax32}) put(to, x, 4);

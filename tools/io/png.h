@@ -11,8 +11,11 @@ struct Picture {
   int width = 0, height = 0;
   std::vector<uint8_t> rgb;  // 3 bytes per pixel, rows from the top
 
-  Picture(int w, int h, uint8_t grey = 255) : width(w), height(h), rgb(static_cast<size_t>(w) * static_cast<size_t>(h) * 3, grey) {}
-  uint8_t* at(int x, int y) { return rgb.data() + (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3; }
+  Picture(int w, int h, uint8_t grey = 255)
+      : width(w), height(h), rgb(static_cast<size_t>(w) * static_cast<size_t>(h) * 3, grey) {}
+  uint8_t* at(int x, int y) {
+    return rgb.data() + (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)) * 3;
+  }
 };
 
 /// The PNG file. Pre: width and height are positive. Throws SG0505 if libpng fails.

@@ -13,7 +13,8 @@ bool is_terminal(int fd) {
   return ::isatty(fd) && term && std::string_view(term) != "dumb";
 }
 
-Progress::Progress(std::string text, bool enabled) : enabled_(enabled), terminal_(enabled && is_terminal(STDERR_FILENO)), shown_(Clock::now()) {
+Progress::Progress(std::string text, bool enabled)
+    : enabled_(enabled), terminal_(enabled && is_terminal(STDERR_FILENO)), shown_(Clock::now()) {
   if (terminal_) show(text);
 }
 
@@ -24,8 +25,10 @@ Progress::~Progress() {
 void Progress::update(const std::string& text) {
   const auto pause = terminal_ ? std::chrono::milliseconds(66) : std::chrono::milliseconds(10000);
   if (!enabled_ || Clock::now() - shown_ < pause) return;
-  if (terminal_) show(text);
-  else std::fprintf(stderr, "%s\n", text.c_str());
+  if (terminal_)
+    show(text);
+  else
+    std::fprintf(stderr, "%s\n", text.c_str());
   shown_ = Clock::now();
 }
 

@@ -1,5 +1,5 @@
-// One line on stderr that tells what goes on. Nothing on streams that are no terminal, but for one line every ten seconds from
-// update().
+// One line on stderr that tells what goes on. Nothing on streams that are no terminal, but for one line every ten seconds
+// from update().
 #pragma once
 
 #include <chrono>

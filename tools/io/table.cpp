@@ -10,7 +10,8 @@ namespace {
 
 // Bytes that begin a character in UTF-8.
 size_t width_of(const std::string& s) {
-  return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
 }
 
 template <class T>
@@ -54,7 +55,9 @@ class ArrayPrinter {
     const int64_t n = shape[a], stride = shape.stride(a);
     const bool last = a + 1 == shape.rank();
     // Rows stand on lines of their own, with one empty line more per further axis, as in NumPy.
-    const std::string gap = last ? " " : std::string(static_cast<size_t>(shape.rank() - a - 1), '\n') + std::string(static_cast<size_t>(a) + 1, ' ');
+    const std::string gap =
+        last ? " "
+             : std::string(static_cast<size_t>(shape.rank() - a - 1), '\n') + std::string(static_cast<size_t>(a) + 1, ' ');
     out_ += '[';
     for (int64_t i = 0; i < n; ++i) {
       if (i) out_ += gap;
@@ -109,7 +112,8 @@ std::string Table::str() const {
 std::string number_text(double x, DType t) {
   switch (t) {
     case DType::Bool: return x != 0 ? "true" : "false";
-    case DType::I32: case DType::U32: return std::to_string(static_cast<int64_t>(x));
+    case DType::I32:
+    case DType::U32: return std::to_string(static_cast<int64_t>(x));
     case DType::F32: return std::isnan(x) ? "nan" : shortest(static_cast<float>(x));
     case DType::F64: return std::isnan(x) ? "nan" : shortest(x);
   }

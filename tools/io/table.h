@@ -26,8 +26,8 @@ std::string number_text(double x, DType t);
 /// `digits` significant digits, for norms and errors.
 std::string short_number(double x, int digits = 4);
 
-/// A scalar as its number, arrays in nested brackets, row by row; of more than `limit` elements only the first and last three of
-/// each axis.
+/// A scalar as its number, arrays in nested brackets, row by row; of more than `limit` elements only the first and last
+/// three of each axis.
 std::string array_text(const HostArray& a, int64_t limit = 1000);
 
 }  // namespace spirograd::io

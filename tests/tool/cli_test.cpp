@@ -1,0 +1,247 @@
+// The commands on good input: what they print, what they write, and that programs survive printing.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "tool/process.h"
+#include "tools/io/npz.h"
+
+namespace spirograd::tool_test {
+namespace {
+
+using Words = std::vector<std::string>;
+using Json = nlohmann::json;
+
+struct Cli : testing::Test {
+  Folder folder;
+  Cli() { folder.write("model.sg", kModel); }
+
+  Finished good(const Words& words, const Words& environment = {}) {
+    Finished f = folder.run(words, environment);
+    EXPECT_EQ(f.status, 0) << f.err;
+    return f;
+  }
+  // The interpreter, and the device that is there, if any.
+  std::vector<std::string> devices() {
+    std::vector<std::string> out = {"interpreter"};
+    if (folder.run({"devices"}).status == 0) out.push_back("0");
+    return out;
+  }
+};
+
+// rows = x w = [14, 32], loss = 1220; d loss / d w = 2 x^T rows = [284, 376, 468].
+const Words kInputs = {"w=[1,2,3]", "x=[[1,2,3],[4,5,6]]", "k=41"};
+
+Words command(Words first, const Words& more) {
+  first.insert(first.end(), kInputs.begin(), kInputs.end());
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+TEST_F(Cli, VersionAndHelpGoToStdout) {
+  EXPECT_EQ(good({"--version"}).out.rfind("spirograd ", 0), 0u);
+  EXPECT_NE(good({"--help"}).out.find("commands:"), std::string::npos);
+  EXPECT_EQ(good({"--help"}).err, "");
+}
+
+TEST_F(Cli, EveryHelpHasTwoExamplesAndFitsAScreen) {
+  for (const char* name : {"devices", "run", "grad", "check", "opt", "explain"}) {
+    const std::string text = good({name, "--help"}).out;
+    EXPECT_EQ(text, good({"help", name}).out);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << name;
+    const size_t examples = text.find("\nexamples:\n");
+    ASSERT_NE(examples, std::string::npos) << name;
+    EXPECT_EQ(std::count(text.begin() + static_cast<std::ptrdiff_t>(examples) + 11, text.end(), '\n'), 2) << name;
+  }
+}
+
+TEST_F(Cli, RunPrintsAllResults) {
+  for (const std::string& d : devices())
+    EXPECT_EQ(good(command({"run", "model.sg"}, {"--device", d})).out, "loss = 1220\nrows: f32[2]\n[1 1]\ncount = 42\n")
+        << d;
+}
+
+TEST_F(Cli, RunWritesArraysByName) {
+  for (const std::string& d : devices()) {
+    const Finished f =
+        good(command({"run", "model.sg"}, {"--device", d, "-o", "loss=loss.npy", "-o", "count=-", "-o", "all.npz"}));
+    EXPECT_EQ(f.out, "count = 42\n");
+    const HostArray loss = folder.array("loss.npy");
+    EXPECT_EQ(loss.type, f32());
+    EXPECT_EQ(loss.values()[0], 1220);
+    const std::string bytes = folder.read("all.npz");
+    const io::NpzReader npz({bytes.begin(), bytes.end()}, "all.npz");
+    EXPECT_EQ(npz.names(), (Words{"loss", "rows", "count"}));
+    EXPECT_EQ(io::to_host(npz.read("count"), "count").values()[0], 42);
+  }
+}
+
+TEST_F(Cli, WhatRunWritesItReads) {
+  good(command({"run", "model.sg"}, {"--device", "interpreter", "-o", "rows=w.npy"}));
+  const Finished f = good({"run", "model.sg", "w=w.npy", "x=[[1,2]]", "k=0", "--device", "interpreter", "-o", "loss=-"});
+  EXPECT_EQ(f.out, "loss = 9\n");
+}
+
+TEST_F(Cli, AnArchiveSuppliesInputsByName) {
+  folder.write("in.npz", io::npz_bytes({{"w", HostArray(f32({3}), {1, 2, 3})}, {"x", HostArray(f32({1, 3}), {1, 1, 1})}}));
+  EXPECT_EQ(good({"run", "model.sg", "in.npz", "k=1", "--device", "interpreter", "-o", "loss=-"}).out, "loss = 36\n");
+  EXPECT_EQ(good({"run", "model.sg", "w=in.npz:w", "x=in.npz:x", "k=1", "--device", "interpreter", "-o", "loss=-"}).out,
+            "loss = 36\n");
+}
+
+TEST_F(Cli, CastConvertsOnRequest) {
+  folder.write("w.npy", io::npy_bytes(HostArray(f64({3}), {1, 2, 3})));
+  EXPECT_EQ(
+      good({"run", "model.sg", "w=w.npy", "x=ones:1x3xi32", "k=1", "--cast", "--device", "interpreter", "-o", "loss=-"}).out,
+      "loss = 36\n");
+}
+
+TEST_F(Cli, EmptyArraysAndScalarsPass) {
+  for (const std::string& d : devices())
+    EXPECT_EQ(good({"run", "model.sg", "w=[]", "x=zeros:0x0", "k=1", "--device", d}).out,
+              "loss = 0\nrows: f32[0]\n[]\ncount = 2\n")
+        << d;
+}
+
+TEST_F(Cli, JsonOfRunParses) {
+  for (const std::string& d : devices()) {
+    const Json j =
+        Json::parse(good(command({"run", "model.sg"}, {"--device", d, "--json", "--time", "-o", "rows=r.npy"})).out);
+    EXPECT_EQ(j["results"]["loss"]["data"], 1220);
+    EXPECT_EQ(j["results"]["loss"]["dtype"], "f32");
+    EXPECT_EQ(j["results"]["rows"]["file"], "r.npy");
+    EXPECT_EQ(j["results"]["rows"]["shape"], Json::array({2}));
+    EXPECT_EQ(j["results"]["count"]["data"], 42);
+    EXPECT_GE(j["time"]["host"].get<double>(), 0);
+  }
+}
+
+TEST_F(Cli, NonFiniteNumbersAreStringsInJson) {
+  folder.write("log.sg", "def f(x: f32[N]) -> (y: f32[N]) {\n  log(x)\n}\n");
+  const Json j = Json::parse(good({"run", "log.sg", "x=[0,-1,1]", "--device", "interpreter", "--json"}).out);
+  EXPECT_EQ(j["results"]["y"]["data"], Json::array({"-inf", "nan", 0}));
+}
+
+TEST_F(Cli, GradWritesGradientsByParameterName) {
+  for (const std::string& d : devices()) {
+    const Finished f = good(command({"grad", "model.sg"}, {"--wrt", "w", "--device", d, "-o", "w=gw.npy", "-o", "loss=-"}));
+    EXPECT_EQ(folder.array("gw.npy").values(), (std::vector<double>{284, 376, 468}));
+    EXPECT_NE(f.out.find("loss = 1220"), std::string::npos);
+    EXPECT_NE(f.out.find("|d_w|"), std::string::npos);
+    EXPECT_NE(f.out.find("0 NaN, 0 Inf"), std::string::npos);
+  }
+}
+
+TEST_F(Cli, GradCountsNaNAndInfinity) {
+  folder.write("root.sg", "def f(x: f32[N]) -> (y: f32) {\n  sum(sqrt(x))\n}\n");
+  const Json j = Json::parse(good({"grad", "root.sg", "x=[0,-1,4]", "--device", "interpreter", "--json"}).out);
+  EXPECT_EQ(j["derivatives"]["d_x"]["inf"], 1);
+  EXPECT_EQ(j["derivatives"]["d_x"]["nan"], 1);
+  EXPECT_EQ(j["derivatives"]["d_x"]["norm"], 0.25);
+  EXPECT_EQ(j["values"]["y"]["data"], "nan");
+}
+
+TEST_F(Cli, ForwardModeGivesTheDerivativeInADirection) {
+  for (const std::string& d : devices()) {
+    const Finished f = good(command(
+        {"grad", "model.sg"}, {"--wrt", "w", "--jvp", "dot_w=[0,1,0]", "--device", d, "-o", "dot_loss=-", "--of", "loss"}));
+    EXPECT_NE(f.out.find("dot_loss = 376"), std::string::npos) << f.out;
+  }
+}
+
+TEST_F(Cli, HessianTimesVector) {
+  // H = 2 x^T x; its second row is 2 [22, 29, 36].
+  for (const std::string& d : devices()) {
+    good(command({"grad", "model.sg"}, {"--wrt", "w", "--hvp", "dot_w=[0,1,0]", "--device", d, "-o", "dot_d_w=h.npy"}));
+    EXPECT_EQ(folder.array("h.npy").values(), (std::vector<double>{44, 58, 72}));
+  }
+}
+
+TEST_F(Cli, CheckPassesOnEveryDevice) {
+  for (const std::string& d : devices()) {
+    const Finished f = good(command({"check", "model.sg"}, {"--device", d, "--samples", "3"}));
+    EXPECT_EQ(f.out.find("FAIL"), std::string::npos) << f.out;
+    for (const char* line : {"bulk = traced", "kernels = interpreter", "forward = differences", "reverse = forward"})
+      EXPECT_NE(f.out.find(line), std::string::npos) << f.out;
+    EXPECT_EQ(f.out.find("device = interpreter") != std::string::npos, d != "interpreter") << f.out;
+  }
+}
+
+TEST_F(Cli, CheckMakesUpInputs) {
+  const Json j = Json::parse(good({"check", "model.sg", "N=3", "M=2", "--device", "interpreter", "--json"}).out);
+  EXPECT_EQ(j["ok"], true);
+  EXPECT_EQ(j["checks"].size(), 6u);
+}
+
+TEST_F(Cli, CheckFailsAtAKink) {
+  folder.write("kink.sg", "def f(x: f32[N]) -> (y: f32) {\n  sum(max(x, 0.0))\n}\n");
+  const Finished f = folder.run({"check", "kink.sg", "x=[0]", "--device", "interpreter"});
+  EXPECT_EQ(f.status, 1) << f.out << f.err;
+  EXPECT_NE(f.out.find("FAIL"), std::string::npos);
+  EXPECT_NE(f.out.find("kink"), std::string::npos);
+  EXPECT_EQ(Json::parse(folder.run({"check", "kink.sg", "x=[0]", "--device", "interpreter", "--json"}).out)["ok"], false);
+}
+
+TEST_F(Cli, PrintedProgramsParseBackAtEveryStage) {
+  for (const Words& stage : {Words{}, Words{"--bot"}, Words{"--bot", "--grad", "w"}, Words{"--grad", "w", "--simplify"},
+                             Words{"--jvp", "w,x"}, Words{"--grad", "w", "--jvp", "w", "--simplify"}}) {
+    Words words = {"opt", "model.sg", "N=3", "M=2"};
+    words.insert(words.end(), stage.begin(), stage.end());
+    const std::string text = good(words).out;
+    folder.write("stage.sg", text);
+    EXPECT_EQ(good({"opt", "stage.sg"}).out, text);
+  }
+}
+
+TEST_F(Cli, PrintedGradientComputesTheGradient) {
+  folder.write("gradient.sg", good({"opt", "model.sg", "N=3", "M=2", "--grad", "w", "--simplify"}).out);
+  EXPECT_EQ(good(command({"run", "gradient.sg"}, {"--device", "interpreter"})).out, "d_w: f32[3]\n[284 376 468]\n");
+}
+
+TEST_F(Cli, LaterStagesPrint) {
+  EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--kernels"}).out.find("kernel "), std::string::npos);
+  EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--spirv"}).out.find("PhysicalStorageBuffer64"), std::string::npos);
+  EXPECT_EQ(good({"opt", "model.sg", "N=3", "M=2", "--spirv", "--form", "descriptors"}).out.find("PhysicalStorageBuffer64"),
+            std::string::npos);
+  EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--schedule"}).out.find("dispatch"), std::string::npos);
+  EXPECT_NE(good({"opt", "--rules"}).out.find("|"), std::string::npos);
+  EXPECT_EQ(Json::parse(good({"opt", "model.sg", "N=3", "M=2", "--bot", "--json"}).out)["stage"], "bulk");
+}
+
+TEST_F(Cli, DevicesAsJson) {
+  if (devices().size() < 2) GTEST_SKIP() << "no Vulkan driver";
+  const Json j = Json::parse(good({"devices", "--json"}).out);
+  ASSERT_GE(j["devices"].size(), 1u);
+  EXPECT_FALSE(j["devices"][0]["name"].get<std::string>().empty());
+  EXPECT_NE(good({"devices", "-v"}).out.find("self-test:"), std::string::npos);
+}
+
+TEST_F(Cli, TheEnvironmentNamesTheDevice) {
+  const Json j = Json::parse(good(command({"run", "model.sg"}, {"--json"}), {"SPIROGRAD_DEVICE=interpreter"}).out);
+  EXPECT_EQ(j["device"], "interpreter");
+}
+
+TEST_F(Cli, EveryCodeInTheSourcesIsExplained) {
+  EXPECT_NE(good({"explain", "sg0204"}).out.find("scalar"), std::string::npos);
+  const Json all = Json::parse(good({"explain", "--json"}).out);
+  const std::regex code("\"(SG0[0-9]{3})\"");
+  std::set<std::string> used;
+  for (const char* part : {"frontend", "ad", "spirv", "vk_runtime", "tools"})
+    for (const auto& e : fs::recursive_directory_iterator(fs::path(SPIROGRAD_SOURCE_DIR) / part)) {
+      if (e.path().extension() != ".cpp" && e.path().extension() != ".h") continue;
+      std::stringstream s;
+      s << std::ifstream(e.path()).rdbuf();
+      const std::string text = s.str();
+      for (std::sregex_iterator it(text.begin(), text.end(), code), end; it != end; ++it) used.insert((*it)[1]);
+    }
+  EXPECT_GT(used.size(), 30u);
+  for (const std::string& c : used) EXPECT_TRUE(all.contains(c)) << c;
+}
+
+TEST_F(Cli, ProgressStaysOffStreamsThatAreNoTerminals) {
+  EXPECT_EQ(good(command({"run", "model.sg"}, {"--device", "interpreter"})).err, "");
+}
+
+}  // namespace
+}  // namespace spirograd::tool_test
