@@ -1,6 +1,7 @@
-// The pipeline from a program to an executable: vectorise, simplify, lower, emit.
+// The pipeline from a program to an executable: vectorise, simplify, contract, lower, emit.
 #include "spirograd/compile.h"
 
+#include "frontend/rewrite/contract.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirv/emit/emit.h"
@@ -26,7 +27,7 @@ bool uses_float64(const lower::Plan& plan) {
 }
 
 Executable compile_or_throw(const Program& program, const Target& target, const CompileOptions& options) {
-  const Program bulk = rewrite::simplify(rewrite::vectorise(program));
+  const Program bulk = rewrite::contract(rewrite::simplify(rewrite::vectorise(program)));
   lower::Plan plan = lower::lower(bulk, target);
   Executable out;
   out.form = options.form;

@@ -20,11 +20,11 @@ namespace {
 constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
 constexpr size_t kLeafLimit = 11;        // buffers that one kernel reads; 128 bytes of push constants hold 16 addresses
 constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
-constexpr double kLoad = 2, kStore = 8;  // in operations
-constexpr double kCheap = 10;            // operations that are always recomputed rather than stored
+constexpr double kLoad = 6, kStore = 12;  // in operations
+constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
 
-// A dispatch, in operations: about 10 us of a small CPU, about 5 us of a large GPU.
-double dispatch_cost(const Target& t) { return t.cpu ? 5e4 : 5e6; }
+// A dispatch, in operations: about 20 us of a CPU with a few cores, about 3 us of a large GPU.
+double dispatch_cost(const Target& t) { return t.cpu ? 5e5 * t.cores : 1e7; }
 
 bool is_leaf(const Node& n) { return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0); }
 
@@ -36,9 +36,10 @@ double count(const Shape& s) {
   return c;
 }
 
-// Operations per element when everything down to loads is recomputed; saturates.
-std::unordered_map<uint32_t, double> inline_costs(const Graph& g, std::span<const NodeId> order) {
+// Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
+std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const std::set<uint32_t>& stored) {
   std::unordered_map<uint32_t, double> cost;
+  const auto used = [&](NodeId id) { return stored.contains(id.v) ? kLoad : cost[id.v]; };
   for (NodeId id : order) {
     const Node& n = g[id];
     double c = op_cost(n);
@@ -46,9 +47,9 @@ std::unordered_map<uint32_t, double> inline_costs(const Graph& g, std::span<cons
       c = kLoad;
     } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
       const double length = count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
-      c = length * (cost[n.in[0].v] + 1);
+      c = length * (used(n.in[0]) + 1);
     } else {
-      for (NodeId in : n.in) c += cost[in.v];
+      for (NodeId in : n.in) c += used(in);
     }
     cost[id.v] = std::min(c, 1e15);
   }
@@ -115,12 +116,17 @@ class Chooser {
     c_.order = ir::postorder(g, results);
     forced_ = forced;
     for (NodeId r : results) forced_.insert(r.v);
-    cost_ = inline_costs(g, c_.order);
   }
 
   Clusters run() {
     for (NodeId id : c_.order) mark_forced(id);
-    for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
+    // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again with that.
+    for (int round = 0; round < 3; ++round) {
+      cost_ = recompute_costs(g_, c_.order, c_.roots);
+      c_.roots.clear();
+      uses_.clear();
+      for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
+    }
     for (NodeId id : c_.order) limit_size(id);
     return std::move(c_);
   }
@@ -311,7 +317,10 @@ Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& root
       continue;
     }
     e.code += op_cost(n);
-    e.reduces |= ir::info(n.op).kind == ir::Kind::Reduce;
+    if (ir::info(n.op).kind == ir::Kind::Reduce) {
+      e.reduces = true;
+      e.longest = std::max(e.longest, count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape)));
+    }
     for (auto in = n.in.rbegin(); in != n.in.rend(); ++in) stack.push_back(*in);
   }
   return e;

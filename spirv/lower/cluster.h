@@ -27,6 +27,7 @@ struct Extent {
   std::vector<ir::NodeId> leaves;  // roots (loops: the Proj), parameters, constant arrays, each once, in a fixed order
   int64_t code = 0;                // estimated instructions
   bool reduces = false;            // a reduction is pulled in
+  double longest = 1;              // elements per result of the longest reduction that is pulled in
 };
 Extent kernel_extent(const ir::Graph& g, ir::NodeId root, const std::set<uint32_t>& roots, int64_t code_limit = 1 << 30);
 

@@ -6,6 +6,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
+#include "spirv/lower/access.h"
 #include "spirv/lower/cluster.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
@@ -119,11 +120,9 @@ class Lowering {
     }
 
     std::vector<Section> pending;
-    std::map<uint32_t, int> level_of;  // buffer -> level of the section that writes it
     const auto flush = [&] {
       emit(std::move(pending), places, params, name);
       pending.clear();
-      level_of.clear();
     };
     for (NodeId id : clusters.order) {
       if (!clusters.roots.contains(id.v)) continue;
@@ -133,11 +132,7 @@ class Lowering {
         loop_of_dispatches(id, params, places, name);
         continue;
       }
-      for (Section& s : sections_for(id, clusters, params, places)) {
-        for (uint32_t r : s.reads) s.level = std::max(s.level, level_of.contains(r) ? level_of[r] + 1 : 0);
-        for (uint32_t w : s.writes) level_of[w] = std::max(level_of[w], s.level);
-        pending.push_back(std::move(s));
-      }
+      for (Section& s : sections_for(id, clusters, params, places)) pending.push_back(std::move(s));
     }
     flush();
     for (const Wanted& w : copies) copy(source_of(w.node, params, places), w.to, g_[w.node].type);
@@ -176,17 +171,21 @@ class Lowering {
       // A part that stands in memory of its own is only read; everything else is computed here.
       const bool stored = walk != id && (clusters.roots.contains(walk.v) || g_[walk].op == Op::Proj);
       Extent e;
+      std::vector<Access> reads;
       if (stored) {
-        e.leaves = {walk};
         e.code = 4;
+        reads = {{walk, ~0u, false}};
       } else {
         e = kernel_extent(g_, walk, clusters.roots);
+        reads = accesses(g_, walk, clusters.roots);
       }
-      for (NodeId leaf : e.leaves)
-        if (g_[leaf].type.shape.count() > 0) s.reads.push_back(source_of(leaf, params, places).buffer);
+      for (const Access& r : reads)
+        if (g_[r.leaf].type.shape.count() > 0)
+          s.reads.push_back({source_of(r.leaf, params, places).buffer, r.axes, r.own && s.kind == Section::Kind::Map});
       s.writes = std::move(writes);
       s.code = e.code;
       s.reduces = e.reduces;
+      s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
       if (s.label.empty()) s.label = std::string(ir::name(n.op)) + " " + to_string(n.type);
       out.push_back(std::move(s));
     };
@@ -206,7 +205,7 @@ class Lowering {
       add(std::move(s), id, writes);
       Materialised constants;
       place_body_constants(parts.function, constants);
-      for (const auto& [node, ref] : constants) out.back().reads.push_back(ref.buffer);
+      for (const auto& [node, ref] : constants) out.back().reads.push_back({ref.buffer, ~0u, false});
       out.back().code += body_code(parts.function);
       return out;
     }

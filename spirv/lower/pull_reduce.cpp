@@ -19,9 +19,17 @@ using kernel::Value;
 namespace {
 
 constexpr int64_t kUnrolled = 4;        // reductions of at most this many elements are unrolled whole
-constexpr int64_t kBlock = 64;          // elements summed plainly before one compensated addition
-constexpr int64_t kPlainSum = 128;      // sums of at most this many elements need no compensation
+constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
+constexpr int64_t kPlainSum = 32;       // sums of at most this many elements need no compensation
 constexpr size_t kUnrollBudget = 160;   // instructions of a loop body that may still be repeated
+
+// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and unroll.
+int64_t block_length(int64_t extent) {
+  for (int64_t step : {4, 1})
+    for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)
+      if (b % step == 0 && extent % b == 0) return b;
+  return kBlock;
+}
 
 bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
 
@@ -132,36 +140,43 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   Value base = b_.i32(0), count = b_.i32(extent);
   int64_t steps = extent;
   if (compensated && extent > kBlock) {
-    const Value block = open_loop((extent + kBlock - 1) / kBlock);
-    base = b_.mul(block, b_.i32(kBlock));
-    steps = kBlock;
-    count = extent % kBlock == 0 ? b_.i32(kBlock) : b_.op(KOp::Min, b_.i32(kBlock), b_.sub(b_.i32(extent), base));
+    steps = block_length(extent);
+    const Value block = open_loop((extent + steps - 1) / steps);
+    base = b_.mul(block, b_.i32(steps));
+    count = extent % steps == 0 ? b_.i32(steps) : b_.op(KOp::Min, b_.i32(steps), b_.sub(b_.i32(extent), base));
   }
-  std::vector<Value> partial = total;
-  if (compensated)
-    for (Value& v : partial) v = b_.var(b_.constant(t, 0));
   const bool fixed = b_.constant_bits(count).has_value();
   const int64_t unroll = fixed && steps % 4 == 0 && width <= 16 && t != Scalar::F64 && steps > 4 ? 4 : 1;
+  // Independent partial results shorten the chain of dependent operations and keep rounding small.
+  const size_t chains = unroll > 1 && width <= 4 ? 4 : 1;
+  const bool direct = !compensated && chains == 1;  // straight into the total
+  std::vector<Value> partial = direct ? total : std::vector<Value>();
+  while (partial.size() < width * chains) partial.push_back(b_.var(identity(b_, n.op, t)));
+  const auto accumulate = [&](size_t chain) {
+    const std::vector<Value> values = eval(scope, n.in[0], at);
+    for (size_t u = 0; u < width; ++u) {
+      const Value var = partial[u * chains + chain];
+      b_.set(var, combine(b_, n.op, b_.get(var), values[u]));
+    }
+  };
+  const auto place_at = [&](Value step) {
+    const Value place = b_.add(base, step);
+    if (!b_.constant_bits(place)) b_.assume(place, {0, extent - 1});
+    for (Point& p : at) p[inner] = place;
+  };
 
   const Value counter = b_.begin_loop(fixed ? b_.i32(steps / unroll) : count);
   push_block();
   const size_t size_before = b_.size();
   for (int64_t k = 0; k < unroll; ++k) {
-    const Value step = unroll == 1 ? counter : b_.add(b_.mul(counter, b_.i32(unroll)), b_.i32(k));
-    const Value place = b_.add(base, step);
-    if (!b_.constant_bits(place)) b_.assume(place, {0, extent - 1});
-    for (Point& p : at) p[inner] = place;
-    const std::vector<Value> values = eval(scope, n.in[0], at);
-    for (size_t u = 0; u < width; ++u) b_.set(partial[u], combine(b_, n.op, b_.get(partial[u]), values[u]));
-    // A large body is not worth repeating: run the remaining three quarters as a loop of their own.
+    place_at(unroll == 1 ? counter : b_.add(b_.mul(counter, b_.i32(unroll)), b_.i32(k)));
+    accumulate(static_cast<size_t>(k) % chains);
+    // A large body is not worth repeating: the remaining three quarters run as a loop of their own.
     if (k == 0 && unroll > 1 && b_.size() - size_before > kUnrollBudget) {
       const Value rest = b_.begin_loop(b_.i32(unroll - 1));
       push_block();
-      const Value next = b_.add(b_.add(base, b_.mul(counter, b_.i32(unroll))), b_.add(rest, b_.i32(1)));
-      if (!b_.constant_bits(next)) b_.assume(next, {0, extent - 1});
-      for (Point& p : at) p[inner] = next;
-      const std::vector<Value> more = eval(scope, n.in[0], at);
-      for (size_t u = 0; u < width; ++u) b_.set(partial[u], combine(b_, n.op, b_.get(partial[u]), more[u]));
+      place_at(b_.add(b_.mul(counter, b_.i32(unroll)), b_.add(rest, b_.i32(1))));
+      accumulate(0);
       pop_block();
       b_.end_loop();
       break;
@@ -170,16 +185,23 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   pop_block();
   b_.end_loop();
 
-  if (compensated) {
-    for (size_t u = 0; u < width; ++u) {
-      // Kahan: y = partial - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
-      const Value before = b_.get(total[u]);
-      const Value y = b_.sub(b_.get(partial[u]), b_.get(lost[u]));
-      const Value s = b_.add(before, y);
-      const Value rest = b_.sub(b_.sub(s, before), y);
-      b_.set(lost[u], b_.select(is_nan(b_, rest), b_.constant(t, 0), rest));
-      b_.set(total[u], s);
+  for (size_t u = 0; u < width && !direct; ++u) {
+    Value part = b_.get(partial[u * chains]);
+    if (chains == 4) {
+      const auto chain = [&](size_t j) { return b_.get(partial[u * chains + j]); };
+      part = combine(b_, n.op, combine(b_, n.op, part, chain(1)), combine(b_, n.op, chain(2), chain(3)));
     }
+    const Value before = b_.get(total[u]);
+    if (!compensated) {
+      b_.set(total[u], combine(b_, n.op, before, part));
+      continue;
+    }
+    // Kahan: y = part - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
+    const Value y = b_.sub(part, b_.get(lost[u]));
+    const Value s = b_.add(before, y);
+    const Value rest = b_.sub(b_.sub(s, before), y);
+    b_.set(lost[u], b_.select(is_nan(b_, rest), b_.constant(t, 0), rest));
+    b_.set(total[u], s);
   }
   for (; open > 0; --open) {
     pop_block();

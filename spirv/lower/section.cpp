@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
 constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
-constexpr int64_t kSmall = 65536;     // elements up to which sections of different domains share a dispatch
+constexpr double kSmall = 1e6;        // operations up to which sections of different domains share a dispatch: drivers deal out
+                                      // workgroups in equal halves, so that unequal heavy sections would leave processors idle
 
 Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index()); }
 
@@ -23,46 +24,79 @@ int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup
 // The block of a domain that one invocation computes. Blocks of reductions share what they read: a 4 x 4 block of a matrix product
 // loads 8 elements for 16 multiplications.
 struct Block {
-  int64_t rows = 1, columns = 1;  // of the last two axes; both divide their extents
+  Shape extents;                  // per axis of the domain; each divides the domain's extent
   int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
-  int64_t size() const { return rows * columns * side_by_side; }
 };
 
-constexpr int64_t kBlockElements = 16;  // accumulators that a CPU keeps in registers
-constexpr int64_t kBlockCode = 500;     // instructions
+constexpr int64_t kBlockElements = 16;  // accumulators that a CPU keeps in registers, about
+constexpr int64_t kBlockCode = 600;     // instructions
+constexpr double kLoadCost = 8;         // of a load in arithmetic operations, on a CPU driver
 
-int64_t largest_divisor(int64_t n, int64_t most) {
-  for (int64_t d = std::min(n, most); d > 1; --d)
-    if (n % d == 0) return d;
-  return 1;
+Block no_block(const Section& s) {
+  Block b;
+  for (int a = 0; a < s.domain.rank(); ++a) b.extents.push_back(1);
+  return b;
 }
 
+// Cost of one element in a block of `extents`: loads are shared by the elements that agree on the axes they depend on.
+double cost_per_element(const Section& s, const Shape& extents) {
+  double loads = 0;
+  for (const Section::Read& r : s.reads) {
+    double different = 1;
+    for (int a = 0; a < extents.rank(); ++a)
+      if (r.axes >> a & 1) different *= static_cast<double>(extents[a]);
+    loads += different;
+  }
+  constexpr double kLoopOverhead = 30;
+  return (kLoadCost * loads + kLoopOverhead) / static_cast<double>(extents.count());
+}
+
+// The best block over at most two axes.
 Block reduction_block(const Section& s, const Target& t) {
+  Block best = no_block(s);
   // Enough blocks must be left to keep all lanes of all processors busy.
   const int64_t spare = s.domain.count() / (t.cpu ? 8 * lanes(t) * static_cast<int64_t>(t.cores) : 65536);
-  const int64_t most = std::min({spare, kBlockElements, kBlockCode / std::max<int64_t>(1, s.code)});
-  Block b;
-  if (most < 2 || s.domain.rank() == 0) return b;
-  const int last = s.domain.rank() - 1;
-  // On a GPU neighbours along the last axis should read side by side, so blocks only extend over the axis before it.
-  if (t.cpu) b.columns = largest_divisor(s.domain[last], std::min<int64_t>(most, 5));
-  if (last > 0) b.rows = largest_divisor(s.domain[last - 1], std::min<int64_t>(most / b.columns, 4));
-  return b;
+  const int64_t most = std::min({spare, t.cpu ? kBlockElements : 8, kBlockCode / std::max<int64_t>(1, s.code)});
+  // On a GPU neighbours along the last axis should read side by side, so blocks only extend over the axes before it.
+  const int rank = s.domain.rank() - (t.cpu ? 0 : 1);
+  double least = cost_per_element(s, best.extents);
+  for (int a = 0; a < rank; ++a) {
+    for (int b = a; b < rank; ++b) {
+      for (int64_t m = 1; m <= std::min<int64_t>(most, 8); ++m) {
+        for (int64_t n = 1; m * n <= most && n <= (a == b ? 1 : 8); ++n) {
+          if (s.domain[a] % m != 0 || s.domain[b] % n != 0) continue;
+          Shape extents = no_block(s).extents;
+          extents[a] = m;
+          if (a != b) extents[b] = n;
+          const double cost = cost_per_element(s, extents);
+          if (cost < 0.99 * least) {
+            least = cost;
+            best.extents = extents;
+          }
+        }
+      }
+    }
+  }
+  return best;
 }
 
 // Blocks of elementwise work pay for starting an invocation, as long as all processors still have something to do.
 Block block_of(const Section& s, const Target& t) {
-  if (s.kind != Section::Kind::Map) return {};
+  Block block = no_block(s);
+  if (s.kind != Section::Kind::Map) return block;
   if (s.reduces) return reduction_block(s, t);
-  if (!t.cpu || s.code > 60) return {};
-  for (int64_t e : {16, 8, 4, 2})
-    if (s.domain.count() >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * s.code <= 400) return {1, 1, e};
-  return {};
+  if (!t.cpu || s.code > 60) return block;
+  for (int64_t e : {16, 8, 4, 2}) {
+    if (s.domain.count() < e * 64 * lanes(t) * static_cast<int64_t>(t.cores) || e * s.code > 400) continue;
+    block.side_by_side = e;
+    return block;
+  }
+  return block;
 }
 
 int64_t invocations(const Section& s, const Target& t) {
   const Block block = block_of(s, t);
-  if (block.side_by_side == 1) return s.domain.count() / block.size();
+  if (block.side_by_side == 1) return s.domain.count() / block.extents.count();
   const int64_t per = block.side_by_side * lanes(t);
   return (s.domain.count() + per - 1) / per * lanes(t);
 }
@@ -82,20 +116,20 @@ std::vector<Value> side_by_side(Builder& b, Value index, int64_t per, int64_t wi
   return out;
 }
 
-std::vector<Point> block_points(Puller& pull, Builder& b, const Shape& domain, const Block& block, Value index) {
-  const int last = domain.rank() - 1;
+std::vector<Point> block_points(Puller& pull, Builder& b, const Shape& domain, const Shape& extents, Value index) {
   Shape blocks = domain;
-  if (last >= 0) blocks[last] /= block.columns;
-  if (last >= 1) blocks[last - 1] /= block.rows;
+  for (int a = 0; a < domain.rank(); ++a) blocks[a] /= extents[a];
   const Point corner = pull.unlinear(index, blocks);
   std::vector<Point> out;
-  for (int64_t r = 0; r < block.rows; ++r) {
-    for (int64_t c = 0; c < block.columns; ++c) {
-      Point p = corner;
-      if (last >= 0) p[static_cast<size_t>(last)] = b.add(b.mul(p[static_cast<size_t>(last)], b.i32(block.columns)), b.i32(c));
-      if (last >= 1) p[static_cast<size_t>(last - 1)] = b.add(b.mul(p[static_cast<size_t>(last - 1)], b.i32(block.rows)), b.i32(r));
-      out.push_back(std::move(p));
+  for (int64_t e = 0; e < extents.count(); ++e) {
+    Point p = corner;
+    int64_t rest = e;
+    for (int a = domain.rank() - 1; a >= 0; --a) {
+      Value& x = p[static_cast<size_t>(a)];
+      x = b.add(b.mul(x, b.i32(extents[a])), b.i32(rest % extents[a]));
+      rest /= extents[a];
     }
+    out.push_back(std::move(p));
   }
   return out;
 }
@@ -107,7 +141,7 @@ void emit_map(Puller& pull, Builder& b, const Section& s, Value index, const Tar
   std::vector<Value> elements;
   std::vector<Point> points;
   if (block.side_by_side == 1) {
-    points = block_points(pull, b, s.domain, block, index);
+    points = block_points(pull, b, s.domain, block.extents, index);
   } else {
     elements = side_by_side(b, index, block.side_by_side, width);
     for (Value e : elements) {
@@ -206,24 +240,33 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
   }
 }
 
-bool intersects(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
-  return std::any_of(a.begin(), a.end(), [&](uint32_t x) { return std::find(b.begin(), b.end(), x) != b.end(); });
+bool writes_to(const Section& s, uint32_t buffer) { return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end(); }
+
+// Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
+bool joins(std::span<const Section> group, const Section& s) {
+  if (s.kind != Section::Kind::Map) return false;
+  for (const Section::Read& r : s.reads)
+    for (const Section& other : group)
+      if (writes_to(other, r.buffer) &&
+          (!r.own || other.kind != Section::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
+        return false;
+  return true;
 }
 
 bool fits_together(std::span<const Section> group, const Section& s) {
   int64_t code = s.code;
-  std::set<uint32_t> buffers(s.reads.begin(), s.reads.end());
-  buffers.insert(s.writes.begin(), s.writes.end());
-  bool same_domain = true, small = s.domain.count() <= kSmall;
+  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
+  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
+  bool same_domain = true, small = s.work <= kSmall;
   for (const Section& other : group) {
-    if (other.level != s.level || intersects(other.writes, s.reads) || intersects(other.reads, s.writes)) return false;
     // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
-    if (intersects(other.writes, s.writes) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
+    for (uint32_t w : other.writes)
+      if (writes_to(s, w) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
     code += other.code;
-    buffers.insert(other.reads.begin(), other.reads.end());
+    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
     buffers.insert(other.writes.begin(), other.writes.end());
     same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
-    small = small && other.domain.count() <= kSmall;
+    small = small && other.work <= kSmall;
   }
   if (code > kGroupCode || buffers.size() > kGroupBuffers) return false;
   return small || (same_domain && s.kind == Section::Kind::Map);
@@ -241,8 +284,10 @@ std::vector<Section> merged(std::vector<Section> group) {
       continue;
     }
     twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
+    twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
     twin->code += s.code;
     twin->reduces |= s.reduces;
+    twin->work += s.work;
     twin->label += "; " + s.label;
   }
   return out;
@@ -251,18 +296,20 @@ std::vector<Section> merged(std::vector<Section> group) {
 }  // namespace
 
 std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target&) {
-  std::stable_sort(sections.begin(), sections.end(), [](const Section& a, const Section& b) { return a.level < b.level; });
   std::vector<std::vector<Section>> groups;
-  size_t first_of_level = 0;
   for (Section& s : sections) {
-    while (first_of_level < groups.size() && groups[first_of_level][0].level < s.level) ++first_of_level;
-    auto place = std::find_if(groups.begin() + static_cast<ptrdiff_t>(first_of_level), groups.end(),
-                              [&](const std::vector<Section>& g) { return fits_together(g, s); });
-    if (place == groups.end()) {
-      groups.push_back({std::move(s)});
-    } else {
-      place->push_back(std::move(s));
-    }
+    // The last group that makes something this section reads.
+    size_t first = 0;
+    for (size_t j = groups.size(); j-- > 0 && first == 0;)
+      for (const Section& other : groups[j])
+        for (const Section::Read& r : s.reads)
+          if (writes_to(other, r.buffer)) first = j + 1;
+    size_t place = groups.size();
+    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s)) place = first - 1;
+    for (size_t j = first; j < groups.size() && place == groups.size(); ++j)
+      if (fits_together(groups[j], s)) place = j;
+    if (place == groups.size()) groups.emplace_back();
+    groups[place].push_back(std::move(s));
   }
   for (std::vector<Section>& g : groups) g = merged(std::move(g));
   return groups;

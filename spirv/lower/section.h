@@ -29,13 +29,20 @@ struct Section {
   std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
-  std::vector<uint32_t> reads, writes;  // buffer ids
+  struct Read {
+    uint32_t buffer;
+    uint32_t axes;                      // of the domain, that the place depends on
+    bool own;                           // at the invocation's own point only
+  };
+  std::vector<Read> reads;
+  std::vector<uint32_t> writes;         // buffer ids
   int64_t code = 0;                     // estimated instructions
+  double work = 0;                      // estimated operations in all
   bool reduces = false;                 // a reduction runs inside of it
-  int level = 0;                        // sections of one level do not depend on each other
 };
 
-/// Groups sections into kernels, in order of their levels.
+/// Groups sections into kernels. Pre: a section stands after those whose results it reads. A section may join the kernel that computes what
+/// it reads if it reads it at its own point only.
 std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target);
 
 struct MadeKernel {

@@ -1,0 +1,118 @@
+#include "spirv/lower/access.h"
+
+#include <algorithm>
+
+#include "frontend/ir/algebra.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+// One coordinate of a place: which coordinates of the point it depends on, and whether it is one of them unchanged.
+struct Coordinate {
+  uint32_t axes = 0;
+  int same_as = -1;
+  auto operator<=>(const Coordinate&) const = default;
+};
+using Place = std::vector<Coordinate>;
+
+uint32_t all_axes(const Place& p, size_t from, size_t to) {
+  uint32_t axes = 0;
+  for (size_t j = from; j < to; ++j) axes |= p[j].axes;
+  return axes;
+}
+
+// Equal leading and trailing extents keep their coordinates; those in between may depend on all of the changed ones.
+Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
+  int head = 0, tail = 0;
+  while (head < from.rank() && head < to.rank() && from[head] == to[head]) ++head;
+  while (tail < from.rank() - head && tail < to.rank() - head && from[from.rank() - 1 - tail] == to[to.rank() - 1 - tail]) ++tail;
+  const uint32_t middle = all_axes(p, static_cast<size_t>(head), p.size() - static_cast<size_t>(tail));
+  Place out;
+  for (int a = 0; a < from.rank(); ++a) {
+    if (a < head) {
+      out.push_back(p[static_cast<size_t>(a)]);
+    } else if (a >= from.rank() - tail) {
+      out.push_back(p[p.size() - static_cast<size_t>(from.rank() - a)]);
+    } else {
+      out.push_back({middle, -1});
+    }
+  }
+  return out;
+}
+
+Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p) {
+  const Shape& from = g[n.in[j]].type.shape;
+  const auto axis = [&] { return static_cast<size_t>(n.attr[0]); };
+  if (n.op == Op::Broadcast) {
+    Place out;
+    for (int64_t a : n.attr) out.push_back(p[static_cast<size_t>(a)]);
+    return out;
+  }
+  if (n.op == Op::Transpose) {
+    Place out(p.size());
+    for (size_t a = 0; a < p.size(); ++a) out[static_cast<size_t>(n.attr[a])] = p[a];
+    return out;
+  }
+  if (n.op == Op::Reshape) return reshape_place(from, n.type.shape, p);
+  if (n.op == Op::Window || n.op == Op::Reverse || n.op == Op::Concat) {
+    Place out = p;
+    const bool whole = n.op == Op::Concat && n.in.size() == 1;
+    if (!whole) out[axis()].same_as = -1;
+    return out;
+  }
+  if (n.op == Op::Stack) {
+    Place out = p;
+    out.erase(out.begin() + static_cast<ptrdiff_t>(axis()));
+    return out;
+  }
+  if (ir::info(n.op).kind == ir::Kind::Reduce) {
+    Place out;
+    size_t next = 0;
+    for (int a = 0; a < from.rank(); ++a) {
+      const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
+      out.push_back(reduced ? Coordinate{} : p[next++]);
+    }
+    return out;
+  }
+  if (n.op == Op::Gather) {
+    const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
+    if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
+    Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1});
+    out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
+    return out;
+  }
+  if (ir::is_pointwise(n.op)) return p;
+  // Scatters and loops read their operands at places of their own.
+  return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
+}
+
+}  // namespace
+
+std::vector<Access> accesses(const ir::Graph& g, NodeId root, const std::set<uint32_t>& roots) {
+  std::vector<Access> out;
+  Place own;
+  for (int a = 0; a < g[root].type.shape.rank(); ++a) own.push_back({1u << a, a});
+  std::set<std::pair<uint32_t, Place>> seen;
+  std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
+  while (!stack.empty()) {
+    const auto [id, place] = stack.back();
+    stack.pop_back();
+    if (!seen.emplace(id.v, place).second) continue;
+    const Node& n = g[id];
+    const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
+    const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
+    if (n.op == Op::Param || constant_array || stored) {
+      out.push_back({id, all_axes(place, 0, place.size()), place == own && n.type.shape == g[root].type.shape});
+      continue;
+    }
+    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], operand_place(g, n, j, place));
+  }
+  return out;
+}
+
+}  // namespace spirograd::lower
