@@ -44,7 +44,8 @@ class Commands:
         for name in ("samples", "docs", "tests"):
             os.symlink(ROOT / name, pathlib.Path(self.folder.name) / name)
         places = [build / p for p in ("", "tools", "tests")] if build else []
-        self.env = dict(os.environ, PATH=os.pathsep.join([*map(str, places), os.environ["PATH"]]), SPIROGRAD_CACHE="", NO_COLOR="1")
+        path = os.pathsep.join([*map(str, places), os.environ["PATH"]])
+        self.env = dict(os.environ, PATH=path, SPIROGRAD_CACHE="", NO_COLOR="1")
 
     def run(self, command):
         done = subprocess.run(["bash", "-c", "set -o pipefail\n" + command], cwd=self.folder.name, env=self.env, text=True,

@@ -27,8 +27,9 @@ ALLOWED = {
 
 # Folder -> layer; the longest match counts. Folders that are not named here (tools, samples, tests) may include everything.
 FOLDERS = {
-    "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text", "frontend/dsl": "dsl",
-    "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
+    "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
+    "frontend/dsl": "dsl", "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/lower": "lower",
+    "spirv": "compile", "vk_runtime": "vk",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -61,7 +62,8 @@ def complaint(root, layer, folder, quote, header):
         for prefix, users in FOREIGN.items():
             if header.startswith(prefix):
                 return None if layer in users else f"<{header}> is for {', '.join(sorted(users))} only"
-        return None if re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM else f"<{header}> is not of the standard library"
+        known = re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM
+        return None if known else f"<{header}> is not of the standard library"
     elif "/" not in header and layer == "vk" and (root / "vk_runtime/shaders" / header.replace(".h", ".comp")).exists():
         return None  # made from a shader at build time
     else:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Sizes of source files: more than 400 lines is a warning, more than 700 fails; a line of more than 125 columns fails, 180 in tables.
-Tables are what stands between `clang-format off` and `on`: rows, so no loops, and no fence that stays open.
+"""Sizes of source files: more than 400 lines is a warning, more than 700 fails. In C++ and Python, a line of more than 125
+columns fails, of more than 180 in tables. Tables are what stands between `clang-format off` and `on`: rows, so no loops, and
+every fence is closed.
 
   tools/check_sizes.py              checks this tree
   tools/check_sizes.py --quiet      without the warnings
@@ -13,6 +14,7 @@ import tempfile
 
 FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "shaders", "cmake")
 SUFFIXES = {".cpp", ".h", ".comp", ".py", ".cmake", ".sg"}
+WIDE_SUFFIXES = {".cmake", ".sg", ".comp"}
 SOFT, HARD, WIDTH, ROW_WIDTH = 400, 700, 125, 180
 LOOP = re.compile(r"\s*(for|while|do)\b")
 
@@ -34,7 +36,7 @@ def check_file(name, text):
         elif fence and LOOP.match(line):
             errors.append(f"{name}:{number}: a loop between `clang-format off` and `on`: fences are for tables")
         width = ROW_WIDTH if fence else WIDTH
-        if len(line) > width:
+        if len(line) > width and not name.endswith(tuple(WIDE_SUFFIXES)):
             errors.append(f"{name}:{number}: {len(line)} columns, the limit is {width}")
     if fence:
         errors.append(f"{name}:{fence}: `clang-format off` without `on`")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Words that do not belong into this tree: notes to oneself, paths of one machine, second spellings. Fails and names the places.
+"""Words that do not belong into this tree: notes to oneself, paths of one machine, second spellings.
 
   tools/check_words.py              checks this tree
   tools/check_words.py --self-test  plants violations and fails unless each is found
@@ -34,7 +34,8 @@ def check(root):
         names = [f for f in files.stdout.split("\0") if f]
     else:  # an unpacked archive
         skip = {"build", "out", ".cache", ".git"}
-        names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file() and not skip & set(p.relative_to(root).parts)]
+        paths = [p.relative_to(root) for p in root.rglob("*") if p.is_file()]
+        names = [p.as_posix() for p in paths if not skip & set(p.parts)]
     found = []
     for name in sorted(names):
         path = root / name

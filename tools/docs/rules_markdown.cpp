@@ -22,7 +22,8 @@ void print_rules(const Rules& rules) {
 }  // namespace
 
 int main() {
-  std::printf("## Build rules\n\nIn this order; the first that applies to the body of a build removes it, or moves it inwards.\n\n");
+  std::printf("## Build rules\n\n");
+  std::printf("In this order; the first that applies to the body removes the build, or moves it inwards.\n\n");
   print_rules(spirograd::rewrite::build_rules());
   std::printf("\n## Index rules\n\nHow reading one element moves into the array that is read.\n\n");
   print_rules(spirograd::rewrite::index_rules());
