@@ -55,6 +55,10 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Tint> 
       Shape inner;
       if (!runs_in_kernel(g, id, &inner)) return false;
       if (t != Tint::None && inner != state) return false;
+      // A scalar result is asked for without a point at which array-shaped accumulators beside it could run.
+      if (inner.rank() > 0)
+        for (size_t j = 0; j < static_cast<size_t>(ir::loop_parts(g, n).n_acc); ++j)
+          if (g[n.in[j]].type.shape.rank() == 0) return false;
       // Everything the inner loop is given may carry our state; its own accumulators do.
       const ir::LoopParts parts = ir::loop_parts(g, n);
       std::vector<Tint> inner_params;
