@@ -58,8 +58,9 @@ class Checks {
         {differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of,
          differences_error_,
          kinks_ ? std::to_string(kinks_) + " directions meet a kink: the differences to the two sides do not agree" : ""});
-    lines_.push_back(
-        {products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of, products_error_, ""});
+    lines_.push_back({products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of,
+                      products_error_,
+                      unbounded_ ? "in " + std::to_string(unbounded_) + " directions a derivative is NaN or infinite" : ""});
     gradient_on_devices();
     return lines_;
   }
@@ -126,6 +127,7 @@ class Checks {
     const double error = inner_product_error(cts, tangents, gradients, dots);
     products_error_ = std::max(products_error_, error);
     products_ok_ += error <= kInnerProductTolerance;
+    unbounded_ += !all_finite(tangents) || !all_finite(gradients);
   }
 
   void gradient_on_devices() {
@@ -142,7 +144,7 @@ class Checks {
   Values start_, reference_;
   int differentiable_ = 0, float_results_ = 0;
   Program forward_, backward_;
-  int64_t differences_ok_ = 0, products_ok_ = 0, kinks_ = 0;
+  int64_t differences_ok_ = 0, products_ok_ = 0, kinks_ = 0, unbounded_ = 0;
   double differences_error_ = 0, products_error_ = 0;
   std::vector<Line> lines_;
 };

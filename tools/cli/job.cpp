@@ -219,9 +219,10 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   out.kernels = executable.kernels.size();
   out.dispatches = static_cast<size_t>(std::count_if(executable.steps.begin(), executable.steps.end(),
                                                      [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));
-  progress.update("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
+  progress.say("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
   const auto session = vk::Session::create(device_, executable).value();
   out.compile_seconds = seconds_since(start);
+  progress.say("running " + program.name + " on " + name() + " ...");
   vk::Timing timing;
   out.results = session->run(inputs, &timing).value();
   out.host_seconds = timing.host;

@@ -42,6 +42,12 @@ Values moved(Values start, const std::vector<Param>& params, const Values& dots,
   return start;
 }
 
+bool all_finite(const Values& a) {
+  return std::all_of(a.begin(), a.end(), [](const auto& x) {
+    return std::all_of(x.begin(), x.end(), [](double y) { return std::isfinite(y); });
+  });
+}
+
 Deviation deviation(std::span<const double> have, std::span<const double> want) {
   double squares = 0;
   size_t finite = 0;

@@ -23,6 +23,8 @@ Values tail(const Values& a, size_t n);
 /// `start` + step * dots, where dots has an array per float parameter.
 Values moved(Values start, const std::vector<Param>& params, const Values& dots, double step);
 
+bool all_finite(const Values& a);
+
 struct Deviation {
   double error =
       0;  // |have - want| / max(|want|, root mean square of want, 1e-3); infinite where only one is NaN or infinite

@@ -15,7 +15,7 @@ bool is_terminal(int fd) {
 
 Progress::Progress(std::string text, bool enabled)
     : enabled_(enabled), terminal_(enabled && is_terminal(STDERR_FILENO)), shown_(Clock::now()) {
-  if (terminal_) show(text);
+  say(text);
 }
 
 Progress::~Progress() {
@@ -26,13 +26,14 @@ void Progress::update(const std::string& text) {
   const auto pause = terminal_ ? std::chrono::milliseconds(66) : std::chrono::milliseconds(10000);
   if (!enabled_ || Clock::now() - shown_ < pause) return;
   if (terminal_)
-    show(text);
+    say(text);
   else
     std::fprintf(stderr, "%s\n", text.c_str());
   shown_ = Clock::now();
 }
 
-void Progress::show(const std::string& text) {
+void Progress::say(const std::string& text) {
+  if (!terminal_) return;
   std::fprintf(stderr, "\r%s\033[K", text.c_str());
   std::fflush(stderr);
 }

@@ -17,12 +17,13 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  /// Replaces the text at once, on terminals only: the next stage of the work.
+  void say(const std::string& text);
   /// Replaces the text. Cheap when called often: at most 15 updates a second are shown.
   void update(const std::string& text);
 
  private:
   using Clock = std::chrono::steady_clock;
-  void show(const std::string& text);
   bool enabled_, terminal_;
   Clock::time_point shown_;
 };
