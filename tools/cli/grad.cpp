@@ -135,11 +135,14 @@ int grad(const Options& options) {
     nlohmann::json entry = result_json(r.array, outputs.file_of(r));
     if (!value) entry.update({{"norm", json_number(s.norm)}, {"nan", s.nan}, {"inf", s.inf}});
     (value ? values : derivatives)[r.name] = std::move(entry);
+    const std::string type = to_string(r.array.type);
     if (value && r.array.type.shape.rank() == 0)
       text += result_text(r);
+    else if (!is_float(r.array.type.dtype))
+      table.add({r.name, "", "", type});
     else
       table.add({"|" + r.name + "|", "= " + io::short_number(s.norm),
-                 std::to_string(s.nan) + " NaN, " + std::to_string(s.inf) + " Inf", to_string(r.array.type)});
+                 std::to_string(s.nan) + " NaN, " + std::to_string(s.inf) + " Inf", type});
   }
   outputs.write(results);
   if (options.has("--json"))

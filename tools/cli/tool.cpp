@@ -46,7 +46,7 @@ int run_command_line(const std::vector<std::string>& arguments) {
   }
   bool help = false;
   if (name == "--help" || name == "-h" || name == "help") {
-    if (rest.empty()) {
+    if (rest.empty() || rest[0] == "help") {
       print(overview(commands));
       return kOk;
     }

@@ -143,7 +143,7 @@ uint64_t host_memory() {
 Type parse_type(const std::string& name, const std::string& text, const std::string& spec, DType wanted) {
   Type t{wanted, {}};
   const std::vector<std::string> parts = split(spec, 'x');
-  double bytes = 8;
+  double bytes = 16;
   for (size_t j = 0; j < parts.size() && !spec.empty(); ++j) {
     if (const auto d = dtype_named(parts[j]); d && j + 1 == parts.size()) {
       t.dtype = *d;
@@ -157,8 +157,7 @@ Type parse_type(const std::string& name, const std::string& text, const std::str
     t.shape.push_back(*extent);
     bytes *= static_cast<double>(std::max<int64_t>(*extent, 1));
   }
-  // 8 bytes per element, since values pass through doubles; empty axes count as one, so that no product of extents
-  // overflows.
+  // Values pass through doubles, so 16 bytes per element; empty axes count as one, so that no product of extents overflows.
   if (bytes > static_cast<double>(host_memory()))
     throw Error("SG0601", "input '" + name + "': " + to_string(t) + " does not fit the memory of this machine");
   return t;
@@ -181,6 +180,7 @@ HostArray made_up(const std::string& name, const std::string& text, const std::s
   if (maker == "random" && !is_float(t.dtype))
     throw bad(name, text, "makes floats, " + std::string(spirograd::name(t.dtype)) + " is wanted");
   if (maker == "iota" && t.dtype == DType::Bool) throw bad(name, text, "makes numbers, bool is wanted");
+  if (maker == "zeros") return HostArray(t);
   std::vector<double> values(static_cast<size_t>(t.shape.count()), maker == "ones" ? 1.0 : 0.0);
   if (maker == "iota")
     for (size_t j = 0; j < values.size(); ++j) values[j] = static_cast<double>(j);

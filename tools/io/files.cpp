@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Pipes and devices may never end.
+constexpr size_t kMaxStream = size_t{1} << 30;
+
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {
@@ -71,6 +74,8 @@ std::vector<uint8_t> read_file(const std::string& path) {
   std::vector<uint8_t> out(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 65536);
   size_t have = 0;
   for (;;) {
+    if (!S_ISREG(info.st_mode) && have > kMaxStream)
+      throw Error("SG0504", "cannot read " + quoted(path) + ": it is no regular file and does not end");
     if (have == out.size()) out.resize(out.size() * 2);
     const ssize_t n = ::read(d.fd, out.data() + have, out.size() - have);
     if (n < 0 && errno == EINTR) continue;

@@ -10,7 +10,8 @@
 
 namespace spirograd::io {
 
-/// Throws SG0504 with the reason of the system; also for folders.
+/// Throws SG0504 with the reason of the system; also for folders and for streams
+/// of more than a gigabyte.
 std::vector<uint8_t> read_file(const std::string& path);
 
 /// Throws SG0505 if `path` cannot become a file: a folder, or in a folder that is missing or not writable. Writes nothing.
