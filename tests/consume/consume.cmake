@@ -1,5 +1,5 @@
 # Builds and runs tests/consume/app in a fresh folder.
-#   cmake -DMODE=install|source -DSOURCE=... -DBUILD=... -DWORK=... -DOPTIONS="-Da=b;..." -P consume.cmake
+#   cmake -DMODE=install|source -DSOURCE=... -DBUILD=... -DWORK=... -DNM=... -DOPTIONS="-Da=b;..." -P consume.cmake
 # install: from a package that was installed from BUILD and then moved. source: with SOURCE as a part of the project.
 function(run what)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE status)
@@ -15,11 +15,16 @@ if(MODE STREQUAL install)
   file(RENAME ${WORK}/first ${WORK}/prefix)
 
   file(GLOB_RECURSE files RELATIVE ${WORK}/prefix ${WORK}/prefix/*)
+  set(lib "lib|lib64|lib/[a-z0-9_]+-linux-gnu[a-z0-9]*")
   foreach(file IN LISTS files)
-    if(NOT file MATCHES "^(include/spirograd/[a-z_]+\\.h|lib[^/]*/libspirograd_[a-z]+\\.a|lib[^/]*/cmake/spirograd/[a-z-]+\\.cmake|bin/spirograd|share/doc/spirograd/[A-Z.a-z-]+)$")
+    if(NOT file MATCHES "^(include/spirograd/[a-z_]+\\.h|(${lib})/libspirograd_[a-z]+\\.a|(${lib})/cmake/spirograd/[a-z-]+\\.cmake|bin/spirograd|share/doc/spirograd/[A-Z.a-z-]+)$")
       message(FATAL_ERROR "installed where it does not belong: ${file}")
     endif()
   endforeach()
+  file(GLOB_RECURSE libraries ${WORK}/prefix/*.a)
+  list(JOIN libraries "," libraries)
+  run("the search for Vulkan's names" ${CMAKE_COMMAND} -DNM=${NM} -DLIBRARIES=${libraries} -P ${SOURCE}/tests/consume/symbols_test.cmake)
+
   file(GLOB_RECURSE scripts ${WORK}/prefix/*.cmake)
   foreach(script IN LISTS scripts)
     file(READ ${script} text)

@@ -5,11 +5,16 @@
 #include <spirograd/ops.h>
 #include <spirograd/trace.h>
 #include <spirograd/vk.h>
+#include <vulkan/vulkan.h>
 
 #include <cstdio>
 
 int main() {
   using namespace spirograd;
+#ifdef CALLS_VULKAN
+  uint32_t version = 0;
+  if (vkEnumerateInstanceVersion(&version) != VK_SUCCESS || version < VK_API_VERSION_1_2) return 2;
+#endif
   try {
     const Program f = trace("f", {{"x", f32({3})}}, [](Array x) {
       return sum(build(3, [&](Index i) { return square(x(i)) * x(2 - i); }));
