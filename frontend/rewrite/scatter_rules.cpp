@@ -1,7 +1,10 @@
 // Rows that remove scatters. What stays afterwards has index arrays that depend on data of the run, or an affine map that
 // would cost far more as a sum over all free variables.
 #include <algorithm>
+#include <memory>
 
+#include "frontend/ir/eval.h"
+#include "frontend/ir/traverse.h"
 #include "frontend/rewrite/index_plan.h"
 #include "frontend/rewrite/simplify_rules.h"
 
@@ -63,38 +66,73 @@ Expr scatter_affine(Facts& facts, Expr e) {
   return forward(scatter(x, core, core_extents), plan.post);
 }
 
-// A constant table that hits each target at most once: read through the inverse table, -1 where nothing arrives.
-Expr scatter_constant(Facts& facts, Expr e) {
+// Elements of an integer or bool array that depends on nothing but positions and constants.
+std::optional<std::vector<double>> known_elements(Expr e) {
+  if (e.shape().count() > kMaxTable || is_float(e.dtype())) return std::nullopt;
+  for (NodeId id : postorder(*e.graph, {&e.id, 1})) {
+    const Node& n = (*e.graph)[id];
+    if (n.op == Op::Param || n.op == Op::MapAccum || n.type.shape.count() > kMaxTable) return std::nullopt;
+  }
+  Program p;
+  p.graph = std::shared_ptr<Graph>(std::shared_ptr<Graph>(), e.graph);  // borrowed: the graph outlives this call
+  p.results = {{"e", e.id.v, e.type()}};
+  return evaluate(p, {})[0].data;
+}
+
+// Rows of updates that known masks keep at zero, whatever the data: true where a row of the leading `rows` may hold something.
+std::vector<bool> rows_in_use(Expr updates, int64_t rows) {
+  std::vector<bool> used(static_cast<size_t>(rows), true);
+  std::vector<std::vector<int64_t>> turns;  // transpositions between the updates and what is looked at, outermost first
+  for (;;) {
+    if (updates.op() == Op::Transpose) {
+      turns.push_back(updates.node().attr);
+      updates = updates.in(0);
+      continue;
+    }
+    if (updates.op() != Op::Select) return used;
+    const bool keep = is_uniform(updates.in(2), 0);
+    if (!keep && !is_uniform(updates.in(1), 0)) return used;
+    Expr mask = updates.in(0);
+    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) mask = transpose(mask, *turn);
+    const auto elements = known_elements(mask);
+    if (!elements) return used;
+    const size_t length = elements->size() / used.size();
+    for (size_t k = 0; k < used.size(); ++k) {
+      const auto row = elements->begin() + static_cast<std::ptrdiff_t>(k * length);
+      const bool any = std::any_of(row, row + static_cast<std::ptrdiff_t>(length), [&](double x) { return (x != 0) == keep; });
+      used[k] = used[k] && any;
+    }
+    updates = updates.in(keep ? 1 : 2);
+  }
+}
+
+// Known indices that hit each target at most once, updates known to be zero aside: read through the inverse table, -1 where nothing
+// arrives.
+Expr scatter_constant(Facts&, Expr e) {
   const std::vector<Expr> index = index_of(e);
   const Shape& m = index[0].shape();
   const Shape extents(e.node().attr);
   const int64_t n = m.count();
-  if (n > kMaxTable || extents.count() > kMaxTable || m.rank() == 0) return no();
+  if (n == 0 || n > kMaxTable || extents.count() > kMaxTable || m.rank() == 0) return no();
   std::vector<int64_t> target(static_cast<size_t>(n), 0);
   for (size_t s = 0; s < index.size(); ++s) {
-    const IndexFact& fact = facts(index[s]);
-    if (index[s].op() != Op::Const && !fact.affine) return no();
-    for (int64_t k = 0; k < n; ++k) {
-      int64_t v = fact.f.c;
-      if (index[s].op() == Op::Const) {
-        v = static_cast<int64_t>(index[s].node().data[static_cast<size_t>(k)]);
-      } else {
-        for (int t = 0; t < m.rank(); ++t) {
-          const int64_t i = k / m.stride(t) % m[t];
-          v += fact.f[t].a * i + fact.f[t].b * (i / fact.f[t].s);
-        }
-      }
-      int64_t& p = target[static_cast<size_t>(k)];
+    const auto elements = known_elements(index[s]);
+    if (!elements) return no();
+    for (size_t k = 0; k < target.size(); ++k) {
+      const auto v = static_cast<int64_t>((*elements)[k]);
       const int64_t extent = extents[static_cast<int>(s)];
-      p = p < 0 || v < 0 || v >= extent ? -1 : p * extent + v;
+      target[k] = target[k] < 0 || v < 0 || v >= extent ? -1 : target[k] * extent + v;
     }
   }
+  const std::vector<bool> used = rows_in_use(e.in(0), n);
+  for (size_t k = 0; k < target.size(); ++k)
+    if (!used[k]) target[k] = -1;
   std::vector<double> inverse(static_cast<size_t>(extents.count()), -1);
-  for (int64_t k = 0; k < n; ++k) {
-    const int64_t p = target[static_cast<size_t>(k)];
-    if (p < 0) continue;
-    if (inverse[static_cast<size_t>(p)] >= 0) return no();
-    inverse[static_cast<size_t>(p)] = static_cast<double>(k);
+  for (size_t k = 0; k < target.size(); ++k) {
+    if (target[k] < 0) continue;
+    double& source = inverse[static_cast<size_t>(target[k])];
+    if (source >= 0) return no();
+    source = static_cast<double>(k);
   }
   const Shape rest = e.in(0).shape().slice(m.rank(), e.in(0).rank());
   const Expr table[] = {constant(*e.graph, i32(extents), std::move(inverse))};

@@ -84,6 +84,20 @@ class Lowering {
     return {it->second, 0};
   }
 
+  // Index arithmetic is done in 32 bits, also for arrays that never stand in memory.
+  void check_extents(std::span<const NodeId> roots) const {
+    for (NodeId id : ir::postorder(g_, roots)) {
+      const Node& n = g_[id];
+      bool fits = n.op != Op::Reshape || n.type.shape.count() <= kArrayLimit;
+      for (int64_t d : n.type.shape) fits = fits && d <= kArrayLimit;
+      if (!fits)
+        throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) + " does not fit into 32 bits; at most " +
+                                  std::to_string(kArrayLimit) + " elements can be counted along an axis")
+            .at(g_.loc(id));
+      if (n.op == Op::MapAccum) check_extents(g_.function(ir::loop_parts(g_, n).function).results);
+    }
+  }
+
   void place_body_constants(int64_t function, Materialised& places) {
     for (NodeId id : ir::postorder(g_, g_.function(function).results)) {
       const Node& n = g_[id];
@@ -98,6 +112,7 @@ class Lowering {
     for (const Wanted& w : wanted) results.push_back(w.node);
     const SplitReductions split = split_reductions(g_, results, target_);
     for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = split.roots[j];
+    check_extents(split.roots);
     const Clusters clusters = choose_clusters(g_, split.roots, split.partial, target_);
 
     Materialised places;

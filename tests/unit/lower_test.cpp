@@ -240,6 +240,12 @@ TEST(Lower, Float64IsRefusedByNameWhereTheDeviceLacksIt) {
   }
 }
 
+TEST(Lower, IndicesBeyond32BitsAreRefused) {
+  Builder b;
+  const Expr i = ir::cast(ir::iota(*b.graph, {int64_t{1} << 33}, 0), DType::F32);
+  EXPECT_THROW(lower::lower(b.program({ir::sum_all(i)}), cpu_target()), Error);
+}
+
 TEST(Lower, Float64ScatterNeedsNoAtomics) {
   Builder b;
   const Expr x = b.param(f64({5, 3})), i = b.param(i32({5}));

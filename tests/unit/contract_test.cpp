@@ -1,0 +1,88 @@
+// Factors leave sums: the result is the same over the reals, the product that was summed is smaller.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/ir/eval.h"
+#include "frontend/ir/traverse.h"
+#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/vectorise.h"
+#include "spirograd/text.h"
+#include "support/random_program.h"
+
+namespace spirograd {
+namespace {
+
+Program bulk(const std::string& source) {
+  const text::Module module = text::parse(source, "test.sg").value();
+  return rewrite::simplify(rewrite::vectorise(text::instantiate(module).value()));
+}
+
+std::vector<std::vector<double>> some_inputs(const Program& p) {
+  std::vector<std::vector<double>> out;
+  for (const Param& param : p.params) {
+    out.emplace_back();
+    for (int64_t i = 0; i < param.type.shape.count(); ++i) out.back().push_back(std::sin(1.7 * static_cast<double>(i) + 0.3));
+  }
+  return out;
+}
+
+// Elements of all nodes that are summed: what a naive evaluation multiplies out.
+int64_t summed_elements(const Program& p) {
+  std::vector<ir::NodeId> roots;
+  for (const ProgramResult& r : p.results) roots.push_back({r.node});
+  int64_t total = 0;
+  for (ir::NodeId id : ir::postorder(*p.graph, roots)) {
+    const ir::Node& n = (*p.graph)[id];
+    if (n.op == ir::Op::Sum) total += (*p.graph)[n.in[0]].type.shape.count();
+  }
+  return total;
+}
+
+void expect_equal(const Program& a, const Program& b, const std::vector<std::vector<double>>& inputs) {
+  const auto want = ir::evaluate(a, inputs), have = ir::evaluate(b, inputs);
+  for (size_t r = 0; r < want.size(); ++r)
+    for (size_t i = 0; i < want[r].data.size(); ++i)
+      EXPECT_NEAR(want[r].data[i], have[r].data[i], 1e-9 * std::max(1.0, std::abs(want[r].data[i]))) << text::print(b);
+}
+
+TEST(Contract, InvariantFactorLeavesTheSum) {
+  const Program p = bulk("def f(a: f32[5], b: f32[5, 7]) = sum(for i: 5, j: 7 => a[i] * b[i, j])");
+  const Program q = rewrite::contract(p);
+  expect_equal(p, q, some_inputs(p));
+  EXPECT_NE(text::print(q).find("sum(b, axis=[1])"), std::string::npos) << text::print(q);
+}
+
+TEST(Contract, ProductOfMatricesThatIsSummedNeverMultipliesOut) {
+  const Program p = bulk("def f(a: f32[8, 9], b: f32[9, 7]) = sum(sum(matmul(a, b), axis=1), axis=0)");
+  const Program q = rewrite::contract(p);
+  expect_equal(p, q, some_inputs(p));
+  EXPECT_LT(summed_elements(q), summed_elements(p) / 2);
+}
+
+TEST(Contract, NegationLeavesTheSum) {
+  const Program p = bulk("def f(a: f32[5]) = sum(-a)");
+  expect_equal(p, rewrite::contract(p), some_inputs(p));
+  EXPECT_NE(text::print(rewrite::contract(p)).find("= -"), std::string::npos);
+}
+
+TEST(Contract, EmptyAxesAndScalarsStayRight) {
+  for (const char* source : {"def f(a: f32[5], b: f32[5, 0]) = sum(for i: 5, j: 0 => a[i] * b[i, j])",
+                             "def f(a: f32[0], b: f32[0, 3]) = sum(for i: 0, j: 3 => a[i] * b[i, j], axis=1)",
+                             "def f(a: f32, b: f32[4]) = sum(a * b)"}) {
+    const Program p = bulk(source);
+    expect_equal(p, rewrite::contract(p), some_inputs(p));
+  }
+}
+
+TEST(Contract, RandomProgramsKeepTheirValues) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    const test::RandomProgram rp = test::random_program(seed, {.differentiable_only = true});
+    const Program p = rewrite::simplify(rewrite::vectorise(rp.program));
+    expect_equal(p, rewrite::contract(p), rp.inputs);
+  }
+}
+
+}  // namespace
+}  // namespace spirograd
