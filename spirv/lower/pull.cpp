@@ -48,7 +48,10 @@ std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> poi
 
 std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  if (scope == 0 || n.op == Op::Const) {  // constants are the same in every scope
+  // Constant arrays are the same in every scope. A number is never loaded: where it is a result of the program, the kernel that
+  // writes it may run later than a loop body that uses it.
+  const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
+  if (!number && (scope == 0 || n.op == Op::Const)) {
     auto it = materialised_.find(id.v);
     if (it != materialised_.end()) return load(it->second, n.type, points);
   }

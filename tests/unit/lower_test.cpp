@@ -1,5 +1,5 @@
-// Lowering against the reference interpreter: random programs, and the decisions that speed depends on (what is stored, how many
-// dispatches there are), read off the plan.
+// Lowering against the reference interpreter: random programs, and the decisions that speed depends on (what is stored, how
+// many dispatches there are), read off the plan.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,7 +74,8 @@ testing::AssertionResult agrees(const Program& p, const std::vector<std::vector<
       const std::vector<double> values = have[r].values();
       for (size_t i = 0; i < values.size(); ++i)
         if (!close(want[r].data[i], values[i], tolerance))
-          return testing::AssertionFailure() << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
+          return testing::AssertionFailure()
+                 << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
     }
     if (plan_out) *plan_out = plan;
   } catch (const Error& e) {
@@ -85,7 +86,8 @@ testing::AssertionResult agrees(const Program& p, const std::vector<std::vector<
 
 std::vector<double> ramp(int64_t n, double step = 0.01) {
   std::vector<double> out;
-  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>(static_cast<float>(std::sin(static_cast<double>(i) * step * 7) + 0.3)));
+  for (int64_t i = 0; i < n; ++i)
+    out.push_back(static_cast<double>(static_cast<float>(std::sin(static_cast<double>(i) * step * 7) + 0.3)));
   return out;
 }
 
@@ -137,7 +139,8 @@ TEST(Lower, LongSumsAreSplitAndAccurate) {
       const Expr x = b.param(f32({n}));
       lower::Plan plan;
       // Relative to the sum of magnitudes, which is about n.
-      ASSERT_TRUE(agrees(b.program({ir::sum_all(x)}), {std::vector<double>(static_cast<size_t>(n), static_cast<float>(0.1))}, target, 1e-6, &plan))
+      ASSERT_TRUE(agrees(b.program({ir::sum_all(x)}), {std::vector<double>(static_cast<size_t>(n), static_cast<float>(0.1))},
+                         target, 1e-6, &plan))
           << n;
       EXPECT_LE(dispatches(plan), n > 2048 ? 2u : 1u + (n == 2048));
     }
@@ -170,14 +173,16 @@ TEST(Lower, SmallIndependentResultsShareOneDispatch) {
   Builder b;
   const Expr x = b.param(f32({50, 20}));
   lower::Plan plan;
-  ASSERT_TRUE(agrees(b.program({ir::sum(x, 0), ir::sum(x, 1), ir::reduce(Op::ReduceMax, x, {1})}), {ramp(1000)}, cpu_target(), 1e-5, &plan));
+  ASSERT_TRUE(agrees(b.program({ir::sum(x, 0), ir::sum(x, 1), ir::reduce(Op::ReduceMax, x, {1})}), {ramp(1000)},
+                     cpu_target(), 1e-5, &plan));
   EXPECT_EQ(dispatches(plan), 1u);
 }
 
 TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
   Builder b;
   const Expr x = b.param(f32({100})), es = b.param(f32({30, 100})), w = b.param(f32({100}));
-  const Expr acc = ir::fresh_var(*b.graph, f32({100})), e = ir::fresh_var(*b.graph, f32({100})), c = ir::fresh_var(*b.graph, f32({100}));
+  const Expr acc = ir::fresh_var(*b.graph, f32({100})), e = ir::fresh_var(*b.graph, f32({100})),
+             c = ir::fresh_var(*b.graph, f32({100}));
   const Expr next = acc * c + e;
   const Expr vars[] = {acc, e, c}, results[] = {next, next};
   for (bool reverse : {false, true}) {
@@ -187,6 +192,17 @@ TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
     ASSERT_TRUE(agrees(with.program({loop[0], loop[1]}), {ramp(100), ramp(3000), ramp(100)}, cpu_target(), 1e-4, &plan));
     EXPECT_EQ(dispatches(plan), 1u);
   }
+}
+
+TEST(Lower, NumbersThatAreResultsAreNotReadFromThereByLoopBodies) {
+  // The number stands after the loop among the results, so its store runs in a later kernel.
+  Builder b;
+  const Expr x = b.param(f32({3})), half = ir::scalar(*b.graph, DType::F32, 0.5);
+  const Expr vars[] = {ir::fresh_var(*b.graph, f32({3}))};
+  const Expr results[] = {ir::unary(Op::Tanh, vars[0]) + ir::broadcast(half, {3}, {})};
+  const auto loop = ir::map_accum(*b.graph, {ir::close_function(*b.graph, vars, results), false, 2, {x}, {}, {}});
+  for (const Target& t : {cpu_target(), gpu_target()})
+    EXPECT_TRUE(agrees(b.program({ir::unary(Op::Sin, loop[0]), half}), {{1, 2, 3}}, t));
 }
 
 TEST(Lower, LoopOverMatrixStateIsASequenceOfDispatches) {
