@@ -465,7 +465,8 @@ const IndexFact& Facts::operator()(Expr e) {
 }
 
 Expr affine_array(Graph& g, const Shape& shape, const Affine& f) {
-  const auto constant = [&](int64_t v) { return full(g, i32(shape), static_cast<double>(v)); };
+  // A coefficient may need more than 32 bits; modulo 2^32 the values are the same.
+  const auto constant = [&](int64_t v) { return full(g, i32(shape), static_cast<double>(static_cast<int32_t>(v))); };
   Expr out;
   const auto add = [&](Expr term, int64_t k) {
     if (k == 0) return;

@@ -56,6 +56,13 @@ TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
   EXPECT_GT(count_ops(s, Op::Sin), 16000);
 }
 
+TEST(Simplify, SlopesBeyondThirtyTwoBitsWrap) {
+  const auto g = std::make_shared<Graph>();
+  const Program s = checked_simplify(parsed("def f() = { let t = broadcast(const(i32[2], [-2147483648, 1]), [2, 2], [1])\n"
+                                            " let i = iota([2, 2], axis=0)\n f32(gather(t, i, i)) }", g));
+  EXPECT_EQ(evaluate(s, {})[0].data, (std::vector<double>{-2147483648.0, -2147483648.0, 1, 1}));
+}
+
 TEST(Simplify, FloatsAreNotAssumedFinite) {
   const auto g = std::make_shared<Graph>();
   const Expr x = param(*g, 0, f32({2}));
