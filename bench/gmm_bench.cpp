@@ -1,6 +1,8 @@
-// Time of the mixture's value and gradient on every Vulkan device. Input: a file of the ADBench suite (gmm_d*_K*.txt), or made up.
+// Time of the mixture's value and gradient on every Vulkan device. Input: a file of the ADBench suite (gmm_d*_K*.txt), or
+// made up.
 //   gmm_bench FILE.txt | gmm_bench N D K
-// Prints one JSON object per device: milliseconds (medians of 30 calls that leave data on the device), dispatches, bytes, compile times.
+// Prints one JSON object per device: milliseconds (medians of 30 calls that leave data on the device), dispatches, bytes,
+// compile times.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -117,13 +119,16 @@ int main(int argc, char** argv) {
       if (!info.unusable.empty()) continue;
       const auto device = vk::Device::create({.select = std::to_string(info.index)}).value();
       const Measured v = measure(value, inputs, device), g = measure(gradient, inputs, device);
-      std::printf("{\"device\": \"%s\", \"n\": %d, \"d\": %d, \"k\": %d, \"value\": %.6g, \"trace_ms\": %.2f, \"grad_ms\": %.2f,\n",
-                  device->info().name.c_str(), p.n, p.d, p.k, g.results[0].values()[0], traced - begin, differentiated - traced);
+      std::printf(
+          "{\"device\": \"%s\", \"n\": %d, \"d\": %d, \"k\": %d, \"value\": %.6g, \"trace_ms\": %.2f, \"grad_ms\": %.2f,\n",
+          device->info().name.c_str(), p.n, p.d, p.k, g.results[0].values()[0], traced - begin, differentiated - traced);
       const auto print = [](const char* name, const Measured& m) {
-        std::printf(" \"%s\": {\"median_ms\": %.3f, \"best_ms\": %.3f, \"dispatches\": %zu, \"compile_ms\": %.1f, \"session_ms\": %.1f, "
-                    "\"first_run_ms\": %.1f, \"spirv_words\": %llu, \"device_bytes\": %llu},\n",
-                    name, m.median, m.best, m.dispatches, m.compile, m.session, m.first, static_cast<unsigned long long>(m.words),
-                    static_cast<unsigned long long>(m.bytes));
+        std::printf(
+            " \"%s\": {\"median_ms\": %.3f, \"best_ms\": %.3f, \"dispatches\": %zu, \"compile_ms\": %.1f, \"session_ms\": "
+            "%.1f, "
+            "\"first_run_ms\": %.1f, \"spirv_words\": %llu, \"device_bytes\": %llu},\n",
+            name, m.median, m.best, m.dispatches, m.compile, m.session, m.first, static_cast<unsigned long long>(m.words),
+            static_cast<unsigned long long>(m.bytes));
       };
       print("value_only", v);
       print("gradient", g);

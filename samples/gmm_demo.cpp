@@ -1,5 +1,6 @@
-// Fits a Gaussian mixture to points by gradient steps. First evaluates the likelihood and its gradient on every Vulkan device found
-// and compares them with the double-precision reference interpreter; then climbs on the best device and draws the result.
+// Fits a Gaussian mixture to points by gradient steps. First evaluates the likelihood and its gradient on every Vulkan
+// device found and compares them with the double-precision reference interpreter; then climbs on the best device and draws
+// the result.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -31,7 +32,8 @@ struct Options {
 };
 
 constexpr const char* kUsage =
-    "usage: gmm_demo [--data FILE.csv] [--program FILE.sg] [--picture FILE.png] [--device NAME] [--components K] [--steps N]\n"
+    "usage: gmm_demo [--data FILE.csv] [--program FILE.sg] [--picture FILE.png] [--device NAME] [--components K] [--steps "
+    "N]\n"
     "Evaluates the mixture's likelihood and gradient on every Vulkan device, fits it on the best one, and draws the fit.\n"
     "example: gmm_demo --components 3 --steps 500 --picture three.png\n"
     "example: gmm_demo --device llvmpipe\n";
@@ -121,11 +123,13 @@ Row evaluate_on(const std::shared_ptr<vk::Device>& device, const Program& gradie
     times.push_back(seconds() - begin);
   }
   std::nth_element(times.begin(), times.begin() + 15, times.end());
-  const auto dispatches = std::count_if(exe.steps.begin(), exe.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Dispatch; });
+  const auto dispatches =
+      std::count_if(exe.steps.begin(), exe.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Dispatch; });
   const double worst = deviation(outputs, reference);
   row.right = worst < 1e-4;
   table.add({device->info().name, format("%.4f", outputs[0][0]), format("%.4f", norm(std::span(outputs).subspan(1))),
-             format("%.1e", worst) + (row.right ? "" : "  WRONG"), std::to_string(dispatches), format("%.2f ms", 1e3 * times[15])});
+             format("%.1e", worst) + (row.right ? "" : "  WRONG"), std::to_string(dispatches),
+             format("%.2f ms", 1e3 * times[15])});
   return row;
 }
 
@@ -137,7 +141,8 @@ void fit(vk::Session& session, Mixture& mixture, const Points& points, const Opt
     const auto outputs = values_of(session.run(inputs_of(mixture, points)).value());
     last = outputs[0][0];
     if (step == 0) first = last;
-    progress->update("step " + std::to_string(step + 1) + "/" + std::to_string(options.steps) + format("  log-likelihood %.3f", last));
+    progress->update("step " + std::to_string(step + 1) + "/" + std::to_string(options.steps) +
+                     format("  log-likelihood %.3f", last));
     ascent.step(mixture, {outputs[1], outputs[2], outputs[3], outputs[4]});
   }
   progress.reset();  // the line of results comes after it
@@ -158,7 +163,8 @@ int run(const Options& options) {
   for (size_t j = 0; j < inputs.size(); ++j) types.push_back({traced.params[j].name, inputs[j].type});
   const Program objective = text::instantiate(module, "gmm", types).value();
   const bool same = text::print(objective) == text::print(traced);
-  std::printf("objective: %s and samples/gmm_objective.h %s\n", options.program.c_str(), same ? "give the same program" : "DIFFER");
+  std::printf("objective: %s and samples/gmm_objective.h %s\n", options.program.c_str(),
+              same ? "give the same program" : "DIFFER");
   const Program gradient = value_and_grad(objective, {"alpha", "mu", "q", "l"}).value();
 
   std::printf("data:      %s, %d points, %d components\n\n", options.data.c_str(), n, options.components);
@@ -166,7 +172,8 @@ int run(const Options& options) {
   io::Table table({"device", ">log-likelihood", ">|gradient|", ">deviation", ">dispatches", ">time per call"});
   std::vector<std::vector<double>> exact;
   for (const ir::Array& a : reference) exact.push_back(a.data);
-  table.add({"interpreter (f64)", format("%.4f", exact[0][0]), format("%.4f", norm(std::span(exact).subspan(1))), "-", "-", "-"});
+  table.add(
+      {"interpreter (f64)", format("%.4f", exact[0][0]), format("%.4f", norm(std::span(exact).subspan(1))), "-", "-", "-"});
 
   std::unique_ptr<vk::Session> best;
   std::string best_name;
@@ -186,7 +193,9 @@ int run(const Options& options) {
     }
   }
   std::fputs(table.str().c_str(), stdout);
-  if (!best) throw Error("SG0304", "no device" + (options.device.empty() ? "" : " called '" + options.device + "'") + " gave the right result");
+  if (!best)
+    throw Error("SG0304",
+                "no device" + (options.device.empty() ? "" : " called '" + options.device + "'") + " gave the right result");
 
   std::printf("\nfitting on %s\n", best_name.c_str());
   fit(*best, mixture, points, options);

@@ -89,7 +89,8 @@ void Ascent::step(Mixture& m, const std::array<std::vector<double>, 4>& gradient
       const double g = gradient[part][i];
       mean_[part][i] += 0.1 * (g - mean_[part][i]);
       square_[part][i] += 0.001 * (g * g - square_[part][i]);
-      const double mean = mean_[part][i] / (1 - std::pow(0.9, done_)), square = square_[part][i] / (1 - std::pow(0.999, done_));
+      const double mean = mean_[part][i] / (1 - std::pow(0.9, done_)),
+                   square = square_[part][i] / (1 - std::pow(0.999, done_));
       m.parts[part][i] += rate * mean / (std::sqrt(square) + 1e-8);
     }
   }
@@ -106,7 +107,8 @@ std::vector<Component> components(const Mixture& m, const Points& points) {
     Component c;
     c.weight = std::exp(m.parts[0][j]) / total;
     for (size_t axis : {0, 1}) c.mean[axis] = points.mean[axis] + points.deviation[axis] * m.parts[1][2 * j + axis];
-    c.covariance = {{{b * b / det * sx * sx, -b * l / det * sx * sy}, {-b * l / det * sx * sy, (a * a + l * l) / det * sy * sy}}};
+    c.covariance = {
+        {{b * b / det * sx * sx, -b * l / det * sx * sy}, {-b * l / det * sx * sy, (a * a + l * l) / det * sy * sy}}};
     out.push_back(c);
   }
   return out;
@@ -121,9 +123,11 @@ double density(const Component& c, double x, double y) {
 
 namespace {
 
-constexpr Colour kColours[] = {{0.13, 0.44, 0.71}, {0.84, 0.37, 0.10}, {0.20, 0.60, 0.30}, {0.55, 0.30, 0.65}, {0.75, 0.60, 0.10}};
+constexpr Colour kColours[] = {
+    {0.13, 0.44, 0.71}, {0.84, 0.37, 0.10}, {0.20, 0.60, 0.30}, {0.55, 0.30, 0.65}, {0.75, 0.60, 0.10}};
 
-// The points that lie `deviations` standard deviations from the mean: mean + deviations * L (cos t, sin t), L L^T the covariance.
+// The points that lie `deviations` standard deviations from the mean: mean + deviations * L (cos t, sin t), L L^T the
+// covariance.
 std::vector<std::array<double, 2>> ellipse(const Component& c, double deviations) {
   const double l00 = std::sqrt(c.covariance[0][0]), l10 = c.covariance[1][0] / l00;
   const double l11 = std::sqrt(c.covariance[1][1] - l10 * l10);

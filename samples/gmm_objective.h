@@ -28,8 +28,9 @@ inline double gmm_constant(int n, int d, int k, double gamma, int m) {
 /// Parameters alpha, mu, q, l, x, gamma, m, constant (see gmm_constant); result "loglik".
 inline spirograd::Result<spirograd::Program> gmm(int n, int d, int k) {
   using namespace spirograd;
-  const std::vector<Param> params = {{"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})}, {"l", f32({k, d * (d - 1) / 2})},
-                                     {"x", f32({n, d})},  {"gamma", f32()},    {"m", f32()},       {"constant", f32()}};
+  const std::vector<Param> params = {
+      {"alpha", f32({k})}, {"mu", f32({k, d})}, {"q", f32({k, d})}, {"l", f32({k, d * (d - 1) / 2})},
+      {"x", f32({n, d})},  {"gamma", f32()},    {"m", f32()},       {"constant", f32()}};
   return trace("gmm", params, [&](Array alpha, Array mu, Array q, Array l, Array x, Array gamma, Array m, Array constant) {
     const Array root = build({k, d, d}, [&](Index j, Index r, Index c) {
       const Index below = c * d - quot(c * (c + 1), 2) + (r - c - 1);

@@ -13,7 +13,8 @@ constexpr Colour kInk = {0.25, 0.27, 0.32};
 
 // Digits, point and minus, five rows of three bits.
 constexpr const char* kGlyphs = "0123456789.-";
-constexpr uint16_t kRows[] = {075557, 026227, 071747, 071717, 055711, 074717, 074757, 071222, 075757, 075717, 000002, 000700};
+constexpr uint16_t kRows[] = {075557, 026227, 071747, 071717, 055711, 074717,
+                              074757, 071222, 075757, 075717, 000002, 000700};
 
 }  // namespace
 

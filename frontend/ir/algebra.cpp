@@ -32,7 +32,8 @@ void check_rank(int rank, std::string_view what) {
 
 void check_axis(int64_t axis, int rank, std::string_view what) {
   if (axis < 0 || axis >= rank)
-    fail(std::string(what) + ": axis " + std::to_string(axis) + " does not exist in an array of rank " + std::to_string(rank));
+    fail(std::string(what) + ": axis " + std::to_string(axis) + " does not exist in an array of rank " +
+         std::to_string(rank));
 }
 
 Graph& graph_of(Expr a) { return *a.graph; }
@@ -65,8 +66,8 @@ Shape without_axes(const Shape& s, std::span<const int64_t> axes) {
   return out;
 }
 
-// Highest level of a Build below `root` that depends on a placeholder, -1 if there is none. Closed builds do not matter: their index
-// is bound inside of them, whatever its level.
+// Highest level of a Build below `root` that depends on a placeholder, -1 if there is none. Closed builds do not matter:
+// their index is bound inside of them, whatever its level.
 int64_t highest_open_build(const Graph& g, NodeId root) {
   int64_t level = -1;
   for (NodeId id : postorder(g, {&root, 1}))
@@ -230,7 +231,8 @@ Expr concat(std::span<const Expr> parts, int axis) {
     n += u.shape[axis];
     u.shape[axis] = 0;
     if (u != t)
-      fail("concat: " + to_string(parts[0].type()) + " and " + to_string(p.type()) + " differ beside axis " + std::to_string(axis));
+      fail("concat: " + to_string(parts[0].type()) + " and " + to_string(p.type()) + " differ beside axis " +
+           std::to_string(axis));
   }
   t.shape[axis] = n;
   return make(Op::Concat, t, parts, {axis});
@@ -305,7 +307,8 @@ Expr sum_all(Expr a) {
 Expr arg_reduce(Op op, Expr a, int axis) {
   check_dtype(op, a.dtype());
   check_axis(axis, a.rank(), name(op));
-  if (a.shape()[axis] == 0) fail(op_name(op) + ": axis " + std::to_string(axis) + " of " + to_string(a.type()) + " is empty");
+  if (a.shape()[axis] == 0)
+    fail(op_name(op) + ": axis " + std::to_string(axis) + " of " + to_string(a.type()) + " is empty");
   return make1(op, i32(a.shape().erased(axis)), a, {axis});
 }
 
@@ -366,14 +369,16 @@ Expr build_at(int64_t level, int64_t extent, Expr body) {
 std::vector<Expr> map_accum(Graph& g, const Loop& loop) {
   const Function& f = g.function(loop.function);
   const auto mismatch = [&](const char* part, size_t j, Type want, Type have) {
-    fail("loop: " + std::string(part) + " " + std::to_string(j) + " is " + to_string(have) + ", the body has " + to_string(want));
+    fail("loop: " + std::string(part) + " " + std::to_string(j) + " is " + to_string(have) + ", the body has " +
+         to_string(want));
   };
   const size_t n_acc = loop.acc.size(), n_es = loop.es.size(), n_consts = loop.consts.size();
   if (f.params.size() != n_acc + n_es + n_consts)
     fail("loop: the body takes " + std::to_string(f.params.size()) + " arguments, the loop gives " +
          std::to_string(n_acc + n_es + n_consts));
   if (f.results.size() < n_acc || f.results.empty())
-    fail("loop: the body returns " + std::to_string(f.results.size()) + " values for " + std::to_string(n_acc) + " accumulators");
+    fail("loop: the body returns " + std::to_string(f.results.size()) + " values for " + std::to_string(n_acc) +
+         " accumulators");
   Node n;
   n.op = Op::MapAccum;
   for (size_t j = 0; j < n_acc; ++j) {

@@ -75,7 +75,8 @@ struct Loop {
   int64_t length = 0;    // k
   std::vector<Expr> acc, es, consts;
 };
-/// body(acc.., e.., consts..) -> (acc'.., b..). Checks that the types agree. Results: final accumulators, then k-stacks of b.
+/// body(acc.., e.., consts..) -> (acc'.., b..). Checks that the types agree. Results: final accumulators, then k-stacks of
+/// b.
 std::vector<Expr> map_accum(Graph& g, const Loop& loop);
 /// Number of results of a MapAccum node, and the parts of its operand list.
 struct LoopParts {
@@ -90,8 +91,8 @@ std::vector<Expr> projections(Graph& g, NodeId map_accum);
 /// Makes a body function out of traced results: `vars[j]` (Var nodes) become Param j.
 int64_t close_function(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
 
-/// Re-creates a node of any operation with other operands (and shapes recomputed), through the constructors above. Leaves are
-/// returned as they are. MapAccum and Proj are taken as they are (types of operands must not change).
+/// Re-creates a node of any operation with other operands (and shapes recomputed), through the constructors above. Leaves
+/// are returned as they are. MapAccum and Proj are taken as they are (types of operands must not change).
 Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in);
 
 }  // namespace spirograd::ir

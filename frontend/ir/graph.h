@@ -1,5 +1,5 @@
-// The IR: interned immutable nodes in an append-only arena. Equal nodes have equal ids; sharing is identity, there is no let.
-// Operands are always created before their users, so ids are a topological order. Ids depend on evaluation order of the
+// The IR: interned immutable nodes in an append-only arena. Equal nodes have equal ids; sharing is identity, there is no
+// let. Operands are always created before their users, so ids are a topological order. Ids depend on evaluation order of the
 // host compiler: nothing that a user sees may be ordered by them (use postorder() of traverse.h).
 #pragma once
 

@@ -10,7 +10,8 @@
 
 namespace spirograd::ir {
 
-/// Nodes reachable from `roots`, operands before users, in an order that depends on structure only. Does not enter loop bodies.
+/// Nodes reachable from `roots`, operands before users, in an order that depends on structure only. Does not enter loop
+/// bodies.
 std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
 
 /// Node id -> replacement, used by rebuild().

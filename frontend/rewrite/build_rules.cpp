@@ -75,15 +75,17 @@ std::vector<Expr> batched_index(L l, Expr t) {
   return index;
 }
 Expr gather_batched(L l, Expr t) { return gather(l.operand(t, 0), batched_index(l, t)); }
-Expr scatter_batched(L l, Expr t) { return scatter(l.operand(t, 0), batched_index(l, t), l.with_batch(Shape(t.node().attr))); }
+Expr scatter_batched(L l, Expr t) {
+  return scatter(l.operand(t, 0), batched_index(l, t), l.with_batch(Shape(t.node().attr)));
+}
 
 Expr push_index(Lifting& l, Expr t) {
   const Expr pushed = l.pusher().push(as_slice(t));
   return pushed == t ? Expr{} : pushed;
 }
 
-// build(n, i. loop f acc es) = loop f' (build acc) (build es), where f' runs n bodies side by side: build(n, i. f(acc[i], e[i])).
-// Operands and accumulators that stay the same for all i keep their shape; `batched` says which parameters do not.
+// build(n, i. loop f acc es) = loop f' (build acc) (build es), where f' runs n bodies side by side: build(n, i. f(acc[i],
+// e[i])). Operands and accumulators that stay the same for all i keep their shape; `batched` says which parameters do not.
 int64_t batched_body(L l, const Function& f, std::vector<bool>& batched, int n_acc) {
   Graph& g = l.graph();
   const Expr i = index_var(g, 0, l.extent());  // bodies are closed: no variable of another level is in use
@@ -97,7 +99,8 @@ int64_t batched_body(L l, const Function& f, std::vector<bool>& batched, int n_a
       memo[param(g, slot, f.params[j]).id.v] = gather(all, {&i, 1}).id;
     }
     results.clear();
-    for (NodeId r : rebuild(g, f.results, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); })) results.push_back({&g, r});
+    for (NodeId r : rebuild(g, f.results, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); }))
+      results.push_back({&g, r});
     settled = true;
     for (size_t j = 0; j < static_cast<size_t>(n_acc); ++j) {
       if (batched[j] || !results[j].node().free_vars) continue;

@@ -1,5 +1,6 @@
-// Algebra of real numbers on sums of products, for speed: factors that do not change along a summed axis leave the sum. Rounding changes,
-// and so do results that meet infinities (inf * (0.5 + 0) is not inf * 0.5 + inf * 0); simplify() does none of this.
+// Algebra of real numbers on sums of products, for speed: factors that do not change along a summed axis leave the sum.
+// Rounding changes, and so do results that meet infinities (inf * (0.5 + 0) is not inf * 0.5 + inf * 0); simplify() does
+// none of this.
 #pragma once
 
 #include "frontend/ir/graph.h"
@@ -10,8 +11,8 @@ namespace spirograd::rewrite {
 /// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals. Loop bodies are left alone.
 Program contract(const Program& p);
 
-/// One step: sum over axes of a product with a factor that is the same all along one of them -> that factor times the sum over this axis,
-/// summed over the others. No expression if there is no such factor. Also sum(-x) -> -sum(x).
+/// One step: sum over axes of a product with a factor that is the same all along one of them -> that factor times the sum
+/// over this axis, summed over the others. No expression if there is no such factor. Also sum(-x) -> -sum(x).
 ir::Expr factor_out(ir::Expr sum);
 
 }  // namespace spirograd::rewrite

@@ -241,7 +241,8 @@ class Planner {
     const int64_t last = std::min(high_span.hi - high_span.lo, floor_div(target - 1 - offset, g));
     if (first > last) return plan_.nothing = true;
     // A stride far beyond the target would make the joined axis larger than anything else: a division is cheaper then.
-    if (static_cast<__int128>(last - first + 1) * g > 4 * static_cast<__int128>(std::max(target, shape().count()))) return false;
+    if (static_cast<__int128>(last - first + 1) * g > 4 * static_cast<__int128>(std::max(target, shape().count())))
+      return false;
     high.c = -high_span.lo - first;
     high.extent = last - first + 1;
     merges_.push_back({s, -(offset + g * first), target});

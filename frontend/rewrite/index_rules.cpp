@@ -379,7 +379,8 @@ Step push_build(Context c, const Slice& s) {
   }
   std::vector<bool> outer(s.at.size(), false);
   outer[0] = true;
-  return after({{with_index(body, level, j), rest}}, [c, s, outer](Values v) { return finished(c.guarded(s, outer, v[0])); });
+  return after({{with_index(body, level, j), rest}},
+               [c, s, outer](Values v) { return finished(c.guarded(s, outer, v[0])); });
 }
 
 // Parameters, constants and results of loops are read where they are.

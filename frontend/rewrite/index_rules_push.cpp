@@ -90,7 +90,9 @@ Expr IndexContext::guarded(const Slice& s, const std::vector<bool>& axes, Expr v
   return select(inside, value, zeros(graph, value.type()));
 }
 
-Expr IndexContext::guarded(const Slice& s, Expr value) const { return guarded(s, std::vector<bool>(s.at.size(), true), value); }
+Expr IndexContext::guarded(const Slice& s, Expr value) const {
+  return guarded(s, std::vector<bool>(s.at.size(), true), value);
+}
 
 // Index arithmetic: pointwise integer code over iotas and scalars. Reading it costs as much as computing it.
 bool IndexPusher::is_closed_form(NodeId root) {

@@ -79,7 +79,8 @@ std::optional<std::vector<double>> known_elements(Expr e) {
   return evaluate(p, {})[0].data;
 }
 
-// Rows of updates that known masks keep at zero, whatever the data: true where a row of the leading `rows` may hold something.
+// Rows of updates that known masks keep at zero, whatever the data: true where a row of the leading `rows` may hold
+// something.
 std::vector<bool> rows_in_use(Expr updates, int64_t rows) {
   std::vector<bool> used(static_cast<size_t>(rows), true);
   std::vector<std::vector<int64_t>> turns;  // transpositions between the updates and what is looked at, outermost first
@@ -99,15 +100,16 @@ std::vector<bool> rows_in_use(Expr updates, int64_t rows) {
     const size_t length = elements->size() / used.size();
     for (size_t k = 0; k < used.size(); ++k) {
       const auto row = elements->begin() + static_cast<std::ptrdiff_t>(k * length);
-      const bool any = std::any_of(row, row + static_cast<std::ptrdiff_t>(length), [&](double x) { return (x != 0) == keep; });
+      const bool any =
+          std::any_of(row, row + static_cast<std::ptrdiff_t>(length), [&](double x) { return (x != 0) == keep; });
       used[k] = used[k] && any;
     }
     updates = updates.in(keep ? 1 : 2);
   }
 }
 
-// Known indices that hit each target at most once, updates known to be zero aside: read through the inverse table, -1 where nothing
-// arrives.
+// Known indices that hit each target at most once, updates known to be zero aside: read through the inverse table, -1 where
+// nothing arrives.
 Expr scatter_constant(Facts&, Expr e) {
   const std::vector<Expr> index = index_of(e);
   const Shape& m = index[0].shape();

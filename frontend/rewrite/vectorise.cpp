@@ -97,7 +97,8 @@ Program vectorise(const Program& program) {
   roots = Vectoriser(*program.graph).scope(std::move(roots));
   for (size_t j = 0; j < roots.size(); ++j) {
     out.results[j].node = roots[j].v;
-    if ((*program.graph)[roots[j]].free_vars != 0) throw Error("SG0901", "internal: an index variable is used outside of its build");
+    if ((*program.graph)[roots[j]].free_vars != 0)
+      throw Error("SG0901", "internal: an index variable is used outside of its build");
   }
   return out;
 }

@@ -90,7 +90,8 @@ std::string_view infix(Op op) {
     case Op::Ge: return ">=";
     case Op::And: return "and";
     case Op::Or: return "or";
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Neg: case Op::Abs: case Op::Sign:
+    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Neg: case Op::Abs:
+    case Op::Sign:
     case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan:
     case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
     case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast: case Op::StopGradient: case Op::Atan2: case Op::Min:
@@ -304,7 +305,8 @@ class DefPrinter {
       case Op::Cast:
         // f32(2) would be the literal 2.0.
         return is_literal(in[0]) ? call("cast", n, ", " + std::string(name(n.type.dtype))) : call(name(n.type.dtype), n);
-      case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le:
+      case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Eq: case Op::Ne: case Op::Lt:
+      case Op::Le:
       case Op::Gt: case Op::Ge: case Op::And: case Op::Or:
         // The operators add literals up; the names do not.
         if (n.op != Op::And && n.op != Op::Or && is_literal(in[0]) && is_literal(in[1])) return call(ir::name(n.op), n);

@@ -20,7 +20,8 @@ std::optional<Error> validate(std::span<const uint32_t> words) {
   const spv_result_t result = spvValidateBinary(tools.get(), words.data(), words.size(), &complaint);
   std::optional<Error> error;
   if (result != SPV_SUCCESS) {
-    error.emplace("SG0903", std::string("the emitted module is not valid: ") + (complaint ? complaint->error : "no message"));
+    error.emplace("SG0903",
+                  std::string("the emitted module is not valid: ") + (complaint ? complaint->error : "no message"));
     if (complaint) error->notes.push_back("at word " + std::to_string(complaint->position.index));
   }
   spvDiagnosticDestroy(complaint);

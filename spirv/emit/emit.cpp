@@ -154,8 +154,8 @@ Id Emitter::constant(const Inst& i) {
   return module_.constant(Op::OpConstant, type(i.type), {low});
 }
 
-// What lies in memory: bools as words; the accumulator of a compare-exchange loop as words, and as nothing else, since two typed
-// views of one buffer may be taken not to alias.
+// What lies in memory: bools as words; the accumulator of a compare-exchange loop as words, and as nothing else, since two
+// typed views of one buffer may be taken not to alias.
 Scalar Emitter::stored(const Binding& b) const {
   if (b.type == Scalar::Bool) return Scalar::U32;
   if (b.type == Scalar::F32 && b.access == Access::Atomic && !native_atomics_) return Scalar::U32;
@@ -267,7 +267,8 @@ Id Emitter::invocation() {
 }
 
 Id Emitter::element(uint32_t binding, Value index) {
-  const auto storage = form_ == BindingForm::Address ? spv::StorageClass::PhysicalStorageBuffer : spv::StorageClass::StorageBuffer;
+  const auto storage =
+      form_ == BindingForm::Address ? spv::StorageClass::PhysicalStorageBuffer : spv::StorageClass::StorageBuffer;
   const Id t = type(stored(kernel_.bindings[binding]));
   Id at = ids_[index];
   if (form_ == BindingForm::Descriptors) at = result(Op::OpIAdd, type(Scalar::U32), {at, offsets_[binding]});
@@ -314,7 +315,8 @@ void Emitter::compare_exchange_add(Id pointer, Id addend) {
   const Id u32 = type(Scalar::U32);
   const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
   const Id first = result(Op::OpAtomicLoad, u32, {pointer, device, relaxed});
-  const Id before = label_, header = module_.fresh(), body = module_.fresh(), again = module_.fresh(), merge = module_.fresh();
+  const Id before = label_, header = module_.fresh(), body = module_.fresh(), again = module_.fresh(),
+           merge = module_.fresh();
   const Id old = module_.fresh(), seen = module_.fresh();
   put(Op::OpBranch, {header});
   label(header);
@@ -480,9 +482,10 @@ void Emitter::declare_entry(Id function) {
   const bool address = form_ == BindingForm::Address && !kernel_.bindings.empty();
   module_.capability(spv::Capability::Shader);
   if (address) module_.capability(spv::Capability::PhysicalStorageBufferAddresses);
-  module_.put(Section::MemoryModel, Op::OpMemoryModel,
-              {static_cast<uint32_t>(address ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical),
-               static_cast<uint32_t>(spv::MemoryModel::GLSL450)});
+  module_.put(
+      Section::MemoryModel, Op::OpMemoryModel,
+      {static_cast<uint32_t>(address ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical),
+       static_cast<uint32_t>(spv::MemoryModel::GLSL450)});
   std::vector<uint32_t> entry{static_cast<uint32_t>(spv::ExecutionModel::GLCompute), function};
   const std::vector<uint32_t> name = literal("main");
   entry.insert(entry.end(), name.begin(), name.end());
@@ -529,7 +532,8 @@ std::vector<uint32_t> Emitter::run() {
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
     ids_[at] = emit(at);
     const KOp op = kernel_.body[at].op;
-    if (options_.value_names && ids_[at] && op != KOp::Const && op != KOp::Index) module_.name(ids_[at], "v" + std::to_string(at));
+    if (options_.value_names && ids_[at] && op != KOp::Const && op != KOp::Index)
+      module_.name(ids_[at], "v" + std::to_string(at));
   }
   put(Op::OpBranch, {end});
   label(end);

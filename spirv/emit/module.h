@@ -1,5 +1,5 @@
-// Writes a SPIR-V module: one word list per section, joined in the order that the format demands (SPIR-V spec, 2.4), types and
-// constants declared once. Knows nothing of kernels.
+// Writes a SPIR-V module: one word list per section, joined in the order that the format demands (SPIR-V spec, 2.4), types
+// and constants declared once. Knows nothing of kernels.
 #pragma once
 
 #include <array>
@@ -26,7 +26,9 @@ std::vector<uint32_t> literal(std::string_view text);
 
 /// Appends one instruction.
 void append(std::vector<uint32_t>& to, spv::Op op, std::span<const uint32_t> operands);
-inline void append(std::vector<uint32_t>& to, spv::Op op, Words operands) { append(to, op, std::span(operands.begin(), operands.size())); }
+inline void append(std::vector<uint32_t>& to, spv::Op op, Words operands) {
+  append(to, op, std::span(operands.begin(), operands.size()));
+}
 
 class Module {
  public:

@@ -14,8 +14,8 @@ namespace {
 bool is_comparison(KOp op) { return op >= KOp::Eq && op <= KOp::Ge; }
 
 bool is_commutative(KOp op) {
-  return op == KOp::Add || op == KOp::Mul || op == KOp::And || op == KOp::Or || op == KOp::Xor || op == KOp::MulHiU || op == KOp::Eq ||
-         op == KOp::Ne;
+  return op == KOp::Add || op == KOp::Mul || op == KOp::And || op == KOp::Or || op == KOp::Xor || op == KOp::MulHiU ||
+         op == KOp::Eq || op == KOp::Ne;
 }
 
 [[maybe_unused]] bool allowed(KOp op, Scalar t) {
@@ -23,7 +23,8 @@ bool is_commutative(KOp op) {
     case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Neg: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
       return t != Scalar::Bool;
     case KOp::Div: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: return is_float(t);
-    case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: return is_integer(t);
+    case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
+      return is_integer(t);
     case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: return !is_float(t);
     case KOp::MulHiU: return t == Scalar::U32;
     case KOp::Eq: case KOp::Ne: case KOp::Bitcast: case KOp::Convert: return true;
@@ -217,7 +218,8 @@ Value Builder::convert(Scalar t, Value a) {
   if (from == t) return a;
   if (is_integer(from) && is_integer(t)) return bitcast(t, a);
   if (const auto folded = fold(KOp::Convert, t, a, std::nullopt)) return *folded;
-  if (from == Scalar::U32 && interval(a).hi <= whole(Scalar::I32).hi) a = bitcast(Scalar::I32, a);  // cheaper, and exact on all devices
+  if (from == Scalar::U32 && interval(a).hi <= whole(Scalar::I32).hi)
+    a = bitcast(Scalar::I32, a);  // cheaper, and exact on all devices
   return pure({KOp::Convert, t, {a, 0, 0}, 0}, whole(t));
 }
 

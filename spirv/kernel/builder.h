@@ -1,5 +1,6 @@
-// Builds kernel bodies: folds integer constants, gives equal pure instructions of one block (or an enclosing one) the same value,
-// and knows an interval for every integer, so that bounds checks and divisor fix-ups are emitted only where they are needed.
+// Builds kernel bodies: folds integer constants, gives equal pure instructions of one block (or an enclosing one) the same
+// value, and knows an interval for every integer, so that bounds checks and divisor fix-ups are emitted only where they are
+// needed.
 #pragma once
 
 #include <map>
@@ -28,8 +29,9 @@ class Builder {
   Scalar type(Value v) const;
   /// Interval of an integer value; the whole range of its type when nothing is known.
   Interval interval(Value v) const;
-  /// Promises a tighter interval (for values whose range the lowering knows: a loaded index after its guard). The promise holds
-  /// to the end of the innermost open block. begin_if and select learn from integer comparisons in their condition themselves.
+  /// Promises a tighter interval (for values whose range the lowering knows: a loaded index after its guard). The promise
+  /// holds to the end of the innermost open block. begin_if and select learn from integer comparisons in their condition
+  /// themselves.
   void assume(Value v, Interval i);
   std::optional<uint64_t> constant_bits(Value v) const;
 
@@ -73,7 +75,8 @@ class Builder {
   Kernel finish() &&;
 
  private:
-  // An open block. Blocks whose condition is a known constant leave no markers; those that never run are cut out when they close.
+  // An open block. Blocks whose condition is a known constant leave no markers; those that never run are cut out when they
+  // close.
   struct Block {
     enum class Kind : uint8_t { Body, If, Else, Loop } kind = Kind::Body;
     bool marked = true;                               // If/Loop instructions were emitted

@@ -1,4 +1,5 @@
-// What the builder simplifies. Integer rules hold modulo 2^32 unless they ask the intervals first; float rules keep every bit.
+// What the builder simplifies. Integer rules hold modulo 2^32 unless they ask the intervals first; float rules keep every
+// bit.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -123,7 +124,8 @@ void Builder::facts(Value condition, bool truth, std::vector<std::pair<Value, In
     out.emplace_back(v, i);
     // 0 <= x < 2^31 means the same number in both integer types.
     const Inst& of = at(v);
-    if (of.op == KOp::Bitcast && is_integer(type(of.in[0])) && i.lo >= 0 && i.hi <= whole(Scalar::I32).hi) out.emplace_back(of.in[0], i);
+    if (of.op == KOp::Bitcast && is_integer(type(of.in[0])) && i.lo >= 0 && i.hi <= whole(Scalar::I32).hi)
+      out.emplace_back(of.in[0], i);
   };
   std::vector<std::pair<Value, bool>> open{{condition, truth}};
   while (!open.empty()) {
@@ -270,7 +272,8 @@ std::optional<Value> Builder::combined_sum(KOp op, Value a, Value b) {
   for (auto& term : sum.terms) term.second = as_i32(static_cast<uint64_t>(term.second));
   sum.constant = as_i32(static_cast<uint64_t>(sum.constant));
   std::erase_if(sum.terms, [](const auto& term) { return term.second == 0; });
-  std::stable_sort(sum.terms.begin(), sum.terms.end(), [](const auto& x, const auto& y) { return (x.second > 0) > (y.second > 0); });
+  std::stable_sort(sum.terms.begin(), sum.terms.end(),
+                   [](const auto& x, const auto& y) { return (x.second > 0) > (y.second > 0); });
   return build(t, sum);
 }
 

@@ -32,7 +32,8 @@ constexpr auto pure_table(std::index_sequence<k...>) {
 }
 template <size_t... k>
 constexpr auto convert_table(std::index_sequence<k...>) {
-  return std::array<Pure, sizeof...(k)>{run_pure<KOp::Convert, static_cast<Scalar>(k / kTypes), static_cast<Scalar>(k % kTypes)>...};
+  return std::array<Pure, sizeof...(k)>{
+      run_pure<KOp::Convert, static_cast<Scalar>(k / kTypes), static_cast<Scalar>(k % kTypes)>...};
 }
 constexpr auto kPure = pure_table(std::make_index_sequence<kOps * kTypes>());
 constexpr auto kConvert = convert_table(std::make_index_sequence<kTypes * kTypes>());
@@ -44,8 +45,8 @@ Pure pure_function(const Kernel& kernel, const Inst& i) {
 }
 
 bool is_pure(KOp op) {
-  return (op >= KOp::Add && op <= KOp::Ge) || op == KOp::Bitcast || op == KOp::Convert || op == KOp::Sqrt || op == KOp::Floor ||
-         op == KOp::Trunc;
+  return (op >= KOp::Add && op <= KOp::Ge) || op == KOp::Bitcast || op == KOp::Convert || op == KOp::Sqrt ||
+         op == KOp::Floor || op == KOp::Trunc;
 }
 
 size_t width(Scalar t) { return t == Scalar::F64 ? 8 : 4; }
@@ -54,8 +55,8 @@ class Machine {
  public:
   Machine(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) : kernel_(kernel), buffers_(buffers) {
     if (buffers.size() != kernel.bindings.size())
-      throw Error("SG0902", "kernel " + kernel.name + " has " + std::to_string(kernel.bindings.size()) + " bindings but was given " +
-                                std::to_string(buffers.size()) + " buffers");
+      throw Error("SG0902", "kernel " + kernel.name + " has " + std::to_string(kernel.bindings.size()) +
+                                " bindings but was given " + std::to_string(buffers.size()) + " buffers");
     registers_.resize(kernel.body.size());
     functions_.resize(kernel.body.size());
     jumps_.resize(kernel.body.size());
@@ -104,8 +105,9 @@ class Machine {
     const uint64_t count = buffers_[i.in[0]].size() / width(b.type);
     if (index >= count) {
       const bool negative = kernel_.body[i.in[1]].type == Scalar::I32 && as_i32(index) < 0;
-      defect(at, lane, "index " + (negative ? std::to_string(as_i32(index)) : std::to_string(index)) + " is outside of " + b.name +
-                           ", which has " + std::to_string(count) + " elements");
+      defect(at, lane,
+             "index " + (negative ? std::to_string(as_i32(index)) : std::to_string(index)) + " is outside of " + b.name +
+                 ", which has " + std::to_string(count) + " elements");
     }
     return buffers_[i.in[0]].data() + uint64_t{index} * width(b.type);
   }
@@ -130,14 +132,16 @@ class Machine {
       each_active([&](size_t l) {
         const uint32_t a = as_u32(registers_[i.in[0]][l]), b = as_u32(registers_[i.in[1]][l]);
         if (b == 0) defect(at, l, "division by zero");
-        if (i.type == Scalar::I32 && a == 0x80000000u && b == 0xFFFFFFFFu) defect(at, l, "division -2147483648 / -1 overflows");
+        if (i.type == Scalar::I32 && a == 0x80000000u && b == 0xFFFFFFFFu)
+          defect(at, l, "division -2147483648 / -1 overflows");
       });
     } else if (i.op == KOp::Convert && (i.type == Scalar::I32 || i.type == Scalar::U32) &&
                (operand == Scalar::F32 || operand == Scalar::F64)) {
       each_active([&](size_t l) {
         const uint64_t word = registers_[i.in[0]][l];
         const double x = operand == Scalar::F32 ? as_f32(word) : as_f64(word);
-        const double low = i.type == Scalar::I32 ? -2147483649.0 : -1.0, high = i.type == Scalar::I32 ? 2147483648.0 : 4294967296.0;
+        const double low = i.type == Scalar::I32 ? -2147483649.0 : -1.0,
+                     high = i.type == Scalar::I32 ? 2147483648.0 : 4294967296.0;
         if (!(x > low && x < high)) defect(at, l, std::to_string(x) + " does not fit " + std::string(name(i.type)));
       });
     }
@@ -211,9 +215,12 @@ class Machine {
         const size_t loop = jumps_[at];
         return enter(loop, ++open_.back().trip) ? loop : leave(at);
       }
-      case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg: case KOp::Min:
-      case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
-      case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Bitcast:
+      case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg:
+      case KOp::Min:
+      case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: case KOp::Shl: case KOp::ShrU:
+      case KOp::ShrS:
+      case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
+      case KOp::Bitcast:
       case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: break;
     }
     return at;
@@ -244,6 +251,8 @@ class Machine {
 
 }  // namespace
 
-uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) { return Machine(kernel, buffers).run(); }
+uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) {
+  return Machine(kernel, buffers).run();
+}
 
 }  // namespace spirograd::kernel

@@ -1,5 +1,6 @@
 // Runs a kernel on host buffers, one instruction at a time over batches of invocations. What a device leaves undefined is
-// reported here as a defect: an element outside of its buffer, a zero divisor, a float that does not fit the integer it becomes.
+// reported here as a defect: an element outside of its buffer, a zero divisor, a float that does not fit the integer it
+// becomes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 namespace spirograd::kernel {
 
 /// Bytes of each binding, in order, as they lie in device memory (bool: 32-bit words). Returns the number of instructions
-/// executed, counted once per invocation. Throws SG0902 with the kernel, the instruction and the index for what is out of bounds.
+/// executed, counted once per invocation. Throws SG0902 with the kernel, the instruction and the index for what is out of
+/// bounds.
 uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers);
 
 }  // namespace spirograd::kernel

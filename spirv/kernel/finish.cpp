@@ -27,7 +27,8 @@ int operand_count(KOp op) {
     case KOp::Neg: case KOp::Not: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
     case KOp::Var: case KOp::Get: case KOp::If: case KOp::Loop: return 1;
     case KOp::Load: case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Min:
-    case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU:
+    case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
+    case KOp::MulHiU:
     case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Set: return 2;
     case KOp::Store: case KOp::AtomicAdd: case KOp::Select: return 3;
   }
@@ -65,7 +66,8 @@ std::vector<Inst> finished(const std::vector<Inst>& body, const std::vector<Valu
       moved[at] = put(i);
     } else {
       const Value a = put({KOp::Bitcast, Scalar::U32, {i.in[0], 0, 0}});
-      const Value b = divisor->op == KOp::Const ? put({KOp::Const, Scalar::U32, {}, by}) : put({KOp::Bitcast, Scalar::U32, {i.in[1], 0, 0}});
+      const Value b = divisor->op == KOp::Const ? put({KOp::Const, Scalar::U32, {}, by})
+                                                : put({KOp::Bitcast, Scalar::U32, {i.in[1], 0, 0}});
       moved[at] = put({KOp::Bitcast, Scalar::I32, {put({i.op, Scalar::U32, {a, b, 0}}), 0, 0}});
     }
   }

@@ -10,8 +10,9 @@ namespace spirograd::kernel {
 /// Number of leading entries of Inst::in that are values (for Load, Store and AtomicAdd the first entry is a binding).
 int operand_count(KOp op);
 
-/// `body` without instructions that nothing uses. Each of `natural_divisions` (ascending positions of Quot and Rem of a number at
-/// least 0 by one above 0) becomes a shift or a mask if the divisor is a constant power of two, else an unsigned division.
+/// `body` without instructions that nothing uses. Each of `natural_divisions` (ascending positions of Quot and Rem of a
+/// number at least 0 by one above 0) becomes a shift or a mask if the divisor is a constant power of two, else an unsigned
+/// division.
 std::vector<Inst> finished(const std::vector<Inst>& body, const std::vector<Value>& natural_divisions);
 
 }  // namespace spirograd::kernel

@@ -119,7 +119,8 @@ Interval range(KOp op, Scalar type, Interval a, Interval b) {
     case KOp::Or: case KOp::Xor:
       if (a.lo < 0 || b.lo < 0) return whole(type);
       return {op == KOp::Or ? std::max(a.lo, b.lo) : 0, ones_above(std::max(a.hi, b.hi))};
-    case KOp::Not: return type == Scalar::I32 ? Interval{-1 - a.hi, -1 - a.lo} : Interval{kWindow - 1 - a.hi, kWindow - 1 - a.lo};
+    case KOp::Not:
+      return type == Scalar::I32 ? Interval{-1 - a.hi, -1 - a.lo} : Interval{kWindow - 1 - a.hi, kWindow - 1 - a.lo};
     case KOp::Shl: case KOp::ShrU: case KOp::ShrS: return shift_range(op, type, a, b);
     case KOp::MulHiU:
       return {static_cast<int64_t>(static_cast<uint64_t>(a.lo) * static_cast<uint64_t>(b.lo) >> 32),

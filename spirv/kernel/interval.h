@@ -1,5 +1,5 @@
-// Interval arithmetic on i32 and u32 values. Every result holds for all operands inside the given intervals; where an operation
-// may wrap around, the result is the whole range of the type unless all results wrap by the same multiple of 2^32.
+// Interval arithmetic on i32 and u32 values. Every result holds for all operands inside the given intervals; where an
+// operation may wrap around, the result is the whole range of the type unless all results wrap by the same multiple of 2^32.
 #pragma once
 
 #include "spirv/kernel/builder.h"

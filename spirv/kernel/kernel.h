@@ -1,10 +1,11 @@
-// The kernel IR: a flat structured list of scalar instructions, run once per invocation. Between the bulk program and SPIR-V;
-// it prints (print.h), is checked (verify.h) and runs on the host (eval.h), so that lowering and drivers can be told apart.
+// The kernel IR: a flat structured list of scalar instructions, run once per invocation. Between the bulk program and
+// SPIR-V; it prints (print.h), is checked (verify.h) and runs on the host (eval.h), so that lowering and drivers can be told
+// apart.
 //
-// A value's id is the position of its instruction. A value may be used after its definition inside the same block or in blocks
-// nested in it; values defined between If/Loop and their ends are not visible after them. Mutable state lives in Var.
-// Float arithmetic is IEEE, never contracted. Integer + - * wrap around. Nothing checks bounds: a kernel never loads or stores
-// out of range (the evaluator reports it as a defect).
+// A value's id is the position of its instruction. A value may be used after its definition inside the same block or in
+// blocks nested in it; values defined between If/Loop and their ends are not visible after them. Mutable state lives in Var.
+// Float arithmetic is IEEE, never contracted. Integer + - * wrap around. Nothing checks bounds: a kernel never loads or
+// stores out of range (the evaluator reports it as a defect).
 //
 //   Const       imm: the bits                 Index        u32, linear invocation number over the whole grid
 //   Load        in = binding, index           Store        in = binding, index, value       index: i32 or u32, in elements
@@ -17,7 +18,7 @@
 //   Eq Ne Lt Le Gt Ge                         result bool; floats: ordered, but Ne is true when an operand is NaN
 //   Select      in = condition, a, b
 //   Bitcast     i32/u32/f32 to one another
-//   Convert     i32/u32 -> f32/f64, f32 <-> f64 (round to nearest); f32/f64 -> i32/u32 truncates, operand known to be in range
+//   Convert     i32/u32 -> f32/f64, f32 <-> f64 (round to nearest); f32/f64 -> i32/u32 truncates, the operand is in range
 //   Sqrt Floor Trunc                          floats, correctly rounded / exact
 //   Var         in = initial value; a mutable variable; read by Get (in = var), written by Set (in = var, value)
 //   If          in = condition; Else optional; EndIf

@@ -1,5 +1,5 @@
-// exp, log and what is built on them. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line says
-// the interval and the largest error relative to the function.
+// exp, log and what is built on them. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line
+// says the interval and the largest error relative to the function.
 #include <limits>
 
 #include "spirv/kernel/math.h"
@@ -63,7 +63,8 @@ Num exp_core(Num x, std::optional<Num> low, int extra) {
   return scaled(1.0 + exp_minus_one(r), n + extra);
 }
 
-// log(x) + low for finite x > 0: with x = m 2^e, f = m - 1, s = f / (2 + f): log(m) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)).
+// log(x) + low for finite x > 0: with x = m 2^e, f = m - 1, s = f / (2 + f): log(m) = 2 atanh(s) = f - f^2/2 + s (f^2/2 +
+// R(s^2)).
 Num log_finite(Num x, std::optional<Num> low) {
   const Split parts = split_exponent(x);
   const Num f = parts.m - 1.0, s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;

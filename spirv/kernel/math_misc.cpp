@@ -40,7 +40,9 @@ Num fmod_f32(Num x, Num y) {
   Builder& b = *x.b;
   const auto word = [&](uint32_t w) { return Num{&b, b.constant_word(Scalar::U32, w)}; };
   const Num x_bits = bitcast(Scalar::U32, magnitude(x)), y_bits = bitcast(Scalar::U32, magnitude(y));
-  const auto exponent = [&](Num bits) { return Num{&b, b.op(KOp::Max, shr(bits, 23).v, word(1).v)}; };  // denormals have that of 1
+  const auto exponent = [&](Num bits) {
+    return Num{&b, b.op(KOp::Max, shr(bits, 23).v, word(1).v)};
+  };  // denormals have that of 1
   const auto mantissa = [&](Num bits) {
     return (bits & word(0x7FFFFFu)) | select(bits < word(0x800000u), word(0), word(0x800000u));
   };

@@ -1,5 +1,5 @@
-// Circular functions and their inverses. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line
-// says the interval and the largest error relative to the function.
+// Circular functions and their inverses. Coefficients: minimax polynomials computed for these intervals in 50 digits; each
+// line says the interval and the largest error relative to the function.
 #include <array>
 #include <limits>
 
@@ -51,20 +51,23 @@ Num atan_tail(Num z) {
 double half_pi_low(Num x) { return is_f64(x) ? 6.123233995736766e-17 : -4.371139000186e-8; }
 double pi_low(Num x) { return 2 * half_pi_low(x); }
 
-// f32 above the range of the subtractions: x = m 2^e with an integer m of 32 bits. x (2/pi) mod 4 needs only a window of 96 bits of
-// 2/pi, chosen by e, and the low bits of the product (Payne and Hanek 1983).
+// f32 above the range of the subtractions: x = m 2^e with an integer m of 32 bits. x (2/pi) mod 4 needs only a window of 96
+// bits of 2/pi, chosen by e, and the low bits of the product (Payne and Hanek 1983).
 Reduced reduce_by_window(Num x) {
   Builder& b = *x.b;
   const auto word = [&](uint32_t w) { return Num{&b, b.constant_word(Scalar::U32, w)}; };
   const Num bits = bitcast(Scalar::U32, x);
   const Num m = shl((bits & word(0x7FFFFFu)) | word(0x800000u), 8);
-  const Num start = shr(bits & word(0x7F800000u), 23) - word(128);  // first bit of the window, counting from 32 zeros before 2/pi
+  const Num start =
+      shr(bits & word(0x7F800000u), 23) - word(128);  // first bit of the window, counting from 32 zeros before 2/pi
   const Num which = shr(start, 5), shift = start & word(31);
-  constexpr std::array<uint32_t, 7> two_over_pi = {0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041};
+  constexpr std::array<uint32_t, 7> two_over_pi = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
+                                                   0xF534DDC0, 0xDB629599, 0x3C439041};
   std::array<Num, 4> w{x, x, x, x};
   for (size_t k = 0; k < 4; ++k) {
     w[k] = word(two_over_pi[k]);
-    for (uint32_t first = 1; first < 4; ++first) w[k] = select(equal(which, word(first)), word(two_over_pi[k + first]), w[k]);
+    for (uint32_t first = 1; first < 4; ++first)
+      w[k] = select(equal(which, word(first)), word(two_over_pi[k + first]), w[k]);
   }
   const auto window = [&](size_t k) {
     const Num down = apply_op(KOp::ShrU, shr(w[k + 1], 1), word(31) - shift);  // a shift by 32 in two steps
@@ -188,7 +191,8 @@ Value atan2(Builder& b, Value opposite, Value adjacent) {
   const Num y{&b, opposite}, x{&b, adjacent};
   const Num ax = magnitude(x), ay = magnitude(y), steep = ax < ay;
   const Num large = select(steep, ay, ax), small = select(steep, ax, ay);
-  const double huge = is_f64(x) ? 0x1p1020 : 0x1p124, tiny = is_f64(x) ? 0x1p-960 : 0x1p-64, up = is_f64(x) ? 0x1p60 : 0x1p62;
+  const double huge = is_f64(x) ? 0x1p1020 : 0x1p124, tiny = is_f64(x) ? 0x1p-960 : 0x1p-64,
+               up = is_f64(x) ? 0x1p60 : 0x1p62;
   const Num scale = select(large > huge, 0.25, select(large < tiny, x.constant(up), 1.0));
   const Num same = equal(small, large), zero = equal(large, 0.0);  // infinities have the ratio 1
   const Num num = select(zero, 0.0, select(same, 1.0, small * scale)), den = select(same, 1.0, large * scale);

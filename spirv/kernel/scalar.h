@@ -1,5 +1,5 @@
-// What each pure operation computes, on bit patterns: shared by constant folding and the evaluator, so that they cannot differ.
-// Compiled without contraction; f32 operations are single roundings in f32.
+// What each pure operation computes, on bit patterns: shared by constant folding and the evaluator, so that they cannot
+// differ. Compiled without contraction; f32 operations are single roundings in f32.
 #pragma once
 
 #include <bit>

@@ -49,7 +49,8 @@ class Verifier {
 
   void operand_is(size_t k, Scalar t) const {
     const Scalar is = operand(k);
-    if (is != t) throw "operand " + std::to_string(k) + " is " + std::string(name(is)) + " and should be " + std::string(name(t));
+    if (is != t)
+      throw "operand " + std::to_string(k) + " is " + std::string(name(is)) + " and should be " + std::string(name(t));
   }
 
   void variable(Scalar t) const {
@@ -96,7 +97,9 @@ class Verifier {
       case KOp::Store: case KOp::AtomicAdd: return access(i);
       case KOp::Add: case KOp::Sub: case KOp::Mul: require(t != Scalar::Bool, "not for bools"); return binary(i);
       case KOp::Div: require(is_float(t), "for floats only"); return binary(i);
-      case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max: require(is_integer(t), "for integers only"); return binary(i);
+      case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max:
+        require(is_integer(t), "for integers only");
+        return binary(i);
       case KOp::And: case KOp::Or: case KOp::Xor: require(!is_float(t), "not for floats"); return binary(i);
       case KOp::MulHiU: require(t == Scalar::U32, "for u32 only"); return binary(i);
       case KOp::Shl: case KOp::ShrU: case KOp::ShrS:

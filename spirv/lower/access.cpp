@@ -30,7 +30,8 @@ uint32_t all_axes(const Place& p, size_t from, size_t to) {
 Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   int head = 0, tail = 0;
   while (head < from.rank() && head < to.rank() && from[head] == to[head]) ++head;
-  while (tail < from.rank() - head && tail < to.rank() - head && from[from.rank() - 1 - tail] == to[to.rank() - 1 - tail]) ++tail;
+  while (tail < from.rank() - head && tail < to.rank() - head && from[from.rank() - 1 - tail] == to[to.rank() - 1 - tail])
+    ++tail;
   const uint32_t middle = all_axes(p, static_cast<size_t>(head), p.size() - static_cast<size_t>(tail));
   Place out;
   for (int a = 0; a < from.rank(); ++a) {

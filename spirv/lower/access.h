@@ -14,7 +14,8 @@ struct Access {
   bool own = false;    // the place is the point itself
 };
 
-/// Every different access of the kernel that computes `root`, in a fixed order. The walk stops at `roots`, parameters and constants.
+/// Every different access of the kernel that computes `root`, in a fixed order. The walk stops at `roots`, parameters and
+/// constants.
 std::vector<Access> accesses(const ir::Graph& g, ir::NodeId root, const std::set<uint32_t>& roots);
 
 }  // namespace spirograd::lower

@@ -26,7 +26,9 @@ constexpr double kCheap = 20;             // operations that are always recomput
 // A dispatch, in operations: about 20 us of a CPU with a few cores, about 3 us of a large GPU.
 double dispatch_cost(const Target& t) { return t.cpu ? 5e5 * t.cores : 1e7; }
 
-bool is_leaf(const Node& n) { return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0); }
+bool is_leaf(const Node& n) {
+  return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
+}
 
 bool is_loop_result(const Node& n) { return n.op == Op::Proj; }
 
@@ -37,7 +39,8 @@ double count(const Shape& s) {
 }
 
 // Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
-std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const std::set<uint32_t>& stored) {
+std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order,
+                                                     const std::set<uint32_t>& stored) {
   std::unordered_map<uint32_t, double> cost;
   const auto used = [&](NodeId id) { return stored.contains(id.v) ? kLoad : cost[id.v]; };
   for (NodeId id : order) {
@@ -120,7 +123,8 @@ class Chooser {
 
   Clusters run() {
     for (NodeId id : c_.order) mark_forced(id);
-    // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again with that.
+    // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
+    // with that.
     for (int round = 0; round < 3; ++round) {
       cost_ = recompute_costs(g_, c_.order, c_.roots);
       c_.roots.clear();
@@ -250,7 +254,8 @@ class Chooser {
       const NodeId id = stack.back();
       stack.pop_back();
       const Node& n = g_[id];
-      if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second) continue;
+      if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second)
+        continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather;
       if (candidate && count(n.type.shape) <= 2 * largest) {
         const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
@@ -283,7 +288,8 @@ int op_cost(const Node& n) {
   switch (n.op) {
     case Op::Param: case Op::Const: case Op::Proj: case Op::MapAccum: return 2;
     case Op::Iota: case Op::Broadcast: case Op::Transpose: case Op::StopGradient: case Op::IndexVar: case Op::Var: return 0;
-    case Op::Reverse: case Op::Neg: case Op::Not: case Op::Add: case Op::Sub: case Op::Mul: case Op::Eq: case Op::Ne: case Op::Lt:
+    case Op::Reverse: case Op::Neg: case Op::Not: case Op::Add: case Op::Sub: case Op::Mul: case Op::Eq: case Op::Ne:
+    case Op::Lt:
     case Op::Le: case Op::Gt: case Op::Ge: case Op::And: case Op::Or: case Op::Select: case Op::Floor: return 1;
     case Op::Abs: case Op::Min: case Op::Max: case Op::Cast: return 3;
     case Op::Reshape: case Op::Window: case Op::Concat: case Op::Stack: case Op::Sign: case Op::Sqrt: case Op::Div: return 4;
@@ -326,7 +332,8 @@ Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& root
   return e;
 }
 
-Clusters choose_clusters(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const Target& target) {
+Clusters choose_clusters(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
+                         const Target& target) {
   return Chooser(g, results, forced, target).run();
 }
 

@@ -1,5 +1,5 @@
-// Policy of fusion: which nodes of a region stand in memory. Everything else is pulled into its users (pull.h). Decided by counting:
-// recomputing costs operations per use, memory costs a store, loads and a share of a dispatch.
+// Policy of fusion: which nodes of a region stand in memory. Everything else is pulled into its users (pull.h). Decided by
+// counting: recomputing costs operations per use, memory costs a store, loads and a share of a dispatch.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ namespace spirograd::lower {
 struct Clusters {
   std::vector<ir::NodeId> order;        // all nodes of the region, operands first
   std::set<uint32_t> roots;             // nodes that get a buffer and a kernel (for loops: the MapAccum node)
-  std::set<uint32_t> loops_in_kernel;   // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
+  std::set<uint32_t>
+      loops_in_kernel;  // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
 };
 
 /// `results` are always roots unless they are parameters; `forced` too.
@@ -31,8 +32,8 @@ struct Extent {
 };
 Extent kernel_extent(const ir::Graph& g, ir::NodeId root, const std::set<uint32_t>& roots, int64_t code_limit = 1 << 30);
 
-/// The shape of the per-invocation state if every step of the loop touches its accumulators only at the invocation's own point, and
-/// one step is small enough for one invocation.
+/// The shape of the per-invocation state if every step of the loop touches its accumulators only at the invocation's own
+/// point, and one step is small enough for one invocation.
 bool runs_in_kernel(const ir::Graph& g, ir::NodeId map_accum, Shape* state);
 
 /// Instructions that one element of the operation takes, about.

@@ -32,7 +32,8 @@ HostArray to_host(const Type& type, const std::vector<uint8_t>& bytes) {
 
 std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs, uint64_t* instructions) {
   if (inputs.size() != plan.n_inputs)
-    throw Error("SG0501", "the program takes " + std::to_string(plan.n_inputs) + " inputs, got " + std::to_string(inputs.size()));
+    throw Error("SG0501",
+                "the program takes " + std::to_string(plan.n_inputs) + " inputs, got " + std::to_string(inputs.size()));
   std::vector<uint8_t> scratch(plan.scratch_bytes, kGarbage);
   std::vector<std::vector<uint8_t>> own(plan.buffers.size());
   for (size_t j = 0; j < plan.buffers.size(); ++j) {

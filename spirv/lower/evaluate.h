@@ -1,5 +1,5 @@
-// Runs a plan on the host, kernel by kernel: the second oracle. It tells mistakes of lowering from mistakes of drivers, and reports
-// every access outside of an array.
+// Runs a plan on the host, kernel by kernel: the second oracle. It tells mistakes of lowering from mistakes of drivers, and
+// reports every access outside of an array.
 #pragma once
 
 #include <span>
@@ -9,8 +9,9 @@
 
 namespace spirograd::lower {
 
-/// Results of the plan for `inputs`, which agree with its input buffers in number and type (else SG0501). Scratch memory starts out
-/// as garbage and is laid out exactly as on a device. `instructions`, if given, receives the number of instructions executed.
+/// Results of the plan for `inputs`, which agree with its input buffers in number and type (else SG0501). Scratch memory
+/// starts out as garbage and is laid out exactly as on a device. `instructions`, if given, receives the number of
+/// instructions executed.
 std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs, uint64_t* instructions = nullptr);
 
 }  // namespace spirograd::lower

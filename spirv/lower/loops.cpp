@@ -22,8 +22,8 @@ constexpr size_t kLoopBuffers = 14;  // operands and results, at most one buffer
 // What a value of the body depends on.
 enum class Tint : uint8_t { None, ScalarState, ArrayState };
 
-// Operations that a single invocation does for one element of a result, reductions included; large when a result is not one element
-// per invocation. Nodes are counted once per element of the widest place they are used at.
+// Operations that a single invocation does for one element of a result, reductions included; large when a result is not one
+// element per invocation. Nodes are counted once per element of the widest place they are used at.
 double work_of(const Graph& g, std::span<const NodeId> order) {
   double total = 0;
   for (NodeId id : order) {

@@ -1,4 +1,5 @@
-// The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become sections, kernels and steps.
+// The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become sections, kernels and
+// steps.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -59,7 +60,8 @@ class Lowering {
       throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
                                 " elements; at most " + std::to_string(kArrayLimit) + " can stand in memory");
     if (type.dtype == DType::F64 && !target_.float64)
-      throw Error("SG0303", "the program uses f64 (" + to_string(type) + "), which the device does not offer (shaderFloat64)")
+      throw Error("SG0303",
+                  "the program uses f64 (" + to_string(type) + "), which the device does not offer (shaderFloat64)")
           .hint("use f32, or choose a device with f64: spirograd devices");
     BufferDesc d;
     d.role = role;
@@ -91,8 +93,9 @@ class Lowering {
       bool fits = n.op != Op::Reshape || n.type.shape.count() <= kArrayLimit;
       for (int64_t d : n.type.shape) fits = fits && d <= kArrayLimit;
       if (!fits)
-        throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) + " does not fit into 32 bits; at most " +
-                                  std::to_string(kArrayLimit) + " elements can be counted along an axis")
+        throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) +
+                                  " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +
+                                  " elements can be counted along an axis")
             .at(g_.loc(id));
       if (n.op == Op::MapAccum) check_extents(g_.function(ir::loop_parts(g_, n).function).results);
     }
@@ -296,12 +299,13 @@ class Lowering {
   void check_limits(const MadeKernel& made, const Step& step) const {
     const size_t most = std::min<size_t>(target_.max_buffers, target_.max_push_bytes / 8);
     if (made.bound.size() > most)
-      throw Error("SG0303", "kernel '" + made.kernel.name + "' (" + step.label + ") needs " + std::to_string(made.bound.size()) +
-                                " buffers, the device allows " + std::to_string(most));
+      throw Error("SG0303", "kernel '" + made.kernel.name + "' (" + step.label + ") needs " +
+                                std::to_string(made.bound.size()) + " buffers, the device allows " + std::to_string(most));
   }
 
   // A loop whose steps are dispatches: the body is lowered once on formal buffers and repeated with the real ones.
-  void loop_of_dispatches(NodeId id, const std::vector<ParamSource>& params, const Materialised& places, const std::string& name) {
+  void loop_of_dispatches(NodeId id, const std::vector<ParamSource>& params, const Materialised& places,
+                          const std::string& name) {
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
     const ir::Function& f = g_.function(parts.function);
@@ -357,7 +361,8 @@ class Lowering {
             ref = acc_place(j - f.params.size(), step + 1);
           } else {
             const size_t r = j - f.params.size();
-            ref = {result_place[r].buffer, result_place[r].offset + static_cast<uint64_t>(row) * bytes_of(g_[f.results[r]].type)};
+            ref = {result_place[r].buffer,
+                   result_place[r].offset + static_cast<uint64_t>(row) * bytes_of(g_[f.results[r]].type)};
           }
           u.buffer = ref.buffer;
           u.offset += ref.offset;

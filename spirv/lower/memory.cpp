@@ -42,7 +42,8 @@ void place_scratch(Plan& plan) {
     std::vector<std::pair<uint64_t, uint64_t>> taken;
     for (const Life& other : placed)
       if (other.first <= life.last && life.first <= other.last)
-        taken.emplace_back(plan.buffers[other.buffer].scratch_offset, plan.buffers[other.buffer].scratch_offset + other.bytes);
+        taken.emplace_back(plan.buffers[other.buffer].scratch_offset,
+                           plan.buffers[other.buffer].scratch_offset + other.bytes);
     std::sort(taken.begin(), taken.end());
     uint64_t offset = 0;
     for (const auto& [from, to] : taken) {

@@ -1,6 +1,6 @@
 // Fusion by pulling: the value of a node at a point, as instructions. Layout operations become index arithmetic, pointwise
-// operations scalar instructions, reductions loops; the walk stops at nodes that stand in buffers. Reads out of range are guarded
-// here and nowhere else: every index that reaches a load is inside of its array.
+// operations scalar instructions, reductions loops; the walk stops at nodes that stand in buffers. Reads out of range are
+// guarded here and nowhere else: every index that reaches a load is inside of its array.
 #pragma once
 
 #include <map>
@@ -34,14 +34,15 @@ using Materialised = std::map<uint32_t, BufferRef>;
 
 class Puller {
  public:
-  Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params, kernel::Builder& builder);
+  Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params,
+         kernel::Builder& builder);
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
 
-  /// Runs a loop whose state is one element per invocation. `after_step(step, values)` sees the loop-body results of each step
-  /// (accumulators first). Returns the final accumulators.
+  /// Runs a loop whose state is one element per invocation. `after_step(step, values)` sees the loop-body results of each
+  /// step (accumulators first). Returns the final accumulators.
   template <class F>
   std::vector<kernel::Value> run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step);
 
@@ -63,8 +64,8 @@ class Puller {
   void push_block() { memo_.emplace_back(); }
   void pop_block() { memo_.pop_back(); }
 
-  /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about to open.
-  /// Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
+  /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about
+  /// to open. Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
   void hoist(int scope, ir::NodeId node, const Point& point, int guard = -1);
 
  private:
@@ -93,7 +94,8 @@ class Puller {
   Guarded operand_point(const ir::Node& n, const Point& point);  // Broadcast, Transpose, Reshape, Reverse, Window
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
-  std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims, std::optional<kernel::Value>& inside);
+  std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
+                                      std::optional<kernel::Value>& inside);
   int open_loop_scope(int scope, ir::NodeId loop, std::span<const kernel::Value> acc);
   void set_step(int scope, kernel::Value step);
   std::vector<kernel::Value> loop_state(int scope, ir::NodeId loop, const Point& point);

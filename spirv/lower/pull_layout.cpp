@@ -34,8 +34,8 @@ Value Puller::linear(const Point& point, const Shape& shape) {
   return v;
 }
 
-// Row-major reinterpretation. The two shapes are cut into groups of axes with equal element counts, so that axes which the reshape
-// leaves alone cost nothing and divisions stay inside of a group.
+// Row-major reinterpretation. The two shapes are cut into groups of axes with equal element counts, so that axes which the
+// reshape leaves alone cost nothing and divisions stay inside of a group.
 Point Puller::reshape_point(const Shape& from, const Shape& to, const Point& point) {
   Point out(static_cast<size_t>(from.rank()), b_.i32(0));
   int a = 0, c = 0;
@@ -143,7 +143,8 @@ void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
     case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
     case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast:
-    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min:
+    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2:
+    case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
     case Op::And: case Op::Or: case Op::Select:
       for (NodeId in : n.in) hoist_below(scope, in, point, guard);

@@ -1,5 +1,5 @@
-// Reductions inside kernels: short ones unrolled, others as loops. Long f32 sums go through blocks whose partial sums are added with
-// compensation (Kahan), so that the error does not grow with the length.
+// Reductions inside kernels: short ones unrolled, others as loops. Long f32 sums go through blocks whose partial sums are
+// added with compensation (Kahan), so that the error does not grow with the length.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,8 @@ constexpr int64_t kBlock = 32;          // elements summed plainly before one co
 constexpr int64_t kPlainSum = 32;       // sums of at most this many elements need no compensation
 constexpr size_t kUnrollBudget = 160;   // instructions of a loop body that may still be repeated
 
-// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and unroll.
+// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and
+// unroll.
 int64_t block_length(int64_t extent) {
   for (int64_t step : {4, 1})
     for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)

@@ -37,7 +37,8 @@ Value sign(Builder& b, Value x) {
   return b.select(positive, b.constant(t, 1), b.select(b.op(KOp::Lt, x, null), b.constant(t, -1), x));  // 0 and NaN: x
 }
 
-// x quot y and x rem y with a zero divisor read as 1 and INT_MIN quot -1 wrapping; fix-ups only where the interval of y needs them.
+// x quot y and x rem y with a zero divisor read as 1 and INT_MIN quot -1 wrapping; fix-ups only where the interval of y
+// needs them.
 Value divide(Builder& b, Value x, Value y, bool want_quotient) {
   const Scalar t = b.type(x);
   const Value one = b.constant(t, 1), null = b.constant(t, 0);
@@ -141,7 +142,8 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
     case Op::Select: return b.select(x, in[1], in[2]);
     case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
     case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:
-    case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter: case Op::Build:
+    case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter:
+    case Op::Build:
     case Op::MapAccum: case Op::Proj:
       break;
   }

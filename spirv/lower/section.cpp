@@ -13,16 +13,16 @@ namespace {
 
 constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
 constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
-constexpr double kSmall = 1e6;        // operations up to which sections of different domains share a dispatch: drivers deal out
-                                      // workgroups in equal halves, so that unequal heavy sections would leave processors idle
+constexpr double kSmall = 1e6;  // operations up to which sections of different domains share a dispatch: drivers deal out
+                                // workgroups in equal halves, so that unequal heavy sections would leave processors idle
 
 Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index()); }
 
 // Neighbouring invocations that should touch neighbouring elements.
 int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
 
-// The block of a domain that one invocation computes. Blocks of reductions share what they read: a 4 x 4 block of a matrix product
-// loads 8 elements for 16 multiplications.
+// The block of a domain that one invocation computes. Blocks of reductions share what they read: a 4 x 4 block of a matrix
+// product loads 8 elements for 16 multiplications.
 struct Block {
   Shape extents;                  // per axis of the domain; each divides the domain's extent
   int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
@@ -108,7 +108,8 @@ void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value)
   b.store(pull.binding(s.to, s.target, kernel::Access::Write), pull.linear(p, s.target.shape), value);
 }
 
-// Linear positions of the elements of a side-by-side block: each group of neighbours owns a contiguous range and walks over it.
+// Linear positions of the elements of a side-by-side block: each group of neighbours owns a contiguous range and walks over
+// it.
 std::vector<Value> side_by_side(Builder& b, Value index, int64_t per, int64_t width) {
   const Value group = b.op(KOp::Quot, index, b.i32(width)), lane = b.op(KOp::Rem, index, b.i32(width));
   std::vector<Value> out;
@@ -171,7 +172,8 @@ Point scatter_target(Puller& pull, Builder& b, const ir::Graph& g, const ir::Nod
   for (size_t j = 1; j < n.in.size(); ++j) {
     const Value i = pull.eval(0, n.in[j], outer);
     const auto extent = static_cast<double>(n.type.shape[static_cast<int>(j) - 1]);
-    inside = b.logical_and(inside, b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, i), b.constant(kernel::Scalar::U32, extent)));
+    inside =
+        b.logical_and(inside, b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, i), b.constant(kernel::Scalar::U32, extent)));
     target.push_back(i);
   }
   target.insert(target.end(), at.begin() + m, at.end());
@@ -240,7 +242,9 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
   }
 }
 
-bool writes_to(const Section& s, uint32_t buffer) { return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end(); }
+bool writes_to(const Section& s, uint32_t buffer) {
+  return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
+}
 
 // Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
 bool joins(std::span<const Section> group, const Section& s) {
@@ -336,7 +340,8 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const
     if (group.size() > 1) {
       const int64_t n = invocations(s, target);
       local = b.sub(index, b.i32(starts[j]));
-      const Value ours = b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, local), b.constant(kernel::Scalar::U32, static_cast<double>(n)));
+      const Value ours =
+          b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, local), b.constant(kernel::Scalar::U32, static_cast<double>(n)));
       b.begin_if(ours);
       pull.push_block();
       local = b.add(local, b.i32(0));

@@ -1,5 +1,6 @@
-// A section is a piece of work over one domain; a kernel runs one or more of them. Sections of the same domain share instructions;
-// small ones of different domains stand side by side in one kernel, so that gradients of many small arrays are one dispatch.
+// A section is a piece of work over one domain; a kernel runs one or more of them. Sections of the same domain share
+// instructions; small ones of different domains stand side by side in one kernel, so that gradients of many small arrays are
+// one dispatch.
 #pragma once
 
 #include <optional>
@@ -41,8 +42,8 @@ struct Section {
   bool reduces = false;                 // a reduction runs inside of it
 };
 
-/// Groups sections into kernels. Pre: a section stands after those whose results it reads. A section may join the kernel that computes what
-/// it reads if it reads it at its own point only.
+/// Groups sections into kernels. Pre: a section stands after those whose results it reads. A section may join the kernel
+/// that computes what it reads if it reads it at its own point only.
 std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target);
 
 struct MadeKernel {

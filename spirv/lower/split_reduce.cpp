@@ -40,11 +40,13 @@ Expr neutralise(Expr x, Op op, int axis, int64_t valid) {
   if (op == Op::ReduceMax && x.dtype() == DType::U32) neutral = 0;
   if (op == Op::ReduceMin && x.dtype() == DType::I32) neutral = std::numeric_limits<int32_t>::max();
   if (op == Op::ReduceMin && x.dtype() == DType::U32) neutral = 4294967295.0;
-  const Expr inside = ir::binary(Op::Lt, ir::iota(g, x.shape(), axis), ir::full(g, i32(x.shape()), static_cast<double>(valid)));
+  const Expr inside =
+      ir::binary(Op::Lt, ir::iota(g, x.shape(), axis), ir::full(g, i32(x.shape()), static_cast<double>(valid)));
   return ir::select(inside, x, ir::full(g, x.type(), neutral));
 }
 
-Expr split(Expr x, Op op, std::span<const int64_t> axes, int64_t results, const Target& target, std::set<uint32_t>& partial) {
+Expr split(Expr x, Op op, std::span<const int64_t> axes, int64_t results, const Target& target,
+           std::set<uint32_t>& partial) {
   int axis = static_cast<int>(axes[0]);
   for (int64_t a : axes)
     if (x.shape()[static_cast<int>(a)] > x.shape()[axis]) axis = static_cast<int>(a);

@@ -8,15 +8,17 @@
 
 namespace spirograd::test {
 
-/// Every operation of the kernel IR on values that no rule folds; one output per value. Bindings: the inputs a (f32), i (i32),
-/// u (u32), b (bool), f64 d if asked for, then the outputs of the same types, then sum_i (atomic i32) and sum_f (atomic f32).
+/// Every operation of the kernel IR on values that no rule folds; one output per value. Bindings: the inputs a (f32), i
+/// (i32), u (u32), b (bool), f64 d if asked for, then the outputs of the same types, then sum_i (atomic i32) and sum_f
+/// (atomic f32).
 inline kernel::Kernel every_operation(bool with_f64) {
   using namespace kernel;
   Builder k("every_operation", 64, 100);
   const uint32_t a = k.bind("a", Scalar::F32, Access::Read), i = k.bind("i", Scalar::I32, Access::Read);
   const uint32_t u = k.bind("u", Scalar::U32, Access::Read), flag = k.bind("b", Scalar::Bool, Access::Read);
   const uint32_t d = with_f64 ? k.bind("d", Scalar::F64, Access::Read) : 0;
-  const uint32_t out_f = k.bind("out_f", Scalar::F32, Access::Write), out_i = k.bind("out_i", Scalar::I32, Access::ReadWrite);
+  const uint32_t out_f = k.bind("out_f", Scalar::F32, Access::Write),
+                 out_i = k.bind("out_i", Scalar::I32, Access::ReadWrite);
   const uint32_t out_u = k.bind("out_u", Scalar::U32, Access::Write), out_b = k.bind("out_b", Scalar::Bool, Access::Write);
   const uint32_t out_d = with_f64 ? k.bind("out_d", Scalar::F64, Access::Write) : 0;
   const uint32_t sum_i = k.bind("sum_i", Scalar::I32, Access::Atomic), sum_f = k.bind("sum_f", Scalar::F32, Access::Atomic);
@@ -38,14 +40,15 @@ inline kernel::Kernel every_operation(bool with_f64) {
     }
   };
   const auto floats = [&](Value r, Value s) {
-    for (KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Div, KOp::Eq, KOp::Ne, KOp::Lt, KOp::Le, KOp::Gt, KOp::Ge}) keep(k.op(op, r, s));
+    for (KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Div, KOp::Eq, KOp::Ne, KOp::Lt, KOp::Le, KOp::Gt, KOp::Ge})
+      keep(k.op(op, r, s));
     for (KOp op : {KOp::Neg, KOp::Sqrt, KOp::Floor, KOp::Trunc}) keep(k.op(op, r));
     keep(k.select(p, r, s));
   };
   const auto integers = [&](Value r, Value s, Scalar t) {
     const Value one = k.constant(t, 1), divisor = k.op(KOp::Or, k.op(KOp::And, s, k.constant(t, 1022)), one);
-    for (KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Min, KOp::Max, KOp::And, KOp::Or, KOp::Xor, KOp::Eq, KOp::Ne, KOp::Lt, KOp::Le,
-                   KOp::Gt, KOp::Ge})
+    for (KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Min, KOp::Max, KOp::And, KOp::Or, KOp::Xor, KOp::Eq, KOp::Ne, KOp::Lt,
+                   KOp::Le, KOp::Gt, KOp::Ge})
       keep(k.op(op, r, s));
     for (KOp op : {KOp::Neg, KOp::Not}) keep(k.op(op, r));
     for (KOp op : {KOp::Quot, KOp::Rem}) keep(k.op(op, r, divisor));

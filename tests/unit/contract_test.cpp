@@ -23,7 +23,8 @@ std::vector<std::vector<double>> some_inputs(const Program& p) {
   std::vector<std::vector<double>> out;
   for (const Param& param : p.params) {
     out.emplace_back();
-    for (int64_t i = 0; i < param.type.shape.count(); ++i) out.back().push_back(std::sin(1.7 * static_cast<double>(i) + 0.3));
+    for (int64_t i = 0; i < param.type.shape.count(); ++i)
+      out.back().push_back(std::sin(1.7 * static_cast<double>(i) + 0.3));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// Modules that the emitter writes: valid for Vulkan 1.2 in both binding forms, with the decorations that exact arithmetic needs.
+// Modules that the emitter writes: valid for Vulkan 1.2 in both binding forms, with the decorations that exact arithmetic
+// needs.
 #include "spirv/emit/emit.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ size_t occurrences(const std::string& text, const std::string& part) {
 
 std::string valid_text(const Kernel& k, const Target& t, BindingForm form, const spirv::EmitOptions& options = {}) {
   const KernelBinary binary = spirv::emit(k, t, form, options);
-  if (const auto error = spirv::validate(binary.words)) ADD_FAILURE() << error->str() << "\n" << spirv::disassemble(binary.words);
+  if (const auto error = spirv::validate(binary.words))
+    ADD_FAILURE() << error->str() << "\n" << spirv::disassemble(binary.words);
   return spirv::disassemble(binary.words);
 }
 
@@ -87,7 +89,8 @@ TEST(Emit, NotEqualOfFloatsIsUnordered) {
 
 TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
   Target t = device();
-  EXPECT_EQ(valid_text(test::every_operation(false), t, BindingForm::Address).find("AtomicFloat32AddEXT"), std::string::npos);
+  EXPECT_EQ(valid_text(test::every_operation(false), t, BindingForm::Address).find("AtomicFloat32AddEXT"),
+            std::string::npos);
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicCompareExchange"), 1u);
   t.atomic_float_add = true;
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicFAddEXT"), 1u);
@@ -103,7 +106,8 @@ TEST(Emit, ReadOnlyBuffersAreNotWritable) {
 }
 
 TEST(Emit, KernelWithoutBindingsOrBodyIsValid) {
-  valid_text(Builder("nothing", 64, 0).size() == 0 ? std::move(Builder("nothing", 64, 0)).finish() : axpy(), device(), BindingForm::Address);
+  valid_text(Builder("nothing", 64, 0).size() == 0 ? std::move(Builder("nothing", 64, 0)).finish() : axpy(), device(),
+             BindingForm::Address);
 }
 
 TEST(Emit, MoreThanTheDeviceHasIsAnError) {

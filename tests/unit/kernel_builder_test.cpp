@@ -159,7 +159,8 @@ TEST(Builder, QuotAndRemUndoLinearising) {
 TEST(Builder, LinearisingUndoesQuotAndRem) {
   Bench t;
   const Value f = t.at;
-  const auto horner = t.b.add(t.b.mul(t.b.add(t.b.mul(t.quot(f, 12), t.b.i32(3)), t.quot(t.rem(f, 12), 4)), t.b.i32(4)), t.rem(f, 4));
+  const auto horner =
+      t.b.add(t.b.mul(t.b.add(t.b.mul(t.quot(f, 12), t.b.i32(3)), t.quot(t.rem(f, 12), 4)), t.b.i32(4)), t.rem(f, 4));
   EXPECT_EQ(horner, f);
   const auto strided =
       t.b.add(t.b.add(t.b.mul(t.quot(f, 12), t.b.i32(12)), t.b.mul(t.rem(t.quot(f, 4), 3), t.b.i32(4))), t.rem(f, 4));
@@ -228,8 +229,9 @@ void compare_random_expressions(uint32_t seed) {
     values.push_back(v);
     expected.push_back(x);
   }
-  constexpr std::array ops = {KOp::Add, KOp::Add, KOp::Sub, KOp::Mul, KOp::Mul, KOp::Quot, KOp::Quot, KOp::Rem, KOp::Rem, KOp::Min,
-                              KOp::Max, KOp::And, KOp::Or, KOp::Xor, KOp::Shl, KOp::ShrU, KOp::ShrS, KOp::Lt, KOp::Le, KOp::Eq};
+  constexpr std::array ops = {KOp::Add, KOp::Add,  KOp::Sub,  KOp::Mul, KOp::Mul, KOp::Quot, KOp::Quot,
+                              KOp::Rem, KOp::Rem,  KOp::Min,  KOp::Max, KOp::And, KOp::Or,   KOp::Xor,
+                              KOp::Shl, KOp::ShrU, KOp::ShrS, KOp::Lt,  KOp::Le,  KOp::Eq};
   for (int step = 0; step < 60; ++step) {
     const KOp op = ops[pick(ops.size())];
     const size_t i = pick(static_cast<uint32_t>(values.size())), j = pick(static_cast<uint32_t>(values.size()));
@@ -265,7 +267,8 @@ void compare_random_expressions(uint32_t seed) {
     const Value v = compares ? b.select(b.op(op, a, c), a, c) : b.op(op, a, c);
     const int64_t number = static_cast<int64_t>(static_cast<I>(z));
     ASSERT_TRUE(contains(b.interval(v), {number, number}))
-        << "seed " << seed << ": " << number << " outside of [" << b.interval(v).lo << ", " << b.interval(v).hi << "] of " << name(op);
+        << "seed " << seed << ": " << number << " outside of [" << b.interval(v).lo << ", " << b.interval(v).hi << "] of "
+        << name(op);
     values.push_back(v);
     expected.push_back(z);
   }

@@ -98,7 +98,8 @@ TEST(KernelEval, IndicesOutOfRangeAreDefects) {
     b.store(out, b.index(), b.load(in, b.i32(index)));
     std::vector<float> from(5), to(3);
     const std::string text = complaint(std::move(b).finish(), {bytes(from), bytes(to)});
-    EXPECT_NE(text.find("index " + std::to_string(index) + " is outside of table, which has 5 elements"), std::string::npos) << text;
+    EXPECT_NE(text.find("index " + std::to_string(index) + " is outside of table, which has 5 elements"), std::string::npos)
+        << text;
     EXPECT_NE(text.find("load table["), std::string::npos) << text;
   }
 }

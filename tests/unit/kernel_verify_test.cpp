@@ -58,7 +58,8 @@ TEST(KernelVerify, RejectsValuesThatAreNotVisible) {
   rejects(with({yes, one, {KOp::If, Scalar::Bool, {0, 0, 0}}, {KOp::Neg, Scalar::I32, {1, 0, 0}}, {KOp::EndIf},
                 {KOp::Neg, Scalar::I32, {3, 0, 0}}}),
           "in a block that has ended");
-  rejects(with({one, {KOp::Loop, Scalar::I32, {0, 0, 0}}, {KOp::EndLoop}, {KOp::Neg, Scalar::I32, {1, 0, 0}}}), "in a block that has ended");
+  rejects(with({one, {KOp::Loop, Scalar::I32, {0, 0, 0}}, {KOp::EndLoop}, {KOp::Neg, Scalar::I32, {1, 0, 0}}}),
+          "in a block that has ended");
   rejects(with({yes, one, {KOp::If, Scalar::Bool, {0, 0, 0}}, {KOp::Neg, Scalar::I32, {1, 0, 0}}, {KOp::Else},
                 {KOp::Neg, Scalar::I32, {3, 0, 0}}, {KOp::EndIf}}),
           "in a block that has ended");

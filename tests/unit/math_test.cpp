@@ -25,8 +25,8 @@ constexpr Scalar scalar_of = sizeof(F) == 4 ? Scalar::F32 : Scalar::F64;
 
 // Runs out[i] = body(x[i], y[i]); also says how many instructions the formula takes.
 template <class F>
-std::vector<F> apply(const std::function<Value(Builder&, Value, Value)>& body, const std::vector<F>& x, const std::vector<F>& y,
-                     size_t* size = nullptr) {
+std::vector<F> apply(const std::function<Value(Builder&, Value, Value)>& body, const std::vector<F>& x,
+                     const std::vector<F>& y, size_t* size = nullptr) {
   Builder b("f", 64, x.size());
   const uint32_t in_x = b.bind("x", scalar_of<F>, Access::Read), in_y = b.bind("y", scalar_of<F>, Access::Read);
   const uint32_t out = b.bind("out", scalar_of<F>, Access::Write);
@@ -58,7 +58,8 @@ double ulps(F got, Real exact) {
     return static_cast<double>(std::abs(g - e) / std::ldexp(Real{1}, std::ilogb(top) - std::numeric_limits<F>::digits + 1));
   }
   const int exponent = std::max(nearest == 0 ? -100000 : std::ilogb(nearest), std::numeric_limits<F>::min_exponent - 1);
-  return static_cast<double>(std::abs(Real{got} - exact) / std::ldexp(Real{1}, exponent - std::numeric_limits<F>::digits + 1));
+  return static_cast<double>(std::abs(Real{got} - exact) /
+                             std::ldexp(Real{1}, exponent - std::numeric_limits<F>::digits + 1));
 }
 
 struct Case {
@@ -137,7 +138,8 @@ TEST(Math, UnaryF64WithinItsBound) {
     const bool circular = c.fn == Fn::Sin || c.fn == Fn::Cos || c.fn == Fn::Tan;
     if (circular) std::erase_if(xs, [](double x) { return !(std::abs(x) < 1e6); });
     size_t size = 0;
-    const std::vector<double> got = apply<double>([&](Builder& b, Value x, Value) { return math(b, c.fn, x); }, xs, xs, &size);
+    const std::vector<double> got =
+        apply<double>([&](Builder& b, Value x, Value) { return math(b, c.fn, x); }, xs, xs, &size);
     double worst = 0, at = 0;
     for (size_t i = 0; i < xs.size(); ++i) {
       const Real exact = c.exact(xs[i]);
@@ -156,9 +158,11 @@ TEST(Math, SinAndCosOfEveryMagnitudeAreReduced) {
   std::vector<float> xs;
   std::mt19937 random(5);
   for (uint32_t exponent = 100; exponent < 255; ++exponent)
-    for (int i = 0; i < 400; ++i) xs.push_back(std::bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(random()) & 0x807FFFFF)));
+    for (int i = 0; i < 400; ++i)
+      xs.push_back(std::bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(random()) & 0x807FFFFF)));
   for (bool cosine : {false, true}) {
-    const auto got = apply<float>([&](Builder& b, Value x, Value) { return math(b, cosine ? Fn::Cos : Fn::Sin, x); }, xs, xs);
+    const auto got =
+        apply<float>([&](Builder& b, Value x, Value) { return math(b, cosine ? Fn::Cos : Fn::Sin, x); }, xs, xs);
     for (size_t i = 0; i < xs.size(); ++i) {
       const Real exact = cosine ? std::cos(static_cast<Real>(xs[i])) : std::sin(static_cast<Real>(xs[i]));
       ASSERT_LE(ulps(got[i], exact), 4) << (cosine ? "cos " : "sin ") << xs[i];
@@ -210,7 +214,8 @@ TEST(Math, SpecialValuesOfUnaryFunctions) {
 using Binary = std::function<Value(Builder&, Value, Value)>;
 
 TEST(Math, SpecialValuesOfPowAtan2FmodAreThoseOfC) {
-  const std::vector<float> values = {0.0f, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 2.5f, -2.5f, 1e-30f, 1e30f, -1e30f, 1e38f, 16777217.0f, kInf, -kInf, kNan};
+  const std::vector<float> values = {0.0f, -0.0f, 1,      -1,    2,      -2,    3,           -3,   0.5f,  -0.5f,
+                                     2.5f, -2.5f, 1e-30f, 1e30f, -1e30f, 1e38f, 16777217.0f, kInf, -kInf, kNan};
   std::vector<float> xs, ys;
   for (float x : values)
     for (float y : values) xs.push_back(x), ys.push_back(y);
@@ -221,9 +226,12 @@ TEST(Math, SpecialValuesOfPowAtan2FmodAreThoseOfC) {
     Real (*exact)(Real, Real);
   };
   const std::vector<Row> rows = {
-      {"pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); }, [](Real x, Real y) { return std::pow(x, y); }},
-      {"atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); }, [](Real x, Real y) { return std::atan2(x, y); }},
-      {"fmod", [](Builder& b, Value x, Value y) { return kernel::fmod(b, x, y); }, [](Real x, Real y) { return std::fmod(x, y); }},
+      {"pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); },
+       [](Real x, Real y) { return std::pow(x, y); }},
+      {"atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); },
+       [](Real x, Real y) { return std::atan2(x, y); }},
+      {"fmod", [](Builder& b, Value x, Value y) { return kernel::fmod(b, x, y); },
+       [](Real x, Real y) { return std::fmod(x, y); }},
   };
   for (const Row& row : rows) {
     const auto got = apply<float>(row.body, xs, ys);
@@ -268,7 +276,9 @@ TEST(Math, PowAndAtan2WithinFourUlp) {
                 static_cast<double>(ys[at]), size);
     EXPECT_LE(worst, 4) << name;
   };
-  worst_of("pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); }, [](Real x, Real y) { return std::pow(x, y); });
+  worst_of(
+      "pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); },
+      [](Real x, Real y) { return std::pow(x, y); });
   worst_of("atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); },
            [](Real x, Real y) { return std::atan2(x, y); });
 }
@@ -283,7 +293,8 @@ TEST(Math, FmodIsExact) {
     xs.push_back(static_cast<float>(random() % 100000) / 8);
     ys.push_back(static_cast<float>(random() % 1000) / 16);
     const int spread = i % 100 == 0 ? 900 : 40;
-    xd.push_back(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % static_cast<uint64_t>(spread)) - 60));
+    xd.push_back(
+        std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % static_cast<uint64_t>(spread)) - 60));
     yd.push_back(std::ldexp(static_cast<double>(random() >> 11), -60));
   }
   const Binary body = [](Builder& b, Value x, Value y) { return kernel::fmod(b, x, y); };

@@ -304,14 +304,16 @@ TEST(GatherRules, LargeCoefficientsNeverWrapIntoRange) {
   checked_simplify(program_of(g, {f32({3})}, {scatter(param(*g, 0, f32({3})), std::vector{wide}, {4})}));
 }
 
-// The strict lower triangle, column by column: the index is quadratic and repeats itself above the diagonal, where updates are zero.
+// The strict lower triangle, column by column: the index is quadratic and repeats itself above the diagonal, where updates
+// are zero.
 TEST(ScatterRules, TriangleUnpackedByIndexNeedsNoScatter) {
   auto g = std::make_shared<Graph>();
   const Shape square = {6, 6};
   const Expr row = iota(*g, square, 0), column = iota(*g, square, 1);
   const auto number = [&](double v) { return full(*g, i32(square), v); };
   const Expr below = binary(Op::Lt, column, row);
-  const Expr place = column * number(6) - binary(Op::Quot, column * (column + number(1)), number(2)) + (row - column - number(1));
+  const Expr place =
+      column * number(6) - binary(Op::Quot, column * (column + number(1)), number(2)) + (row - column - number(1));
   const Expr x = param(*g, 0, f32({6, 6, 2}));
   const Expr mask = broadcast(below, x.shape(), {0, 1});
   const Expr updates = select(mask, x, zeros(*g, x.type()));

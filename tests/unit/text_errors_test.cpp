@@ -117,8 +117,8 @@ TEST(TextErrors, EachMistakeHasItsCodePlaceAndAdvice) {
   }
 }
 
-Error input_error(const std::string& source, const std::vector<text::NamedType>& inputs, const text::ShapeVariables& shapes = {},
-                  const std::string& function = "") {
+Error input_error(const std::string& source, const std::vector<text::NamedType>& inputs,
+                  const text::ShapeVariables& shapes = {}, const std::string& function = "") {
   auto m = text::parse(source, "bad.sg");
   if (!m) return m.error();
   auto p = text::instantiate(*m, function, inputs, shapes);
@@ -172,8 +172,10 @@ TEST(TextErrors, FunctionsThatAreNotThere) {
 
 TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
   const std::string source =
-      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = mapAccumL(fn((p, q), e) => ((p + e[0], q), e * 2), (0.0, n), x)\n"
-      "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), r[0])\n}\n";
+      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = mapAccumL(fn((p, q), e) => ((p + e[0], q), e * "
+      "2), (0.0, n), x)\n"
+      "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), "
+      "r[0])\n}\n";
   EXPECT_TRUE(text::parse(source, "ok.sg"));
   for (size_t n = 0; n < source.size(); ++n) {
     const auto m = text::parse(source.substr(0, n), "cut.sg");

@@ -1,4 +1,5 @@
-// What each operation computes, in the reference interpreter: the numbers that NumPy gives, and 0 where NumPy would complain.
+// What each operation computes, in the reference interpreter: the numbers that NumPy gives, and 0 where NumPy would
+// complain.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -67,7 +68,8 @@ TEST(TextEval, ElementwiseOperations) {
          {"floor(-v / 2)", {-2, 0, -1, -1}},
          {"logistic(s)", {1 / (1 + std::exp(-2.0))}},
          {"(erf(s), atan2(s, -s), logaddexp(s, s))", {std::erf(2.0), std::atan2(2.0, -2.0), 2 + std::log(2.0)}},
-         {"(exp(s), log(s), sin(s), cos(s), tan(s))", {std::exp(2.0), std::log(2.0), std::sin(2.0), std::cos(2.0), std::tan(2.0)}},
+         {"(exp(s), log(s), sin(s), cos(s), tan(s))",
+          {std::exp(2.0), std::log(2.0), std::sin(2.0), std::cos(2.0), std::tan(2.0)}},
          {"(asin(s/4), acos(s/4), atan(s))", {std::asin(0.5), std::acos(0.5), std::atan(2.0)}},
          {"(sinh(s), cosh(s), tanh(s))", {std::sinh(2.0), std::cosh(2.0), std::tanh(2.0)}},
          {"(asinh(s), acosh(s), atanh(s/4))", {std::asinh(2.0), std::acosh(2.0), std::atanh(0.5)}},

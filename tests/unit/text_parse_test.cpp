@@ -24,7 +24,8 @@ std::string lets(const std::string& source) {
 }
 
 TEST(TextParse, SignaturesShowNamesAndDeclaredTypes) {
-  const auto m = module_of("def a(x: f32) = x\n\ndef gmm(alpha: f32[K], l: f32[K, D*(D-1)/2]) -> (loss: f32, y: f32[K]) = (sum(l), alpha)\n");
+  const auto m = module_of(
+      "def a(x: f32) = x\n\ndef gmm(alpha: f32[K], l: f32[K, D*(D-1)/2]) -> (loss: f32, y: f32[K]) = (sum(l), alpha)\n");
   const auto f = m.functions();
   ASSERT_EQ(f.size(), 2u);
   EXPECT_EQ(f[1].str(), "gmm(alpha: f32[K], l: f32[K, D*(D-1)/2]) -> (loss: f32, y: f32[K])");
@@ -46,9 +47,11 @@ TEST(TextParse, ShapeVariablesBindFromInputsInAnyOrder) {
 }
 
 TEST(TextParse, StatementsEndAtLineEndsOutsideBracketsAndOperators) {
-  EXPECT_EQ(lets("def f(x: f32[2]) = {\n  # a comment\n  let a = x +\n    x\n  let b = (a\n   * a); let c = a\n\n  b + c\n}"),
-            "  let t0 = x + x\n  let t1 = t0 * t0\n  let t2 = t1 + t0\n  t2");
-  EXPECT_EQ(lets("def f(c: bool, x: f32)\n  -> f32 = if c\n  then x\n  else -x"), "  let t0 = -x\n  let t1 = where(c, x, t0)\n  t1");
+  EXPECT_EQ(
+      lets("def f(x: f32[2]) = {\n  # a comment\n  let a = x +\n    x\n  let b = (a\n   * a); let c = a\n\n  b + c\n}"),
+      "  let t0 = x + x\n  let t1 = t0 * t0\n  let t2 = t1 + t0\n  t2");
+  EXPECT_EQ(lets("def f(c: bool, x: f32)\n  -> f32 = if c\n  then x\n  else -x"),
+            "  let t0 = -x\n  let t1 = where(c, x, t0)\n  t1");
 }
 
 TEST(TextParse, PrecedenceIsThatOfPython) {
@@ -111,14 +114,22 @@ TEST(TextParse, NestingIsBoundedWithoutOverflowingTheStack) {
     return s;
   };
   EXPECT_TRUE(text::instantiate(module_of(nested(400, "exp(", ")"))));
-  for (const auto& [open, close] : std::vector<std::pair<std::string, std::string>>{
-           {"(", ")"}, {"exp(", ")"}, {"-", ""}, {"[", "]"}, {"{", "}"}, {"if true then ", " else x"}, {"", "[None]"}, {"x ** ", ""}, {"x @ (", ")"}}) {
+  for (const auto& [open, close] : std::vector<std::pair<std::string, std::string>>{{"(", ")"},
+                                                                                    {"exp(", ")"},
+                                                                                    {"-", ""},
+                                                                                    {"[", "]"},
+                                                                                    {"{", "}"},
+                                                                                    {"if true then ", " else x"},
+                                                                                    {"", "[None]"},
+                                                                                    {"x ** ", ""},
+                                                                                    {"x @ (", ")"}}) {
     const auto m = text::parse(nested(100000, open, close), "deep.sg");
     ASSERT_FALSE(m) << open;
     EXPECT_EQ(m.error().code, "SG0406") << open;
   }
   std::string calls = "def f0(x: f32) = x\n";
-  for (int k = 1; k < 3000; ++k) calls += "def f" + std::to_string(k) + "(x: f32) = f" + std::to_string(k - 1) + "(exp(x))\n";
+  for (int k = 1; k < 3000; ++k)
+    calls += "def f" + std::to_string(k) + "(x: f32) = f" + std::to_string(k - 1) + "(exp(x))\n";
   const auto p = text::instantiate(module_of(calls));
   ASSERT_FALSE(p);
   EXPECT_EQ(p.error().code, "SG0406");

@@ -1,4 +1,5 @@
-// Any program prints as text that parses back to the same program: the same nodes in the same graph, the same text in a new one.
+// Any program prints as text that parses back to the same program: the same nodes in the same graph, the same text in a new
+// one.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -29,7 +30,8 @@ std::string round_trip(const Program& p) {
       return printed + "parameter " + p.params[j].name;
   for (size_t j = 0; j < p.results.size(); ++j) {
     if (same->results[j].name != p.results[j].name) return printed + "result name " + p.results[j].name;
-    if (same->results[j].node != p.results[j].node) return printed + "result " + p.results[j].name + ": another node\n" + text::print(*same);
+    if (same->results[j].node != p.results[j].node)
+      return printed + "result " + p.results[j].name + ": another node\n" + text::print(*same);
   }
   const auto fresh = text::instantiate(*module);
   if (!fresh) return printed + fresh.error().str();
@@ -124,12 +126,14 @@ TEST(TextRoundTrip, ConstantsKeepEveryBit) {
   auto g = std::make_shared<ir::Graph>();
   std::vector<Expr> out;
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  for (double v : {0.0, -0.0, 1.0, 0.1, -2.5, 1e-3, 16777216.0, 1e10, 5e-324, 1.7976931348623157e308, inf, -inf, nan, -nan}) {
+  for (double v :
+       {0.0, -0.0, 1.0, 0.1, -2.5, 1e-3, 16777216.0, 1e10, 5e-324, 1.7976931348623157e308, inf, -inf, nan, -nan}) {
     out.push_back(ir::scalar(*g, DType::F64, v));
     out.push_back(ir::unary(Op::Exp, ir::scalar(*g, DType::F64, v)));
     out.push_back(ir::constant(*g, f64({2}), {v, v}));
   }
-  for (double v : {0.0, -0.0, static_cast<double>(0.1f), static_cast<double>(1e-45f), 3.4028234663852886e38, inf, -inf, nan}) {
+  for (double v :
+       {0.0, -0.0, static_cast<double>(0.1f), static_cast<double>(1e-45f), 3.4028234663852886e38, inf, -inf, nan}) {
     out.push_back(ir::scalar(*g, DType::F32, v));
     out.push_back(ir::unary(Op::Neg, ir::scalar(*g, DType::F32, v)));
     out.push_back(ir::constant(*g, f32({1, 2}), {v, v}));
@@ -146,13 +150,14 @@ TEST(TextRoundTrip, ConstantsKeepEveryBit) {
 }
 
 TEST(TextRoundTrip, LoopsOfLoopsKeepTheirBodies) {
-  EXPECT_EQ(round_trip(from_source(
-                "def f(w: f64[3,3], x: f64[3], es: f64[5,3]) -> (last: f64[3], all: f64[6,3], n: i32) {\n"
-                "  let step = fn(a, e) => fori(2, fn(i, s) => sin(w @ s + e) * f64(i + 1), a)\n"
-                "  let (m, rows) = mapAccumR(fn((k, s), e) => ((k + 1, step(s, e)), for i: 3 => s[i] + e[2 - i]), (0, x), es)\n"
-                "  let (k, s) = m\n"
-                "  (s + sum(rows, axis=0), scan(step, x, es), k)\n}")),
-            "");
+  EXPECT_EQ(
+      round_trip(from_source(
+          "def f(w: f64[3,3], x: f64[3], es: f64[5,3]) -> (last: f64[3], all: f64[6,3], n: i32) {\n"
+          "  let step = fn(a, e) => fori(2, fn(i, s) => sin(w @ s + e) * f64(i + 1), a)\n"
+          "  let (m, rows) = mapAccumR(fn((k, s), e) => ((k + 1, step(s, e)), for i: 3 => s[i] + e[2 - i]), (0, x), es)\n"
+          "  let (k, s) = m\n"
+          "  (s + sum(rows, axis=0), scan(step, x, es), k)\n}")),
+      "");
 }
 
 TEST(TextRoundTrip, NamesSurviveEvenWhenTheyAreNoIdentifiers) {

@@ -20,7 +20,8 @@ std::string difference(const std::vector<ir::Array>& want, const std::vector<ir:
     for (size_t i = 0; i < want[j].data.size(); ++i) {
       const double a = want[j].data[i], b = have[j].data[i];
       if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= 1e-12 * std::fabs(a)) continue;
-      return "result " + std::to_string(j) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " became " + std::to_string(b);
+      return "result " + std::to_string(j) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " became " +
+             std::to_string(b);
     }
   }
   return {};

@@ -25,7 +25,8 @@ std::vector<std::vector<double>> inputs(const Program& p, int round) {
   for (const Param& param : p.params) {
     std::vector<double>& data = out.emplace_back();
     for (int64_t k = 0; k < param.type.shape.count(); ++k)
-      data.push_back(is_float(param.type.dtype) ? std::sin(static_cast<double>(k * 3 + round)) : static_cast<double>((k * 5 + round) % 9 - 2));
+      data.push_back(is_float(param.type.dtype) ? std::sin(static_cast<double>(k * 3 + round))
+                                                : static_cast<double>((k * 5 + round) % 9 - 2));
   }
   return out;
 }

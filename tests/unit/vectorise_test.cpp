@@ -80,7 +80,9 @@ size_t count_nodes(const Program& p) {
   return postorder(*p.graph, roots).size();
 }
 
-bool same_bits(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
+bool same_bits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 /// The bulk form, after checking that it is bulk and means the same.
 Program expect_bulk(const Case& c, std::vector<Expr> results, const std::string& what = {}) {
@@ -106,7 +108,8 @@ void expect_values(const Case& c, Expr result, const Data& want) {
   const Data have = evaluate(bulk, c.inputs)[0].data;
   ASSERT_EQ(have.size(), want.size());
   for (size_t k = 0; k < want.size(); ++k)
-    EXPECT_TRUE(std::fabs(have[k] - want[k]) <= 1e-12 * std::fabs(want[k]) || same_bits(have[k], want[k]) || have[k] == want[k])
+    EXPECT_TRUE(std::fabs(have[k] - want[k]) <= 1e-12 * std::fabs(want[k]) || same_bits(have[k], want[k]) ||
+                have[k] == want[k])
         << "element " << k << ": " << have[k] << ", not " << want[k];
 }
 
@@ -118,7 +121,12 @@ Expr sample_loop(Case& c, bool reverse) {
   const Expr a = fresh_var(g, f64({2})), n = fresh_var(g, i32()), e = fresh_var(g, f64({2})), w = fresh_var(g, f64({2}));
   const Expr vars[] = {a, n, e, w};
   const Expr results[] = {a * e + w, n + c.number(1), a, n};
-  Loop loop{close_function(g, vars, results), reverse, 3, {c.input(f64({2})), c.input(i32())}, {c.input(f64({3, 2}))}, {c.input(f64({2}))}};
+  Loop loop{close_function(g, vars, results),
+            reverse,
+            3,
+            {c.input(f64({2})), c.input(i32())},
+            {c.input(f64({3, 2}))},
+            {c.input(f64({2}))}};
   return map_accum(g, loop)[0].in(0);
 }
 
@@ -149,11 +157,19 @@ std::vector<Expr> samples(Case& c, Op op) {
     case Op::And: case Op::Or: return {binary(op, b(), b())};
     case Op::Select: return {select(b(), x(), x()), select(b(), n(), n())};
     case Op::Broadcast:
-      return {broadcast(x({3}), {3, 4}, {0}), broadcast(x({4}), {3, 4}, {1}), broadcast(x({}), {3}, {}), broadcast(x({3}), {2, 3, 2}, {1})};
-    case Op::Transpose: return {transpose(x(), {1, 0}), transpose(x({2, 3, 4}), {2, 0, 1}), transpose(x({2, 3, 4}), {0, 2, 1})};
+      return {broadcast(x({3}), {3, 4}, {0}), broadcast(x({4}), {3, 4}, {1}), broadcast(x({}), {3}, {}),
+              broadcast(x({3}), {2, 3, 2}, {1})};
+    case Op::Transpose:
+      return {transpose(x(), {1, 0}), transpose(x({2, 3, 4}), {2, 0, 1}), transpose(x({2, 3, 4}), {0, 2, 1})};
     case Op::Reshape:
-      return {reshape(x(), {4, 3}),       reshape(x(), {12}),      reshape(x({12}), {3, 4}), reshape(x({2, 3, 4}), {2, 2, 6}),
-              reshape(x({3}), {1, 3, 1}), reshape(x({1, 3}), {3}), reshape(x({}), {1, 1}),   reshape(x({0, 3}), {2, 0}),
+      return {reshape(x(), {4, 3}),
+              reshape(x(), {12}),
+              reshape(x({12}), {3, 4}),
+              reshape(x({2, 3, 4}), {2, 2, 6}),
+              reshape(x({3}), {1, 3, 1}),
+              reshape(x({1, 3}), {3}),
+              reshape(x({}), {1, 1}),
+              reshape(x({0, 3}), {2, 0}),
               reshape(n({2, 6}), {2, 1, 3, 2})};
     case Op::Window:
       return {window(x(), 0, 1, 2), window(x(), 1, -1, 3), window(x(), 0, -2, 8), window(x(), 1, 1, 6), window(x(), 0, 9, 2),
@@ -223,7 +239,8 @@ TEST_P(EveryOp, BuildOverItComesOutBulk) {
         Case c;
         const Expr term = samples(c, op)[k];
         const Expr e = c.build(rows, [&](Expr i) { return j < 0 ? term : moving(c, term, j, i, rows); });
-        expect_bulk(c, {e}, "sample " + std::to_string(k) + ", operand " + std::to_string(j) + ", rows " + std::to_string(rows));
+        expect_bulk(c, {e},
+                    "sample " + std::to_string(k) + ", operand " + std::to_string(j) + ", rows " + std::to_string(rows));
       }
     }
   }
@@ -242,7 +259,8 @@ TEST_P(EveryOp, IndexOfItIsExactAlsoOutOfRange) {
       const Expr where = c.input(i32({axes, 7}), [&] {
         Data d;
         for (int a = 0; a < axes; ++a)
-          for (int64_t v : {int64_t{-1}, shape[a], int64_t{0}, shape[a] - 1, int64_t{1}, int64_t{-2147483647} - 1, int64_t{2147483647}})
+          for (int64_t v :
+               {int64_t{-1}, shape[a], int64_t{0}, shape[a] - 1, int64_t{1}, int64_t{-2147483647} - 1, int64_t{2147483647}})
             d.push_back(static_cast<double>(a == 0 || v < shape[a] ? v : 0));
         return d;
       }());
@@ -269,7 +287,8 @@ TEST_P(EveryOp, IndexOfItIsExactAlsoOutOfRange) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vectorise, EveryOp, testing::ValuesIn(kOps), [](const auto& op) { return std::string(op.param.name); });
+INSTANTIATE_TEST_SUITE_P(Vectorise, EveryOp, testing::ValuesIn(kOps),
+                         [](const auto& op) { return std::string(op.param.name); });
 
 // ---- guards: each is lost if a rule forgets to ask whether the index is in range --------------------------------------
 
@@ -277,7 +296,8 @@ TEST(VectoriseGuard, PointwiseThatDoesNotKeepZero) {
   Case c;
   const Expr v = c.input(f64({3}), {2, 3, 5});
   const Expr direct = c.build(4, [&](Expr k) { return at(v, k - c.number(1)) * cast(k + c.number(1), DType::F64); });
-  const Expr cosine = c.build(4, [&](Expr k) { return at(unary(Op::Cos, v), k - c.number(1)) * cast(k + c.number(1), DType::F64); });
+  const Expr cosine =
+      c.build(4, [&](Expr k) { return at(unary(Op::Cos, v), k - c.number(1)) * cast(k + c.number(1), DType::F64); });
   const Expr total[] = {sum_all(direct), sum_all(cosine)};
   expect_values(c, stack(total, 0), {33, -2.667622421042716});
   // The same where the table moves, so that the index is pushed through cos.
@@ -405,7 +425,8 @@ TEST(VectoriseValues, BothBranchesMayReadOutOfRange) {
   const auto five = [&](Expr i) { return at(a, i - c.number(5)); };
   expect_values(c, c.build(10, [&](Expr i) { return cond(binary(Op::Lt, i, c.number(5)), at(a, i), five(i)); }),
                 {3.4, 1, 2, 3, 4, 3.4, 1, 2, 3, 4});
-  expect_values(c, c.build(10, [&](Expr i) { return cond(binary(Op::Lt, i, c.number(5)), five(i), at(a, i)); }), Data(10, 0.0));
+  expect_values(c, c.build(10, [&](Expr i) { return cond(binary(Op::Lt, i, c.number(5)), five(i), at(a, i)); }),
+                Data(10, 0.0));
 }
 
 TEST(VectoriseValues, NeighboursAtTheEndsAreGuardedByTheProgram) {
@@ -441,7 +462,8 @@ TEST(VectoriseValues, Convolutions) {
   const auto convolve = [&](Data kernel, int64_t n, int64_t shift) {
     const Expr k = constant(c.g, f64({static_cast<int64_t>(kernel.size())}), kernel);
     return c.build(n, [&](Expr i) {
-      return sum(c.build(k.shape()[0], [&](Expr j) { return at(x, i + j - c.number(static_cast<double>(shift))) * at(k, j); }), 0);
+      return sum(
+          c.build(k.shape()[0], [&](Expr j) { return at(x, i + j - c.number(static_cast<double>(shift))) * at(k, j); }), 0);
     });
   };
   expect_values(c, convolve({10, -1}, 4, 0), {8, 17, 26, 35});
@@ -472,7 +494,8 @@ TEST(VectoriseLoop, OperandsMoveOneByOne) {
     for (int result = 0; result < 4; ++result) {
       Case c;
       const Expr loop = sample_loop(c, j % 2 == 1);
-      const Expr e = c.build(3, [&](Expr i) { return projections(c.g, moving(c, loop, j, i, 3).id)[static_cast<size_t>(result)]; });
+      const Expr e =
+          c.build(3, [&](Expr i) { return projections(c.g, moving(c, loop, j, i, 3).id)[static_cast<size_t>(result)]; });
       expect_bulk(c, {e}, "operand " + std::to_string(j) + ", result " + std::to_string(result));
     }
   }
@@ -497,7 +520,9 @@ TEST(VectoriseLoop, LoopsInBodiesOfLoopsAreBatched) {
   const int64_t outer = close_function(c.g, outer_vars, outer_results);
   const Expr x = c.input(f64({5, 3, 4})), start = c.input(f64());
   for (int r = 0; r < 2; ++r)
-    expect_bulk(c, {c.build(5, [&](Expr i) { return map_accum(c.g, {outer, r == 1, 3, {start}, {at(x, i)}, {}})[static_cast<size_t>(r)]; })});
+    expect_bulk(c, {c.build(5, [&](Expr i) {
+                  return map_accum(c.g, {outer, r == 1, 3, {start}, {at(x, i)}, {}})[static_cast<size_t>(r)];
+                })});
 }
 
 TEST(VectoriseLoop, AccumulatorsThatDoNotMoveKeepTheirShape) {
@@ -537,7 +562,8 @@ TEST(Vectorise, FixedTablesAreNotReplicated) {
 TEST(Vectorise, IndicesOfArrayLiteralsAndScattersReadABatch) {
   Case c;
   const Expr x = c.input(f64({4, 3})), f = c.input(i32({3})), k = c.input(i32({4}));
-  const Program bulk = expect_bulk(c, {c.build(4, [&](Expr i) { return at(scatter(at(x, i), std::vector<Expr>{f}, {5}), at(k, i)); })});
+  const Program bulk =
+      expect_bulk(c, {c.build(4, [&](Expr i) { return at(scatter(at(x, i), std::vector<Expr>{f}, {5}), at(k, i)); })});
   EXPECT_TRUE(uses(bulk, Op::Scatter));
   EXPECT_TRUE(uses(bulk, Op::Gather));
 }
@@ -601,7 +627,8 @@ TEST(Vectorise, PlacesInTheSourceStayWithTheTerms) {
 TEST(Vectorise, IsTheIdentityOnBulkPrograms) {
   Case c;
   const Expr x = c.input(f64({3, 4})), k = c.input(i32());
-  const Program bulk = vectorise(c.program({c.build(3, [&](Expr i) { return sum_all(at(x, i)); }), at(unary(Op::Cos, x), k)}));
+  const Program bulk =
+      vectorise(c.program({c.build(3, [&](Expr i) { return sum_all(at(x, i)); }), at(unary(Op::Cos, x), k)}));
   const Program again = vectorise(bulk);
   for (size_t j = 0; j < bulk.results.size(); ++j) EXPECT_EQ(bulk.results[j].node, again.results[j].node);
 }

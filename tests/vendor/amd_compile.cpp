@@ -1,6 +1,6 @@
-// amd_compile FAMILY MANIFEST FILE.spv...: compiles each module for an AMD family through Mesa's RADV without a GPU (its "null device")
-// and prints what the compiler says of it, one line per module: name, vector registers, scalar registers, spills, bytes of code.
-// A process of its own, because the driver aborts where it meets what it cannot do.
+// amd_compile FAMILY MANIFEST FILE.spv...: compiles each module for an AMD family through Mesa's RADV without a GPU (its
+// "null device") and prints what the compiler says of it, one line per module: name, vector registers, scalar registers,
+// spills, bytes of code. A process of its own, because the driver aborts where it meets what it cannot do.
 #include <vulkan/vulkan.h>
 
 #include <cstdio>
@@ -51,7 +51,8 @@ VkDevice make_device(VkPhysicalDevice physical) {
 
 VkPipelineLayout make_layout(VkDevice device) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (uint32_t j = 0; j < 16; ++j) bindings.push_back({j, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  for (uint32_t j = 0; j < 16; ++j)
+    bindings.push_back({j, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   VkDescriptorSetLayoutCreateInfo set_info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   set_info.bindingCount = static_cast<uint32_t>(bindings.size());
   set_info.pBindings = bindings.data();
@@ -85,21 +86,23 @@ void compile(VkDevice device, VkPipelineLayout layout, const char* path) {
   CHECK(vkCreateShaderModule(device, &module_info, nullptr, &module));
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-  info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, nullptr, 0, VK_SHADER_STAGE_COMPUTE_BIT, module, "main", nullptr};
+  info.stage = {
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, nullptr, 0, VK_SHADER_STAGE_COMPUTE_BIT, module, "main", nullptr};
   info.layout = layout;
   VkPipeline pipeline = VK_NULL_HANDLE;
   CHECK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
 
-  const auto query =
-      reinterpret_cast<PFN_vkGetPipelineExecutableStatisticsKHR>(vkGetDeviceProcAddr(device, "vkGetPipelineExecutableStatisticsKHR"));
+  const auto query = reinterpret_cast<PFN_vkGetPipelineExecutableStatisticsKHR>(
+      vkGetDeviceProcAddr(device, "vkGetPipelineExecutableStatisticsKHR"));
   VkPipelineExecutableInfoKHR which{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, nullptr, pipeline, 0};
   uint32_t count = 0;
   CHECK(query(device, &which, &count, nullptr));
   std::vector<VkPipelineExecutableStatisticKHR> all(count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
   CHECK(query(device, &which, &count, all.data()));
-  std::printf("%s vgprs %llu sgprs %llu spills %llu bytes %llu\n", path, static_cast<unsigned long long>(statistic(all, "VGPRs")),
-              static_cast<unsigned long long>(statistic(all, "SGPRs")), static_cast<unsigned long long>(statistic(all, "pilled")),
-              static_cast<unsigned long long>(statistic(all, "Code size")));
+  std::printf(
+      "%s vgprs %llu sgprs %llu spills %llu bytes %llu\n", path, static_cast<unsigned long long>(statistic(all, "VGPRs")),
+      static_cast<unsigned long long>(statistic(all, "SGPRs")), static_cast<unsigned long long>(statistic(all, "pilled")),
+      static_cast<unsigned long long>(statistic(all, "Code size")));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ TEST_P(Amd, CompilesTheDemoWithoutSpills) {
       for (const KernelBinary& kernel : exe.kernels) {
         const std::filesystem::path file = folder / ("k" + std::to_string(kernels++) + ".spv");
         std::ofstream(file, std::ios::binary)
-            .write(reinterpret_cast<const char*>(kernel.words.data()), static_cast<std::streamsize>(kernel.words.size() * 4));
+            .write(reinterpret_cast<const char*>(kernel.words.data()),
+                   static_cast<std::streamsize>(kernel.words.size() * 4));
         files += " " + file.string();
       }
     }

@@ -9,8 +9,8 @@
 
 namespace spirograd {
 
-/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order. Descriptors: set 0,
-/// binding j is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
+/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order. Descriptors: set
+/// 0, binding j is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
 enum class BindingForm : uint8_t { Address, Descriptors };
 
 struct KernelBinary {

@@ -1,4 +1,5 @@
-// What a compiler may know of a device: facts, no vendor names. A plain value; two devices with equal facts share executables.
+// What a compiler may know of a device: facts, no vendor names. A plain value; two devices with equal facts share
+// executables.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Runs executables on Vulkan devices: one of our own, or the host's. Nothing here throws, prints, aborts or touches global state.
-// Include any vulkan.h before or after this header; only handle types are needed.
+// Runs executables on Vulkan devices: one of our own, or the host's. Nothing here throws, prints, aborts or touches global
+// state. Include any vulkan.h before or after this header; only handle types are needed.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -29,8 +29,8 @@ struct DeviceInfo {
   std::vector<std::string> verdicts;  // self-test, one line each: "atomic f32 add: proved", "offered, but wrong: not used"
 };
 
-/// All devices of all drivers, best first (discrete, integrated, virtual, cpu). With prove: runs the self-test on each usable one.
-/// Error SG0301 when the loader is missing, SG0302 when it finds no driver.
+/// All devices of all drivers, best first (discrete, integrated, virtual, cpu). With prove: runs the self-test on each
+/// usable one. Error SG0301 when the loader is missing, SG0302 when it finds no driver.
 Result<std::vector<DeviceInfo>> devices(bool prove = false);
 
 struct DeviceOptions {
@@ -67,10 +67,12 @@ struct Slice {
 
 class Device {
  public:
-  /// Errors: SG0301 no loader, SG0302 no driver, SG0303 what the device or the validation layer lacks, SG0304 unknown selection (names
-  /// all devices), SG0305 a failed Vulkan call. Runs the self-test, about a millisecond after the driver has compiled it.
+  /// Errors: SG0301 no loader, SG0302 no driver, SG0303 what the device or the validation layer lacks, SG0304 unknown
+  /// selection (names all devices), SG0305 a failed Vulkan call. Runs the self-test, about a millisecond after the driver
+  /// has compiled it.
   static Result<std::shared_ptr<Device>> create(const DeviceOptions& options = {});
-  /// Submits the self-test to the host's queue once (with the lock held) and waits for it, unless timeline semaphores are off.
+  /// Submits the self-test to the host's queue once (with the lock held) and waits for it, unless timeline semaphores are
+  /// off.
   static Result<std::shared_ptr<Device>> adopt(const External& external);
   ~Device();
   const DeviceInfo& info() const;
@@ -97,18 +99,19 @@ class Session {
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<Device> device, const Executable& executable);
   ~Session();
 
-  /// Copies the inputs in, submits the recorded commands, waits, copies the outputs out. Order as in the executable. Allocates
-  /// nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost.
+  /// Copies the inputs in, submits the recorded commands, waits, copies the outputs out. Order as in the executable.
+  /// Allocates nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost.
   Result<std::vector<HostArray>> run(std::span<const HostArray> inputs, Timing* timing = nullptr);
   /// The same with the inputs and outputs left on the device: replays with what is there.
   Result<Timing> replay();
 
-  /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before: the
-  /// inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its own barrier.
-  /// No submit, no wait, no allocation. The session's scratch memory (and in descriptor form its descriptor sets) are used: one
-  /// recording in flight at a time, and the session outlives it. Binds the compute pipeline, push constants and set 0.
-  /// Buffers need STORAGE, TRANSFER_SRC and TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS.
-  /// Slices start at multiples of the element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
+  /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before:
+  /// the inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its
+  /// own barrier. No submit, no wait, no allocation. The session's scratch memory (and in descriptor form its descriptor
+  /// sets) are used: one recording in flight at a time, and the session outlives it. Binds the compute pipeline, push
+  /// constants and set 0. Buffers need STORAGE, TRANSFER_SRC and TRANSFER_DST usage (fills and copies), in address form also
+  /// SHADER_DEVICE_ADDRESS. Slices start at multiples of the element size; those of empty arrays may be null. Errors: SG0501
+  /// wrong slices, SG0303 limits.
   Result<bool> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
