@@ -12,7 +12,8 @@ using ir::Op;
 using kernel::KOp;
 using kernel::Value;
 
-Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params, kernel::Builder& builder)
+Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params,
+               kernel::Builder& builder)
     : graph_(graph), materialised_(materialised), b_(builder) {
   Scope top;
   top.varying.assign(params.size(), false);
@@ -48,8 +49,8 @@ std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> poi
 
 std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  // Constant arrays are the same in every scope. A number is never loaded: where it is a result of the program, the kernel that
-  // writes it may run later than a loop body that uses it.
+  // Constant arrays are the same in every scope. A number is never loaded: where it is a result of the program, the kernel
+  // that writes it may run later than a loop body that uses it.
   const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
   if (!number && (scope == 0 || n.op == Op::Const)) {
     auto it = materialised_.find(id.v);
@@ -70,7 +71,8 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
       return eval(scope, n.in[0], inner);
     }
     case Op::Window: {
-      if (node(n.in[0]).type.shape.count() == 0) return each([&](const Point&) { return zero(b_, scalar_of(n.type.dtype)); });
+      if (node(n.in[0]).type.shape.count() == 0)
+        return each([&](const Point&) { return zero(b_, scalar_of(n.type.dtype)); });
       std::vector<Guarded> inner;
       std::vector<Point> clamped;
       for (const Point& p : points) {
@@ -90,7 +92,14 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
     case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
     case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast:
-    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min:
+    case Op::StopGradient:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Pow:
+    case Op::Atan2:
+    case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
     case Op::And: case Op::Or: case Op::Select:
       return pointwise(scope, n, points);
@@ -305,7 +314,8 @@ void Puller::set_step(int scope, Value step) {
 Value Puller::projection(int scope, const Node& n, const Point& point) {
   const NodeId loop = n.in[0];
   const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
-  if (n.attr[0] >= parts.n_acc) throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
+  if (n.attr[0] >= parts.n_acc)
+    throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
   const std::vector<Value> finals = run_loop(scope, loop, point, [](Value, std::span<const Value>) {});
   return finals[static_cast<size_t>(n.attr[0])];
 }
