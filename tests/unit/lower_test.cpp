@@ -195,14 +195,16 @@ TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
 }
 
 TEST(Lower, NumbersThatAreResultsAreNotReadFromThereByLoopBodies) {
-  // The number stands after the loop among the results, so its store runs in a later kernel.
+  // The second loop is a sequence of dispatches, so what comes after it, the store of the number, runs later than the first loop.
   Builder b;
   const Expr x = b.param(f32({3})), half = ir::scalar(*b.graph, DType::F32, 0.5);
-  const Expr vars[] = {ir::fresh_var(*b.graph, f32({3}))};
-  const Expr results[] = {ir::unary(Op::Tanh, vars[0]) + ir::broadcast(half, {3}, {})};
-  const auto loop = ir::map_accum(*b.graph, {ir::close_function(*b.graph, vars, results), false, 2, {x}, {}, {}});
-  for (const Target& t : {cpu_target(), gpu_target()})
-    EXPECT_TRUE(agrees(b.program({ir::unary(Op::Sin, loop[0]), half}), {{1, 2, 3}}, t));
+  const auto loop = [&](Expr start, auto&& body) {
+    const Expr state = ir::fresh_var(*b.graph, f32({3})), next = body(state);
+    return ir::map_accum(*b.graph, {ir::close_function(*b.graph, {&state, 1}, {&next, 1}), false, 2, {start}, {}, {}})[0];
+  };
+  const Expr first = loop(x, [&](Expr s) { return ir::unary(Op::Tanh, s) + ir::broadcast(half, {3}, {}); });
+  const Expr second = loop(first, [&](Expr s) { return ir::broadcast(ir::sum_all(s), {3}, {}); });
+  for (const Target& t : {cpu_target(), gpu_target()}) EXPECT_TRUE(agrees(b.program({second, half}), {{1, 2, 3}}, t));
 }
 
 TEST(Lower, LoopOverMatrixStateIsASequenceOfDispatches) {
