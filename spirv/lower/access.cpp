@@ -12,14 +12,6 @@ using ir::Op;
 
 namespace {
 
-// One coordinate of a place: which coordinates of the point it depends on, and whether it is one of them unchanged.
-struct Coordinate {
-  uint32_t axes = 0;
-  int same_as = -1;
-  auto operator<=>(const Coordinate&) const = default;
-};
-using Place = std::vector<Coordinate>;
-
 uint32_t all_axes(const Place& p, size_t from, size_t to) {
   uint32_t axes = 0;
   for (size_t j = from; j < to; ++j) axes |= p[j].axes;
@@ -46,7 +38,9 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   return out;
 }
 
-Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p) {
+}  // namespace
+
+Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p, Coordinate reduced_axis) {
   const Shape& from = g[n.in[j]].type.shape;
   const auto axis = [&] { return static_cast<size_t>(n.attr[0]); };
   if (n.op == Op::Broadcast) {
@@ -76,7 +70,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p)
     size_t next = 0;
     for (int a = 0; a < from.rank(); ++a) {
       const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
-      out.push_back(reduced ? Coordinate{} : p[next++]);
+      out.push_back(reduced ? reduced_axis : p[next++]);
     }
     return out;
   }
@@ -91,8 +85,6 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p)
   // Scatters and loops read their operands at places of their own.
   return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
 }
-
-}  // namespace
 
 std::vector<Access> accesses(const ir::Graph& g, NodeId root, const std::set<uint32_t>& roots) {
   std::vector<Access> out;

@@ -8,6 +8,17 @@
 
 namespace spirograd::lower {
 
+/// One coordinate of a place: which coordinates of a kernel's own point it depends on, and whether it is one of them unchanged.
+struct Coordinate {
+  uint32_t axes = 0;
+  int same_as = -1;
+  auto operator<=>(const Coordinate&) const = default;
+};
+using Place = std::vector<Coordinate>;
+
+/// Where operand j is read when the node is computed at `place`. `reduced` stands for the axes that a reduction runs over.
+Place operand_place(const ir::Graph& g, const ir::Node& n, size_t j, const Place& place, Coordinate reduced = {});
+
 struct Access {
   ir::NodeId leaf;     // a root, a loop result, a parameter or a constant array
   uint32_t axes = 0;   // bit a: the place depends on coordinate a of the point

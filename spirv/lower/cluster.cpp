@@ -7,6 +7,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/access.h"
 
 namespace spirograd::lower {
 
@@ -73,43 +74,14 @@ double evaluations(const Use& u, const Shape& s) {
   return e;
 }
 
-// Loop axes of operand j, given those of the node.
+// Loop axes of operand j, given those of the node: the axes of a reduction are loops.
 uint32_t operand_axes(const Graph& g, const Node& n, size_t j, uint32_t axes) {
-  const Shape& from = g[n.in[j]].type.shape;
-  const uint32_t all = (1u << from.rank()) - 1;
+  Place place;
+  for (int a = 0; a < n.type.shape.rank(); ++a) place.push_back({axes >> a & 1, -1});
   uint32_t out = 0;
-  switch (n.op) {
-    case Op::Broadcast:
-      for (size_t a = 0; a < n.attr.size(); ++a)
-        if (axes >> n.attr[a] & 1) out |= 1u << a;
-      return out;
-    case Op::Transpose:
-      for (size_t a = 0; a < n.attr.size(); ++a)
-        if (axes >> a & 1) out |= 1u << n.attr[a];
-      return out;
-    case Op::Reshape: return axes == 0 ? 0 : all;
-    case Op::Stack: {
-      const uint32_t low = (1u << n.attr[0]) - 1;
-      return (axes & low) | ((axes >> 1) & ~low);
-    }
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: {
-      int next = 0;
-      for (int a = 0; a < from.rank(); ++a) {
-        const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
-        if (reduced || (axes >> next++ & 1)) out |= 1u << a;
-      }
-      return out;
-    }
-    case Op::Gather: {
-      const int m = g[n.in[1]].type.shape.rank();
-      const uint32_t outer = axes & ((1u << m) - 1);
-      if (j > 0) return outer;
-      const int addressed = static_cast<int>(n.in.size()) - 1;
-      if (outer != 0) out |= (1u << addressed) - 1;
-      return out | (axes >> m) << addressed;
-    }
-    default: return axes & all;
-  }
+  const Place operand = operand_place(g, n, j, place, {1, -1});
+  for (size_t a = 0; a < operand.size(); ++a) out |= (operand[a].axes != 0 ? 1u : 0u) << a;
+  return out;
 }
 
 class Chooser {
@@ -171,7 +143,6 @@ class Chooser {
     for (size_t j = 0; j < n.in.size(); ++j) {
       Use v = u;
       v.loop_axes = operand_axes(g_, n, j, u.loop_axes);
-      if (n.op == Op::Scatter) v.loop_axes = 0;
       const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
       add_use(n.in[j], v, same_points);
     }

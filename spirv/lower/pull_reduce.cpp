@@ -36,16 +36,11 @@ bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
 
 // Start value of a loop, such that combining it with x gives x. NaN for float extremes: NaN loses against everything.
 Value identity(Builder& b, Op op, Scalar t) {
-  switch (op) {
-    case Op::Prod: return b.constant(t, 1);
-    case Op::ReduceMax:
-      if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
-      return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
-    case Op::ReduceMin:
-      if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
-      return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::max() : 4294967295.0);
-    default: return b.constant(t, 0);  // Sum
-  }
+  if (op == Op::Sum) return b.constant(t, 0);
+  if (op == Op::Prod) return b.constant(t, 1);
+  if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
+  if (op == Op::ReduceMax) return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
+  return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::max() : 4294967295.0);
 }
 
 // Value of a reduction over nothing.
