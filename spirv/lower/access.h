@@ -8,7 +8,8 @@
 
 namespace spirograd::lower {
 
-/// One coordinate of a place: which coordinates of a kernel's own point it depends on, and whether it is one of them unchanged.
+/// One coordinate of a place: which coordinates of a kernel's own point it depends on, and whether it is one of them
+/// unchanged.
 struct Coordinate {
   uint32_t axes = 0;
   int same_as = -1;

@@ -195,7 +195,8 @@ TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
 }
 
 TEST(Lower, NumbersThatAreResultsAreNotReadFromThereByLoopBodies) {
-  // The second loop is a sequence of dispatches, so what comes after it, the store of the number, runs later than the first loop.
+  // The second loop is a sequence of dispatches, so what comes after it, the store of the number, runs later than the first
+  // loop.
   Builder b;
   const Expr x = b.param(f32({3})), half = ir::scalar(*b.graph, DType::F32, 0.5);
   const auto loop = [&](Expr start, auto&& body) {
