@@ -4,6 +4,7 @@
 #include <random>
 
 #include "frontend/ir/eval.h"
+#include "frontend/rewrite/contract.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
@@ -92,7 +93,9 @@ class Checks {
   }
 
   void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
-    const lower::Plan plan = lower::lower(rewrite::simplify(rewrite::vectorise(p)), engine_.target());
+    // As in compile().
+    const Program simple = rewrite::contract(rewrite::simplify(rewrite::vectorise(p)));
+    const lower::Plan plan = lower::lower(simple, engine_.target());
     compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
     if (engine_.is_interpreter()) return;
     compare(prefix + "device = interpreter", p, values_of(engine_.run(p, inputs).results), want, kDeviceTolerance);

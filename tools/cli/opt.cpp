@@ -1,6 +1,7 @@
 // spirograd opt: a program at any stage as text. What is printed for the stages traced to simple parses back.
 #include <nlohmann/json.hpp>
 
+#include "frontend/rewrite/contract.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
@@ -87,8 +88,10 @@ std::string schedule_text(const Executable& e) {
 }
 
 std::string kernels_text(const Program& p, const Target& target) {
+  // As in compile().
+  const Program simple = rewrite::contract(rewrite::simplify(rewrite::vectorise(p)));
   std::string out;
-  for (const kernel::Kernel& k : lower::lower(rewrite::simplify(rewrite::vectorise(p)), target).kernels)
+  for (const kernel::Kernel& k : lower::lower(simple, target).kernels)
     out += (out.empty() ? "" : "\n") + kernel::to_string(k);
   return out;
 }
