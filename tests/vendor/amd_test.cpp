@@ -48,7 +48,7 @@ TEST_P(Amd, CompilesTheDemoWithoutSpills) {
   for (const auto& [n, d, k] : {std::array{272, 2, 2}, std::array{1000, 10, 25}}) {
     const Program gradient = value_and_grad(gmm(n, d, k).value(), {"alpha", "mu", "q", "l"}).value();
     for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
-      const Executable exe = compile(gradient, amd_like(), {.form = form}).value();
+      const Executable exe = compile(gradient, amd_like(), {.form = form, .validate = true}).value();
       for (const KernelBinary& kernel : exe.kernels) {
         const std::filesystem::path file = folder / ("k" + std::to_string(kernels++) + ".spv");
         std::ofstream(file, std::ios::binary)
