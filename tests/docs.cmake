@@ -1,4 +1,4 @@
-# README.md and docs/: what they show is run, what they quote is compared. tools/check_docs.py tells what counts as a program.
+# README.md, docs/ and tests/golden/: what they show is run, what they quote is compared. tools/check_docs.py tells what counts as a program.
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND)
   message(WARNING "the documents are NOT checked: that needs python3")
@@ -13,7 +13,8 @@ if(NOT TARGET spirograd OR NOT LAVAPIPE_ICD)
   return()
 endif()
 
-file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/docs/*.md)
+file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/docs/*.md
+  ${PROJECT_SOURCE_DIR}/tests/golden/*.md)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents} ${PROJECT_SOURCE_DIR}/tools/check_docs.py)
 execute_process(COMMAND ${check_docs} --extract ${CMAKE_CURRENT_BINARY_DIR}/docs OUTPUT_VARIABLE extracted COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" extracted "${extracted}")
