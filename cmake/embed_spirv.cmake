@@ -1,4 +1,4 @@
-# Compiles GLSL compute shaders at build time: vk_runtime/shaders/add.comp becomes the header add.h with `const uint32_t add[]`.
+# Compiles GLSL compute shaders at build time: shaders/add.comp becomes the header add.h with `const uint32_t add[]`.
 find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)  # Debian: glslang-tools
 
 function(spirograd_embed_spirv target)

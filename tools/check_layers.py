@@ -64,7 +64,7 @@ def complaint(root, layer, folder, quote, header):
                 return None if layer in users else f"<{header}> is for {', '.join(sorted(users))} only"
         known = re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM
         return None if known else f"<{header}> is not of the standard library"
-    elif "/" not in header and layer == "vk" and (root / "vk_runtime/shaders" / header.replace(".h", ".comp")).exists():
+    elif "/" not in header and layer == "vk" and (root / "shaders" / header.replace(".h", ".comp")).exists():
         return None  # made from a shader at build time
     else:
         if not (root / header).exists():
