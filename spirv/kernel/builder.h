@@ -106,6 +106,7 @@ class Builder {
   std::optional<Value> fold(KOp op, Scalar result, Value a, std::optional<Value> b);
   std::optional<Value> identity(KOp op, Value a, Value b);
   std::optional<Value> identity_float(KOp op, Value a, Value b);
+  std::optional<Value> with_zero(KOp op, Value a, Value b);
   std::optional<Value> identity_bool(KOp op, Value a, Value b);
   std::optional<Value> combined_sum(KOp op, Value a, Value b);
   std::optional<Value> divided(KOp op, Value a, int64_t divisor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "spirv/kernel/builder.h"
@@ -67,7 +68,27 @@ std::optional<Value> Builder::identity_float(KOp op, Value a, Value b) {
   if ((op == KOp::Mul || op == KOp::Div) && is_constant(b, one)) return a;
   if (op == KOp::Add && is_constant(b, minus_zero)) return a;
   if (op == KOp::Sub && is_constant(b, 0)) return a;
-  return std::nullopt;
+  return with_zero(op, a, b);
+}
+
+// llvmpipe makes 0 of x * 0, x - x and 0 / x, and anything of x / 0, whatever x is and whatever the kernel declares. Ask for
+// what they are; the sign of a zero is not kept.
+std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
+  const Scalar t = type(a);
+  const bool f32 = t == Scalar::F32;
+  const uint64_t minus_zero = f32 ? bits(-0.0f) : bits(-0.0);
+  const auto is_zero = [&](Value v) { return is_constant(v, 0) || is_constant(v, minus_zero); };
+  const Value zero = constant(t, 0), nan = constant(t, std::numeric_limits<double>::quiet_NaN());
+  if ((op == KOp::Mul && is_zero(b)) || (op == KOp::Sub && a == b)) {
+    const double most = f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    const Value above = this->op(KOp::Le, constant(t, -most), a), below = this->op(KOp::Le, a, constant(t, most));
+    return select(logical_and(above, below), zero, nan);
+  }
+  if (op != KOp::Div || (!is_zero(a) && !is_zero(b))) return std::nullopt;
+  const Value x = is_zero(b) ? a : b, positive = this->op(KOp::Lt, zero, x), negative = this->op(KOp::Lt, x, zero);
+  if (!is_zero(b)) return select(this->op(KOp::Or, positive, negative), zero, nan);
+  const double infinity = is_constant(b, 0) ? HUGE_VAL : -HUGE_VAL;
+  return select(positive, constant(t, infinity), select(negative, constant(t, -infinity), nan));
 }
 
 std::optional<Value> Builder::identity(KOp op, Value a, Value b) {

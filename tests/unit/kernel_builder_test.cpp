@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -73,6 +74,38 @@ TEST(Builder, FloatIdentitiesKeepZeroSignsAndNan) {
   EXPECT_FALSE(t.b.constant_bits(t.b.mul(x, t.b.f32(0))).has_value());     // NaN, infinity, -0
   EXPECT_FALSE(t.b.constant_bits(t.b.op(KOp::Eq, x, x)).has_value());
   EXPECT_FALSE(t.b.constant_bits(t.b.sub(x, x)).has_value());
+}
+
+TEST(Builder, NoFloatInstructionHasAZeroFactorOrDivisor) {
+  // Some drivers compute x * 0, x - x, 0 / x and x / 0 without looking at x.
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> in = {0, -0.0f, 2, -3, inf, -inf, nan};
+  const auto n = static_cast<uint32_t>(in.size());
+  Builder b("k", 1, n);
+  const uint32_t x_slot = b.bind("x", Scalar::F32, Access::Read), y_slot = b.bind("y", Scalar::F32, Access::Write);
+  const Value at = b.bitcast(Scalar::I32, b.index()), x = b.load(x_slot, at), zero = b.f32(0);
+  b.assume(at, {0, n - 1});
+  int row = 0;
+  for (Value v : {b.mul(x, zero), b.mul(zero, x), b.mul(x, b.f32(-0.0)), b.sub(x, x), b.op(KOp::Div, zero, x),
+                  b.op(KOp::Div, x, zero), b.op(KOp::Div, x, b.f32(-0.0))})
+    b.store(y_slot, b.add(b.mul(at, b.i32(7)), b.i32(row++)), v);
+  const Kernel k = std::move(b).finish();
+  for (const Inst& i : k.body) {
+    const bool arithmetic = i.type == Scalar::F32 && (i.op == KOp::Mul || i.op == KOp::Sub || i.op == KOp::Div);
+    EXPECT_FALSE(arithmetic) << to_string(k);
+  }
+  std::vector<float> out(in.size() * 7);
+  std::vector<float> copy = in;
+  const auto bytes = [](std::vector<float>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
+  const std::vector<std::span<uint8_t>> buffers = {bytes(copy), bytes(out)};
+  evaluate(k, buffers);
+  for (size_t j = 0; j < in.size(); ++j) {
+    const float v = in[j], want[] = {v * 0.0f, 0.0f * v, v * -0.0f, v - v, 0.0f / v, v / 0.0f, v / -0.0f};
+    for (size_t r = 0; r < 7; ++r) {
+      const float have = out[j * 7 + r];
+      EXPECT_TRUE(have == want[r] || (std::isnan(have) && std::isnan(want[r]))) << v << " row " << r << ": " << have;
+    }
+  }
 }
 
 TEST(Builder, ConstantsOfSumsAndProductsJoin) {
