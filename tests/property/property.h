@@ -105,6 +105,11 @@ inline std::vector<Values> run(const Program& p, const std::vector<Values>& inpu
   return out;
 }
 
+/// `message` with its origin in front, if there is one.
+inline std::string named(const char* what, const std::string& message) {
+  return message.empty() ? message : std::string(what) + ": " + message;
+}
+
 /// The first element that differs by more than `tolerance` max(1, |want|); "" if none. Beyond `huge` all values are alike.
 inline std::string difference(const std::vector<Values>& want, const std::vector<Values>& have, double tolerance,
                               double huge = HUGE_VAL) {
