@@ -28,8 +28,8 @@ struct Block {
   int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
 };
 
-constexpr int64_t kBlockElements = 16;  // accumulators that a CPU keeps in registers, about
-constexpr int64_t kBlockCode = 600;     // instructions
+constexpr int64_t kBlockElements = 32;  // accumulators: more than registers, but a spill costs a CPU less than a load through its driver
+constexpr int64_t kBlockCode = 1200;    // instructions
 constexpr double kLoadCost = 8;         // of a load in arithmetic operations, on a CPU driver
 
 Block no_block(const Section& s) {
