@@ -72,21 +72,28 @@ std::optional<Value> Builder::identity_float(KOp op, Value a, Value b) {
 }
 
 // llvmpipe makes 0 of x * 0, x - x and 0 / x, and anything of x / 0, whatever x is and whatever the kernel declares. Ask for
-// what they are; the sign of a zero is not kept.
+// what they are. (In f64 a product with x = -0 has the sign of a product with 0.)
 std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
   const Scalar t = type(a);
   const bool f32 = t == Scalar::F32;
   const uint64_t minus_zero = f32 ? bits(-0.0f) : bits(-0.0);
   const auto is_zero = [&](Value v) { return is_constant(v, 0) || is_constant(v, minus_zero); };
   const Value zero = constant(t, 0), nan = constant(t, std::numeric_limits<double>::quiet_NaN());
+  const auto zero_like = [&](Value x, Value other) {  // with the sign of a product or quotient of x and the zero `other`
+    const bool flip = !is_constant(other, 0);
+    if (!f32)
+      return select(this->op(KOp::Lt, x, zero), constant(t, flip ? 0.0 : -0.0), constant(t, flip ? -0.0 : 0.0));
+    const Value sign = this->op(KOp::And, bitcast(Scalar::U32, x), constant_word(Scalar::U32, 0x80000000u));
+    return bitcast(t, flip ? this->op(KOp::Xor, sign, constant_word(Scalar::U32, 0x80000000u)) : sign);
+  };
   if ((op == KOp::Mul && is_zero(b)) || (op == KOp::Sub && a == b)) {
     const double most = f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
     const Value above = this->op(KOp::Le, constant(t, -most), a), below = this->op(KOp::Le, a, constant(t, most));
-    return select(logical_and(above, below), zero, nan);
+    return select(logical_and(above, below), op == KOp::Mul ? zero_like(a, b) : zero, nan);
   }
   if (op != KOp::Div || (!is_zero(a) && !is_zero(b))) return std::nullopt;
   const Value x = is_zero(b) ? a : b, positive = this->op(KOp::Lt, zero, x), negative = this->op(KOp::Lt, x, zero);
-  if (!is_zero(b)) return select(this->op(KOp::Or, positive, negative), zero, nan);
+  if (!is_zero(b)) return select(this->op(KOp::Or, positive, negative), zero_like(b, a), nan);
   const double infinity = is_constant(b, 0) ? HUGE_VAL : -HUGE_VAL;
   return select(positive, constant(t, infinity), select(negative, constant(t, -infinity), nan));
 }
