@@ -28,7 +28,8 @@ struct Block {
   int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
 };
 
-constexpr int64_t kBlockElements = 32;  // accumulators: more than registers, but a spill costs a CPU less than a load through its driver
+// Accumulators. More than a CPU has registers, but a spill costs less than a load through its driver.
+constexpr int64_t kBlockElements = 32;
 constexpr int64_t kBlockCode = 1200;    // instructions
 constexpr double kLoadCost = 8;         // of a load in arithmetic operations, on a CPU driver
 
