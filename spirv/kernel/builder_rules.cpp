@@ -27,6 +27,12 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) 
 // Two's complement view of a constant of either type: -5 for u32 4294967291.
 int64_t signed_view(uint64_t bits) { return as_i32(bits); }
 
+// The term of a linear combination that is about `value`.
+template <class Terms>
+auto find_term(Terms& terms, Value value) {
+  return std::find_if(terms.begin(), terms.end(), [value](const auto& term) { return term.first == value; });
+}
+
 }  // namespace
 
 std::optional<Value> Builder::fold(KOp op, Scalar result, Value a, std::optional<Value> b) {
@@ -214,7 +220,7 @@ Builder::Linear Builder::linear(Value v, bool exact) const {
       const int64_t product = coefficient * signed_view(*k);
       open.emplace_back(a, exact ? product : as_i32(static_cast<uint64_t>(product)));
     } else {
-      const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& term) { return term.first == x; });
+      const auto same = find_term(sum.terms, x);
       if (same == sum.terms.end()) sum.terms.emplace_back(x, coefficient);
       else same->second += coefficient;
     }
@@ -287,7 +293,7 @@ std::optional<Value> Builder::combined_sum(KOp op, Value a, Value b) {
   bool changed = false;
   sum.constant += sign * right.constant;
   for (const auto& [v, c] : right.terms) {
-    const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& term) { return term.first == v; });
+    const auto same = find_term(sum.terms, v);
     if (same == sum.terms.end()) {
       sum.terms.emplace_back(v, sign * c);
     } else {
