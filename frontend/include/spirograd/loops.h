@@ -120,32 +120,29 @@ auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) 
   return std::pair(std::move(final_state), unflatten(*traced, next));
 }
 
+template <class F, class S, class E>
+state_of<S> fold_rows(const char* name, bool all_states, F&& body, const S& start, const E& elements, const Loc& loc) {
+  const std::vector<Array> out =
+      run_loop({name, {}, false, all_states, flattened(start, loc), flattened(elements, loc), loc},
+               [&](std::span<const Array> s, std::span<const Array> e) {
+                 return StepResult{flattened(body(unflatten(start, s), unflatten(elements, e)), loc), {}};
+               });
+  std::span<const Array> next = out;
+  return unflatten(start, next);
+}
+
 }  // namespace detail
 
 /// state = body(state, element) for the rows of `elements` in order; the last state.
 template <class F, class S, class E>
 detail::state_of<S> fold(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  const std::vector<Array> out =
-      detail::run_loop({"fold", {}, false, false, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
-                       [&](std::span<const Array> s, std::span<const Array> e) {
-                         return detail::StepResult{
-                             detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
-                       });
-  std::span<const Array> next = out;
-  return detail::unflatten(start, next);
+  return detail::fold_rows("fold", false, body, start, elements, loc);
 }
 
 /// All states of the fold, the start included: one row more than there are elements.
 template <class F, class S, class E>
 detail::state_of<S> scan(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  const std::vector<Array> out =
-      detail::run_loop({"scan", {}, false, true, detail::flattened(start, loc), detail::flattened(elements, loc), loc},
-                       [&](std::span<const Array> s, std::span<const Array> e) {
-                         return detail::StepResult{
-                             detail::flattened(body(detail::unflatten(start, s), detail::unflatten(elements, e)), loc), {}};
-                       });
-  std::span<const Array> next = out;
-  return detail::unflatten(start, next);
+  return detail::fold_rows("scan", true, body, start, elements, loc);
 }
 
 /// body(state, element) -> std::pair(new state, output). Gives std::pair(last state, outputs stacked along a new axis 0).
