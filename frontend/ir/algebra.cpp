@@ -70,7 +70,7 @@ Shape without_axes(const Shape& s, std::span<const int64_t> axes) {
 // their index is bound inside of them, whatever its level.
 int64_t highest_open_build(const Graph& g, NodeId root) {
   int64_t level = -1;
-  for (NodeId id : postorder(g, {&root, 1}))
+  for (NodeId id : open_postorder(g, {&root, 1}))
     if (g[id].op == Op::Build && g[id].has_var) level = std::max(level, g[id].attr[0]);
   return level;
 }
@@ -357,7 +357,7 @@ Expr build(int64_t extent, Expr var, Expr body) {
   Graph& g = graph_of(body);
   const int64_t level = highest_open_build(g, body.id) + 1;
   const Expr index = index_var(g, level, extent);
-  return build_at(level, extent, {&g, substitute(g, body.id, {{var.id.v, index.id}})});
+  return build_at(level, extent, {&g, substitute_vars(g, {&body.id, 1}, {{var.id.v, index.id}})[0]});
 }
 
 Expr build_at(int64_t level, int64_t extent, Expr body) {

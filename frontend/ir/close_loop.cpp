@@ -13,32 +13,6 @@ bool is_literal(const Graph& g, const Node& n) {
   return n.op == Op::Const || n.op == Op::Iota || (n.op == Op::Broadcast && g[n.in[0]].op == Op::Const);
 }
 
-// postorder() that does not look below nodes without any placeholder or free index: a loop at the end of a long program
-// costs no more than one at its start.
-std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots) {
-  std::vector<NodeId> order;
-  NodeSet seen;
-  std::vector<std::pair<NodeId, size_t>> stack;
-  const auto enter = [&](NodeId id) {
-    if (!seen.insert(id.v).second) return;
-    const bool open = g[id].has_var || g[id].free_vars != 0;
-    stack.emplace_back(id, open ? 0 : g[id].in.size());
-  };
-  for (NodeId root : roots) {
-    enter(root);
-    while (!stack.empty()) {
-      auto& [id, next] = stack.back();
-      if (next < g[id].in.size()) {
-        enter(g[id].in[next++]);
-      } else {
-        order.push_back(id);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
-
 // Nodes that must stay in the body: they use a variable of the body or an index of a build inside it.
 NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<const Expr> vars) {
   NodeSet bound;

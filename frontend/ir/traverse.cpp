@@ -1,6 +1,7 @@
 #include "frontend/ir/traverse.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace spirograd::ir {
 
@@ -44,9 +45,51 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
   return out;
 }
 
+std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots) {
+  std::vector<NodeId> order;
+  std::unordered_set<uint32_t> seen;
+  std::vector<std::pair<NodeId, size_t>> stack;
+  const auto enter = [&](NodeId id) {
+    if (!seen.insert(id.v).second) return;
+    const bool open = g[id].has_var || g[id].free_vars != 0;
+    stack.emplace_back(id, open ? 0 : g[id].in.size());
+  };
+  for (NodeId root : roots) {
+    enter(root);
+    while (!stack.empty()) {
+      auto& [id, next] = stack.back();
+      if (next < g[id].in.size()) {
+        enter(g[id].in[next++]);
+      } else {
+        order.push_back(id);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
 NodeId substitute(Graph& g, NodeId root, Memo memo) {
   // Nodes with no replaced node below keep their id: interning an equal node gives the same one.
   return rebuild(g, {&root, 1}, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); })[0];
+}
+
+std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Memo memo) {
+  const auto replaced = [&](NodeId id) {
+    const auto it = memo.find(id.v);
+    return it == memo.end() ? id : it->second;
+  };
+  for (NodeId id : open_postorder(g, roots)) {
+    if (!g[id].has_var || memo.contains(id.v)) continue;
+    Node n = g[id];
+    for (NodeId& operand : n.in) operand = replaced(operand);
+    const NodeId made = g.intern(std::move(n));
+    if (const Loc loc = g.loc(id); loc.line > 0) g.note_loc(made, loc);
+    memo[id.v] = made;
+  }
+  std::vector<NodeId> out;
+  for (NodeId r : roots) out.push_back(replaced(r));
+  return out;
 }
 
 std::unordered_map<uint32_t, int> count_uses(const Graph& g, std::span<const NodeId> roots) {

@@ -14,6 +14,10 @@ namespace spirograd::ir {
 /// bodies.
 std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
 
+/// The same without looking below nodes that use neither a placeholder nor a free index: what stands at the end of a long program is
+/// walked as fast as what stands at its start.
+std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots);
+
 /// Node id -> replacement, used by rebuild().
 using Memo = std::unordered_map<uint32_t, NodeId>;
 
@@ -23,8 +27,11 @@ using Memo = std::unordered_map<uint32_t, NodeId>;
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
                             const std::function<NodeId(NodeId old, Node n)>& f);
 
-/// Replaces the nodes that are keys of `memo` (Var, Param, IndexVar, ...) below `root`.
+/// Replaces the nodes that are keys of `memo` below `root`.
 NodeId substitute(Graph& g, NodeId root, Memo memo);
+
+/// The same for placeholders (Var nodes) alone; looks at nothing that uses none. Returns the new roots.
+std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Memo memo);
 
 /// How many operands refer to each reachable node; roots count once each.
 std::unordered_map<uint32_t, int> count_uses(const Graph& g, std::span<const NodeId> roots);

@@ -279,7 +279,7 @@ Value Elaborator::eval_for(const Ast& ast, const Env& env) {
   for (Expr& e : flat) {
     if (fixed) {
       const Expr numbered = ir::index_var(graph_, level, extent);
-      e = ir::build_at(level, extent, {&graph_, ir::substitute(graph_, e.id, {{index.id.v, numbered.id}})});
+      e = ir::build_at(level, extent, {&graph_, ir::substitute_vars(graph_, {&e.id, 1}, {{index.id.v, numbered.id}})[0]});
     } else {
       e = ir::build(extent, index, e);
     }
