@@ -88,7 +88,7 @@ LoopParts loop_parts(const Graph& g, const Node& map_accum);
 /// All results of a MapAccum node as Proj nodes.
 std::vector<Expr> projections(Graph& g, NodeId map_accum);
 
-/// Makes a body function out of traced results: `vars[j]` (placeholders, or whole terms that come from outside) become Param j.
+/// Makes a body function out of traced results: `vars[j]` (placeholders, or whole terms from outside) become Param j.
 int64_t close_function(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
 
 /// Re-creates a node of any operation with other operands (and shapes recomputed), through the constructors above. Leaves

@@ -14,8 +14,8 @@ namespace spirograd::ir {
 /// bodies.
 std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
 
-/// The same without looking below nodes that use neither a placeholder nor a free index: what stands at the end of a long program is
-/// walked as fast as what stands at its start.
+/// The same without looking below nodes that use neither a placeholder nor a free index: what stands at the end of a long
+/// program is walked as fast as what stands at its start.
 std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots);
 
 /// Node id -> replacement, used by rebuild().

@@ -1,7 +1,9 @@
+// Sections as instructions: maps in blocks, scatters, loops; and kernels out of groups of sections.
 #include "spirv/lower/section.h"
 
 #include <algorithm>
-#include <set>
+
+#include "spirv/lower/block.h"
 
 namespace spirograd::lower {
 
@@ -11,96 +13,7 @@ using kernel::Value;
 
 namespace {
 
-constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
-constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
-constexpr double kSmall = 1e6;  // operations up to which sections of different domains share a dispatch: drivers deal out
-                                // workgroups in equal halves, so that unequal heavy sections would leave processors idle
-
 Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index()); }
-
-// Neighbouring invocations that should touch neighbouring elements.
-int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
-
-// The block of a domain that one invocation computes. Blocks of reductions share what they read: a 4 x 4 block of a matrix
-// product loads 8 elements for 16 multiplications.
-struct Block {
-  Shape extents;                  // per axis of the domain; each divides the domain's extent
-  int64_t side_by_side = 1;       // or: elements of the flattened domain, neighbours next to each other
-};
-
-// Accumulators. More than a CPU has registers, but a spill costs less than a load through its driver.
-constexpr int64_t kBlockElements = 32;
-constexpr int64_t kBlockCode = 1200;    // instructions
-constexpr double kLoadCost = 8;         // of a load in arithmetic operations, on a CPU driver
-
-Block no_block(const Section& s) {
-  Block b;
-  for (int a = 0; a < s.domain.rank(); ++a) b.extents.push_back(1);
-  return b;
-}
-
-// Cost of one element in a block of `extents`: loads are shared by the elements that agree on the axes they depend on.
-double cost_per_element(const Section& s, const Shape& extents) {
-  double loads = 0;
-  for (const Section::Read& r : s.reads) {
-    double different = 1;
-    for (int a = 0; a < extents.rank(); ++a)
-      if (r.axes >> a & 1) different *= static_cast<double>(extents[a]);
-    loads += different;
-  }
-  constexpr double kLoopOverhead = 30;
-  return (kLoadCost * loads + kLoopOverhead) / static_cast<double>(extents.count());
-}
-
-// The best block over at most two axes.
-Block reduction_block(const Section& s, const Target& t) {
-  Block best = no_block(s);
-  // Enough blocks must be left to keep all lanes of all processors busy.
-  const int64_t spare = s.domain.count() / (t.cpu ? 8 * lanes(t) * static_cast<int64_t>(t.cores) : 65536);
-  const int64_t most = std::min({spare, t.cpu ? kBlockElements : 8, kBlockCode / std::max<int64_t>(1, s.code)});
-  // On a GPU neighbours along the last axis should read side by side, so blocks only extend over the axes before it.
-  const int rank = s.domain.rank() - (t.cpu ? 0 : 1);
-  double least = cost_per_element(s, best.extents);
-  for (int a = 0; a < rank; ++a) {
-    for (int b = a; b < rank; ++b) {
-      for (int64_t m = 1; m <= std::min<int64_t>(most, 8); ++m) {
-        for (int64_t n = 1; m * n <= most && n <= (a == b ? 1 : 8); ++n) {
-          if (s.domain[a] % m != 0 || s.domain[b] % n != 0) continue;
-          Shape extents = no_block(s).extents;
-          extents[a] = m;
-          if (a != b) extents[b] = n;
-          const double cost = cost_per_element(s, extents);
-          if (cost < 0.99 * least) {
-            least = cost;
-            best.extents = extents;
-          }
-        }
-      }
-    }
-  }
-  return best;
-}
-
-// Blocks of elementwise work pay for starting an invocation, as long as all processors still have something to do.
-Block block_of(const Section& s, const Target& t) {
-  Block block = no_block(s);
-  if (s.kind != Section::Kind::Map) return block;
-  if (s.reduces) return reduction_block(s, t);
-  if (!t.cpu || s.code > 60) return block;
-  for (int64_t e : {16, 8, 4, 2}) {
-    if (s.domain.count() < e * 64 * lanes(t) * static_cast<int64_t>(t.cores) || e * s.code > 400) continue;
-    block.side_by_side = e;
-    return block;
-  }
-  return block;
-}
-
-int64_t invocations(const Section& s, const Target& t) {
-  const Block block = block_of(s, t);
-  if (block.side_by_side == 1) return s.domain.count() / block.extents.count();
-  const int64_t per = block.side_by_side * lanes(t);
-  return (s.domain.count() + per - 1) / per * lanes(t);
-}
 
 void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value) {
   Point p = at;
@@ -243,82 +156,7 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
   }
 }
 
-bool writes_to(const Section& s, uint32_t buffer) {
-  return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
-}
-
-// Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
-bool joins(std::span<const Section> group, const Section& s) {
-  if (s.kind != Section::Kind::Map) return false;
-  for (const Section::Read& r : s.reads)
-    for (const Section& other : group)
-      if (writes_to(other, r.buffer) &&
-          (!r.own || other.kind != Section::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
-        return false;
-  return true;
-}
-
-bool fits_together(std::span<const Section> group, const Section& s) {
-  int64_t code = s.code;
-  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
-  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
-  bool same_domain = true, small = s.work <= kSmall;
-  for (const Section& other : group) {
-    // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
-    for (uint32_t w : other.writes)
-      if (writes_to(s, w) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
-    code += other.code;
-    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
-    buffers.insert(other.writes.begin(), other.writes.end());
-    same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
-    small = small && other.work <= kSmall;
-  }
-  if (code > kGroupCode || buffers.size() > kGroupBuffers) return false;
-  return small || (same_domain && s.kind == Section::Kind::Map);
-}
-
-// Map sections of one group with the same domain become one section with several stores.
-std::vector<Section> merged(std::vector<Section> group) {
-  std::vector<Section> out;
-  for (Section& s : group) {
-    auto twin = std::find_if(out.begin(), out.end(), [&](const Section& o) {
-      return o.kind == Section::Kind::Map && s.kind == Section::Kind::Map && o.domain == s.domain;
-    });
-    if (twin == out.end()) {
-      out.push_back(std::move(s));
-      continue;
-    }
-    twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
-    twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
-    twin->code += s.code;
-    twin->reduces |= s.reduces;
-    twin->work += s.work;
-    twin->label += "; " + s.label;
-  }
-  return out;
-}
-
 }  // namespace
-
-std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target&) {
-  std::vector<std::vector<Section>> groups;
-  for (Section& s : sections) {
-    // The last group that makes something this section reads.
-    size_t first = 0;
-    for (size_t j = groups.size(); j-- > 0 && first == 0;)
-      for (const Section& other : groups[j])
-        for (const Section::Read& r : s.reads)
-          if (writes_to(other, r.buffer)) first = j + 1;
-    size_t place = groups.size();
-    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s)) place = first - 1;
-    for (size_t j = first; j < groups.size() && place == groups.size(); ++j)
-      if (fits_together(groups[j], s)) place = j;
-    if (place == groups.size()) groups.emplace_back();
-    groups[place].push_back(std::move(s));
-  }
-  for (std::vector<Section>& g : groups) g = merged(std::move(g));
-  return groups;
-}
 
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
                        const std::vector<ParamSource>& params, const Target& target, const std::string& name) {

@@ -1,0 +1,92 @@
+// Which sections share a kernel.
+#include <algorithm>
+#include <set>
+
+#include "spirv/lower/section.h"
+
+namespace spirograd::lower {
+namespace {
+
+constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
+constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
+constexpr double kSmall = 1e6;  // operations up to which sections of different domains share a dispatch: drivers deal out
+                                // workgroups in equal halves, so that unequal heavy sections would leave processors idle
+
+bool writes_to(const Section& s, uint32_t buffer) {
+  return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
+}
+
+// Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
+bool joins(std::span<const Section> group, const Section& s) {
+  if (s.kind != Section::Kind::Map) return false;
+  for (const Section::Read& r : s.reads)
+    for (const Section& other : group)
+      if (writes_to(other, r.buffer) &&
+          (!r.own || other.kind != Section::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
+        return false;
+  return true;
+}
+
+bool fits_together(std::span<const Section> group, const Section& s) {
+  int64_t code = s.code;
+  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
+  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
+  bool same_domain = true, small = s.work <= kSmall;
+  for (const Section& other : group) {
+    // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
+    for (uint32_t w : other.writes)
+      if (writes_to(s, w) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
+    code += other.code;
+    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
+    buffers.insert(other.writes.begin(), other.writes.end());
+    same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
+    small = small && other.work <= kSmall;
+  }
+  if (code > kGroupCode || buffers.size() > kGroupBuffers) return false;
+  return small || (same_domain && s.kind == Section::Kind::Map);
+}
+
+// Map sections of one group with the same domain become one section with several stores.
+std::vector<Section> merged(std::vector<Section> group) {
+  std::vector<Section> out;
+  for (Section& s : group) {
+    auto twin = std::find_if(out.begin(), out.end(), [&](const Section& o) {
+      return o.kind == Section::Kind::Map && s.kind == Section::Kind::Map && o.domain == s.domain;
+    });
+    if (twin == out.end()) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
+    twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
+    twin->code += s.code;
+    twin->reduces |= s.reduces;
+    twin->work += s.work;
+    twin->label += "; " + s.label;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target&) {
+  std::vector<std::vector<Section>> groups;
+  for (Section& s : sections) {
+    // The last group that makes something this section reads.
+    size_t first = 0;
+    for (size_t j = groups.size(); j-- > 0 && first == 0;)
+      for (const Section& other : groups[j])
+        for (const Section::Read& r : s.reads)
+          if (writes_to(other, r.buffer)) first = j + 1;
+    size_t place = groups.size();
+    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s)) place = first - 1;
+    for (size_t j = first; j < groups.size() && place == groups.size(); ++j)
+      if (fits_together(groups[j], s)) place = j;
+    if (place == groups.size()) groups.emplace_back();
+    groups[place].push_back(std::move(s));
+  }
+  for (std::vector<Section>& g : groups) g = merged(std::move(g));
+  return groups;
+}
+
+}  // namespace spirograd::lower
