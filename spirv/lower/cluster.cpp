@@ -19,7 +19,7 @@ using ir::Op;
 namespace {
 
 constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
-constexpr size_t kLeafLimit = 11;        // buffers that one kernel reads; 128 bytes of push constants hold 16 addresses
+constexpr uint32_t kResultBuffers = 5;   // of the buffers of a kernel, kept for what it writes
 constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
@@ -88,6 +88,8 @@ class Chooser {
  public:
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const Target& target)
       : g_(g), target_(target) {
+    const uint32_t buffers = kernel_buffers(target);
+    leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : 2;
     c_.order = ir::postorder(g, results);
     forced_ = forced;
     for (NodeId r : results) forced_.insert(r.v);
@@ -199,7 +201,7 @@ class Chooser {
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
       // Results need buffers too.
       const size_t results = g_.function(ir::loop_parts(g_, n).function).results.size();
-      if (kernel_extent(g_, id, c_.roots).leaves.size() + results <= kLeafLimit + 2) return;
+      if (kernel_extent(g_, id, c_.roots).leaves.size() + results <= leaf_limit_ + 2) return;
       for (NodeId in : n.in)
         if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
       return;
@@ -207,7 +209,7 @@ class Chooser {
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
     for (int tries = 0; tries < 8; ++tries) {
       const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
-      if (e.code <= kCodeLimit && e.leaves.size() <= kLeafLimit) return;
+      if (e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
       if (!cut) return;
       c_.roots.insert(cut.v);
@@ -232,7 +234,7 @@ class Chooser {
         const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
         const double code = static_cast<double>(std::min(e.code, kCodeLimit)) + 40.0 * static_cast<double>(e.leaves.size());
         // A node on its own is no use as a cut; a large array is a dear one.
-        if (e.leaves.size() + static_cast<size_t>(e.code) > 4 && e.code <= kCodeLimit && e.leaves.size() <= kLeafLimit) {
+        if (e.leaves.size() + static_cast<size_t>(e.code) > 4 && e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) {
           const double score = code / (1 + count(n.type.shape) / largest);
           if (score > best_score) {
             best_score = score;
@@ -247,6 +249,7 @@ class Chooser {
 
   const Graph& g_;
   const Target& target_;
+  size_t leaf_limit_;  // buffers that one kernel reads
   Clusters c_;
   std::set<uint32_t> forced_;
   std::unordered_map<uint32_t, double> cost_;
@@ -254,6 +257,8 @@ class Chooser {
 };
 
 }  // namespace
+
+uint32_t kernel_buffers(const Target& t) { return std::min({t.max_push_bytes / 8, t.max_buffers, 16u}); }
 
 int op_cost(const Node& n) {
   switch (n.op) {

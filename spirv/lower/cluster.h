@@ -36,6 +36,9 @@ Extent kernel_extent(const ir::Graph& g, ir::NodeId root, const std::set<uint32_
 /// point, and one step is small enough for one invocation.
 bool runs_in_kernel(const ir::Graph& g, ir::NodeId map_accum, Shape* state);
 
+/// Buffers that a kernel may have on the device: push constants hold 8 bytes for each.
+uint32_t kernel_buffers(const Target& t);
+
 /// Instructions that one element of the operation takes, about.
 int op_cost(const ir::Node& n);
 

@@ -2,15 +2,16 @@
 #include <algorithm>
 #include <set>
 
+#include "spirv/lower/cluster.h"
 #include "spirv/lower/section.h"
 
 namespace spirograd::lower {
 namespace {
 
-constexpr int64_t kGroupCode = 700;   // estimated instructions of a kernel made of several sections
-constexpr size_t kGroupBuffers = 15;  // 128 bytes of push constants hold 16 addresses
-constexpr double kSmall = 1e6;  // operations up to which sections of different domains share a dispatch: drivers deal out
-                                // workgroups in equal halves, so that unequal heavy sections would leave processors idle
+constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made of several sections
+// Operations up to which sections of different domains share a dispatch. Drivers deal out workgroups in equal halves, so that unequal
+// heavy sections would leave processors idle.
+constexpr double kSmall = 1e6;
 
 bool writes_to(const Section& s, uint32_t buffer) {
   return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
@@ -27,7 +28,7 @@ bool joins(std::span<const Section> group, const Section& s) {
   return true;
 }
 
-bool fits_together(std::span<const Section> group, const Section& s) {
+bool fits_together(std::span<const Section> group, const Section& s, size_t most_buffers) {
   int64_t code = s.code;
   std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
   for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
@@ -42,7 +43,7 @@ bool fits_together(std::span<const Section> group, const Section& s) {
     same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
     small = small && other.work <= kSmall;
   }
-  if (code > kGroupCode || buffers.size() > kGroupBuffers) return false;
+  if (code > kGroupCode || buffers.size() > most_buffers) return false;
   return small || (same_domain && s.kind == Section::Kind::Map);
 }
 
@@ -69,7 +70,8 @@ std::vector<Section> merged(std::vector<Section> group) {
 
 }  // namespace
 
-std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target&) {
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target) {
+  const size_t most = kernel_buffers(target);
   std::vector<std::vector<Section>> groups;
   for (Section& s : sections) {
     // The last group that makes something this section reads.
@@ -79,9 +81,9 @@ std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, 
         for (const Section::Read& r : s.reads)
           if (writes_to(other, r.buffer)) first = j + 1;
     size_t place = groups.size();
-    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s)) place = first - 1;
+    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, most)) place = first - 1;
     for (size_t j = first; j < groups.size() && place == groups.size(); ++j)
-      if (fits_together(groups[j], s)) place = j;
+      if (fits_together(groups[j], s, most)) place = j;
     if (place == groups.size()) groups.emplace_back();
     groups[place].push_back(std::move(s));
   }

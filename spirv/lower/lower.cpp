@@ -297,7 +297,7 @@ class Lowering {
   }
 
   void check_limits(const MadeKernel& made, const Step& step) const {
-    const size_t most = std::min<size_t>(target_.max_buffers, target_.max_push_bytes / 8);
+    const size_t most = kernel_buffers(target_);
     if (made.bound.size() > most)
       throw Error("SG0303", "kernel '" + made.kernel.name + "' (" + step.label + ") needs " +
                                 std::to_string(made.bound.size()) + " buffers, the device allows " + std::to_string(most));
