@@ -9,8 +9,8 @@ namespace spirograd::lower {
 namespace {
 
 constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made of several sections
-// Operations up to which sections of different domains share a dispatch. Drivers deal out workgroups in equal halves, so that
-// unequal heavy sections would leave processors idle.
+// Operations up to which sections of different domains share a dispatch. Drivers deal out workgroups in equal halves, so
+// that unequal heavy sections would leave processors idle.
 constexpr double kSmall = 1e6;
 
 bool writes_to(const Section& s, uint32_t buffer) {
