@@ -13,7 +13,7 @@
 namespace spirograd::text {
 
 /// Expressions and calls may nest this deep; deeper sources are refused instead of overflowing the stack.
-inline constexpr int kMaxNesting = 600;
+inline constexpr int kMaxNesting = 420;
 
 struct Place {
   int line = 0, column = 0;  // 1-based; columns count bytes
