@@ -56,7 +56,7 @@ struct Scope {
   std::unordered_map<std::string_view, std::vector<std::pair<int, Value>>> names;
 };
 
-Env nested(const Env& parent);
+Env empty_scope_in(const Env& parent);
 void bind(Env& env, std::string_view name, Value value);
 const Value* lookup(const Env& env, std::string_view name);
 std::vector<std::string> visible_names(const Env& env);
@@ -72,6 +72,11 @@ struct Closure {
 class Elaborator {
  public:
   Elaborator(const Source& source, ir::Graph& graph) : source_(source), graph_(graph) {}
+  Elaborator(const Elaborator&) = delete;
+  ~Elaborator() {
+    // A function bound by a let holds the scope that holds it: the circle is broken here.
+    for (const std::shared_ptr<Scope>& s : scopes_) s->names.clear();
+  }
 
   /// `shapes`: values given from outside; `inputs`: null to take the declared types.
   Program program(size_t def, const std::vector<NamedType>* inputs, const ShapeVariables& shapes);
@@ -95,6 +100,12 @@ class Elaborator {
   Value binary(ir::Op op, const Value& a, const Value& b);
 
  private:
+  /// A new scope inside of `parent`; it lives as long as the elaboration.
+  Env nested(const Env& parent) {
+    Env env = empty_scope_in(parent);
+    scopes_.push_back(env.scope);
+    return env;
+  }
   struct Instance;  // a definition with bound shape variables
 
   Value eval_form(const Ast& ast, const Env& env);
@@ -129,6 +140,7 @@ class Elaborator {
 
   const Source& source_;
   ir::Graph& graph_;
+  std::vector<std::shared_ptr<Scope>> scopes_;
   int current_def_ = 0;   // its own and later definitions are not visible
   int depth_ = 0;
   uint32_t located_ = 0;  // nodes up to here have their places

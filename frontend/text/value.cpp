@@ -36,7 +36,7 @@ std::string describe(const Value& v) {
 
 // ---- environments
 
-Env nested(const Env& parent) {
+Env empty_scope_in(const Env& parent) {
   Env env;
   env.scope = std::make_shared<Scope>();
   env.scope->parent = parent;
