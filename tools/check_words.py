@@ -6,6 +6,7 @@
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -29,10 +30,12 @@ def complaints(name, text):
 
 
 def check(root):
-    files = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True)
-    if files.returncode == 0:
-        names = [f for f in files.stdout.split("\0") if f]
-    else:  # an unpacked archive
+    tracked = ""
+    if shutil.which("git"):
+        tracked = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True).stdout
+    if tracked:
+        names = [f for f in tracked.split("\0") if f]
+    else:  # no git, or an unpacked archive
         skip = {"build", "out", ".cache", ".git"}
         paths = [p.relative_to(root) for p in root.rglob("*") if p.is_file()]
         names = [p.as_posix() for p in paths if not skip & set(p.parts)]
