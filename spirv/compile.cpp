@@ -2,8 +2,6 @@
 #include "spirograd/compile.h"
 
 #include "frontend/rewrite/contract.h"
-#include "frontend/rewrite/simplify.h"
-#include "frontend/rewrite/vectorise.h"
 #include "spirv/emit/emit.h"
 #include "spirv/lower/plan.h"
 
@@ -27,7 +25,7 @@ bool uses_float64(const lower::Plan& plan) {
 }
 
 Executable compile_or_throw(const Program& program, const Target& target, const CompileOptions& options) {
-  const Program bulk = rewrite::contract(rewrite::simplify(rewrite::vectorise(program)));
+  const Program bulk = rewrite::lowerable(program);
   lower::Plan plan = lower::lower(bulk, target);
   Executable out;
   out.form = options.form;

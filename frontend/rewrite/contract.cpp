@@ -5,6 +5,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/vectorise.h"
 
 namespace spirograd::rewrite {
 
@@ -98,5 +99,7 @@ Program contract(const Program& p) {
   }
   return out;
 }
+
+Program lowerable(const Program& p) { return contract(simplify(vectorise(p))); }
 
 }  // namespace spirograd::rewrite

@@ -11,6 +11,9 @@ namespace spirograd::rewrite {
 /// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals. Loop bodies are left alone.
 Program contract(const Program& p);
 
+/// The form that is lowered to kernels: vectorised, simplified, contracted.
+Program lowerable(const Program& p);
+
 /// One step: sum over axes of a product with a factor that is the same all along one of them -> that factor times the sum
 /// over this axis, summed over the others. No expression if there is no such factor. Also sum(-x) -> -sum(x).
 ir::Expr factor_out(ir::Expr sum);

@@ -165,12 +165,11 @@ class Chooser {
   }
 
   void use_loop_operands(NodeId id) {
+    if (!c_.loops_in_kernel.contains(id.v)) return;  // its operands are roots anyway
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
     Shape state;
-    if (!runs_in_kernel(g_, id, &state)) {
-      return;  // operands are roots anyway
-    }
+    runs_in_kernel(g_, id, &state);
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& s = g_[n.in[j]].type.shape;
       const auto k = static_cast<int>(j);

@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "frontend/rewrite/contract.h"
-#include "frontend/rewrite/simplify.h"
-#include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirv/lower/evaluate.h"
@@ -68,7 +66,7 @@ class DeviceProperty : public vk::testing::Gpu {
  protected:
   std::string agrees(const Program& p, const std::vector<Values>& inputs) {
     const BindingForm form = vk::testing::kForms[counts.programs % 2];
-    const Program simple = rewrite::contract(rewrite::simplify(rewrite::vectorise(p)));  // as compile() does
+    const Program simple = rewrite::lowerable(p);
     const lower::Plan plan = lower::lower(simple, device->target());
     const std::vector<HostArray> arrays = host_arrays(p, inputs), host = lower::evaluate(plan, arrays);
 

@@ -94,7 +94,7 @@ class Checks {
 
   void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
     // As in compile().
-    const Program simple = rewrite::contract(rewrite::simplify(rewrite::vectorise(p)));
+    const Program simple = rewrite::lowerable(p);
     const lower::Plan plan = lower::lower(simple, engine_.target());
     compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
     if (engine_.is_interpreter()) return;

@@ -89,7 +89,7 @@ std::string schedule_text(const Executable& e) {
 
 std::string kernels_text(const Program& p, const Target& target) {
   // As in compile().
-  const Program simple = rewrite::contract(rewrite::simplify(rewrite::vectorise(p)));
+  const Program simple = rewrite::lowerable(p);
   std::string out;
   for (const kernel::Kernel& k : lower::lower(simple, target).kernels)
     out += (out.empty() ? "" : "\n") + kernel::to_string(k);
