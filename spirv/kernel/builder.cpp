@@ -303,7 +303,7 @@ Value Builder::begin_loop(Value count) {
     open(std::move(block));
     return i32(0);
   }
-  const Value counter = append({KOp::Loop, Scalar::I32, {count, 0, 0}, 0}, {0, trips.hi - 1});
+  const Value counter = append({KOp::Loop, Scalar::I32, {count, 0, 0}, static_cast<uint64_t>(trips.hi)}, {0, trips.hi - 1});
   block.start = counter;
   open(std::move(block));
   return counter;

@@ -229,6 +229,11 @@ class Machine {
   bool enter(size_t loop, uint32_t trip) {
     const Lanes& count = registers_[kernel_.body[loop].in[0]];
     registers_[loop].fill(trip);
+    if (const uint64_t most = kernel_.body[loop].imm; most != 0)
+      for (size_t l = 0; l < kLanes; ++l)
+        if (mask_[l] && as_i32(count[l]) > static_cast<int64_t>(most))
+          defect(loop, l, "a loop of " + std::to_string(as_i32(count[l])) + " iterations, at most " + std::to_string(most) +
+                              " were promised");
     for (size_t l = 0; l < kLanes; ++l) mask_[l] &= static_cast<int32_t>(trip) < as_i32(count[l]);
     return any();
   }

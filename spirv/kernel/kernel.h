@@ -23,6 +23,7 @@
 //   Var         in = initial value; a mutable variable; read by Get (in = var), written by Set (in = var, value)
 //   If          in = condition; Else optional; EndIf
 //   Loop        in = trip count (i32, at least 0); its value is the counter 0, 1, ..; EndLoop
+//               imm: no invocation runs more iterations; 0: not known
 #pragma once
 
 #include <array>

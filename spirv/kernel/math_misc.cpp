@@ -68,6 +68,7 @@ Num fmod_f64(Num x, Num y) {
   const Num usual = (a < std::numeric_limits<double>::infinity()) & (d > 0.0) & (d <= a);
   const Num from = select(usual, a, 1.0), by = select(usual, d, 1.0);
   const Num gap = convert(Scalar::I32, split_exponent(from).e - split_exponent(by).e);
+  b.assume(gap.v, {-2200, 2200});  // exponents are in [-1074, 1023]
   const Num steps = Num{&b, b.op(KOp::Max, gap.v, b.i32(0))}, half = shr(steps, 1);
   const Value r = b.var(from.v), t = b.var(scaled(scaled(by * 0.5, half), steps - half).v);
   b.begin_loop((steps + 1).v);

@@ -1,0 +1,35 @@
+#include "spirv/kernel/iterations.h"
+
+#include <limits>
+
+namespace spirograd::kernel {
+namespace {
+
+constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+
+uint64_t saturating_add(uint64_t a, uint64_t b) { return a > kMost - b ? kMost : a + b; }
+uint64_t saturating_mul(uint64_t a, uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
+
+uint64_t largest_count(const Inst& loop) {
+  return loop.imm == 0 ? static_cast<uint64_t>(std::numeric_limits<int32_t>::max()) : loop.imm;
+}
+
+}  // namespace
+
+uint64_t loop_iterations(const Kernel& k) {
+  struct Open {
+    uint64_t count, inside;
+  };
+  std::vector<Open> open = {{1, 0}};
+  for (const Inst& i : k.body) {
+    if (i.op == KOp::Loop) open.push_back({largest_count(i), 0});
+    if (i.op != KOp::EndLoop) continue;
+    const Open loop = open.back();
+    open.pop_back();
+    const uint64_t all = saturating_add(1, saturating_mul(loop.count, saturating_add(1, loop.inside)));
+    open.back().inside = saturating_add(open.back().inside, all);
+  }
+  return open.back().inside;
+}
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,14 @@
+// How often one invocation of a kernel goes through loops. Some drivers end loops after a number of iterations, counted over
+// all loops of an invocation together, and return what was computed until then; so lowering has to know.
+#pragma once
+
+#include "spirv/kernel/kernel.h"
+
+namespace spirograd::kernel {
+
+/// An upper bound on the iterations that one invocation runs, over all its loops together and over both arms of every If. A
+/// loop of n counts n + 1: drivers that count do it where the loop finds that it has ended, too. Saturates; a trip count
+/// without a known bound counts as the largest i32.
+uint64_t loop_iterations(const Kernel& k);
+
+}  // namespace spirograd::kernel
