@@ -1,8 +1,11 @@
 // The pipeline from a program to an executable: vectorise, simplify, contract, lower, emit.
 #include "spirograd/compile.h"
 
+#include <algorithm>
+
 #include "frontend/rewrite/contract.h"
 #include "spirv/emit/emit.h"
+#include "spirv/kernel/iterations.h"
 #include "spirv/lower/plan.h"
 
 namespace spirograd {
@@ -36,6 +39,7 @@ Executable compile_or_throw(const Program& program, const Target& target, const 
   const spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
   for (const kernel::Kernel& k : plan.kernels) {
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
+    out.needs_loop_iterations = std::max(out.needs_loop_iterations, kernel::loop_iterations(k));
     out.needs_atomic_float_add |= spirv::uses_native_float_atomics(k, target, emit);
     if (!options.validate && !kAlwaysValidate) continue;
     if (auto complaint = spirv::validate(out.kernels.back().words)) throw *complaint;

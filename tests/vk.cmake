@@ -7,13 +7,15 @@ spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd
 spirograd_test(unit/pipeline_cache_file_test.cpp LABELS unit LINK spirograd_vk)
 
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
-foreach(test session_test fault_test large_array_test host_test emitted_kernels_test)
+foreach(test session_test fault_test large_array_test host_test emitted_kernels_test long_loops_test)
   set(link spirograd_vk spirograd_volk)
   set(labels)
   if(test STREQUAL large_array_test)
     set(labels slow)
   elseif(test STREQUAL emitted_kernels_test)
     list(APPEND link spirograd_emit)
+  elseif(test STREQUAL long_loops_test)
+    list(APPEND link spirograd_ad spirograd_text spirograd_compile)
   elseif(test STREQUAL host_test)
     set(link spirograd_vk Vulkan::Vulkan)  # the host links the loader itself: no symbol may clash
   endif()

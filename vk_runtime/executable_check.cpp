@@ -55,6 +55,12 @@ void check_features(const Executable& e, const Device::Impl& d) {
   if (e.needs_atomic_float_add && !d.plan.enable_atomic_float_add) {
     throw lacks("shaderBufferFloat32AtomicAdd").hint("compile without native float atomics");
   }
+  if (e.needs_loop_iterations > d.info.target.max_loop_iterations) {
+    throw Error("SG0303", "a kernel of this program may run " + std::to_string(e.needs_loop_iterations) +
+                              " loop iterations in one invocation, '" + d.name() + "' ends loops after " +
+                              std::to_string(d.info.target.max_loop_iterations))
+        .hint("compile for this device's target()");
+  }
   if (e.form == BindingForm::Address && !d.plan.enable_device_address) {
     throw lacks("bufferDeviceAddress").hint("compile with BindingForm::Descriptors");
   }

@@ -1,10 +1,12 @@
 #include "vk_runtime/self_test.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "add_exchange.h"
 #include "add_native.h"
+#include "count_iterations.h"
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/device.h"
 
@@ -50,6 +52,48 @@ Verdict try_adds(const std::shared_ptr<Device>& device, const char* name, std::s
   return Verdict::Proved;
 }
 
+// Outer and inner trip counts of the loops that are tried: one long loop, and many short ones.
+constexpr std::array<std::array<uint32_t, 2>, 2> kLoops = {{{1, 1'000'003}, {1000, 1001}}};
+// What is assumed of a device that could not be tested.
+constexpr uint64_t kAssumedLoopLimit = 65535;
+
+Executable loops() {
+  Executable e;
+  e.form = BindingForm::Descriptors;
+  e.kernels = {{"count iterations", {std::begin(count_iterations), std::end(count_iterations)}, 1, 2}};
+  e.n_outputs = static_cast<uint32_t>(kLoops.size());
+  for (uint32_t i = 0; i < e.n_outputs; ++i) e.buffers.push_back({Role::Output, "report", u32({3}), 12, 0, {}});
+  BufferDesc counts{Role::Constant, "counts", u32({2 * e.n_outputs}), sizeof kLoops, 0, std::vector<uint8_t>(sizeof kLoops)};
+  std::memcpy(counts.data.data(), kLoops.data(), sizeof kLoops);
+  e.buffers.push_back(counts);
+  for (uint32_t i = 0; i < e.n_outputs; ++i)
+    e.steps.push_back({Step::Kind::Dispatch,
+                       0,
+                       1,
+                       0,
+                       {{i, 0, 12, false, true}, {e.n_outputs, i * uint64_t{8}, 8, true, false}},
+                       "count iterations"});
+  return e;
+}
+
+// Iterations that one invocation gets over all its loops together, as far as this was tried: what nobody has seen run does
+// not count. 0: the loops did not even compute what they counted.
+uint64_t try_loops(const std::shared_ptr<Device>& device) {
+  const std::unique_ptr<Session> session = Session::create(device, loops()).value();
+  const std::vector<HostArray> reports = session->run({}).value();
+  uint64_t limit = kNoLoopLimit;
+  for (size_t i = 0; i < kLoops.size(); ++i) {
+    const std::vector<double> report = reports[i].values();
+    const auto state = static_cast<uint32_t>(report[0]), steps = static_cast<uint32_t>(report[1]);
+    const auto [outer, inner] = kLoops[i];
+    uint32_t expected = 1;
+    for (uint32_t k = 0; k < std::min(steps, outer * inner); ++k) expected = expected * 1664525u + 1013904223u;
+    if (state != expected || steps > outer * inner) return 0;
+    limit = std::min(limit, outer == 1 ? steps : steps + static_cast<uint64_t>(report[2]));
+  }
+  return limit;
+}
+
 std::string sentence(Verdict v) {
   switch (v) {
     case Verdict::Untested: return "not tested";
@@ -57,6 +101,42 @@ std::string sentence(Verdict v) {
     case Verdict::Wrong: return "wrong";
   }
   return "";
+}
+
+}  // namespace
+
+namespace {
+
+// What the self-test found, as it stands in the cache.
+struct Findings {
+  Verdict native = Verdict::Untested, exchange = Verdict::Untested;
+  uint64_t loop_limit = kAssumedLoopLimit;
+  bool loops_tested = false;
+};
+
+std::vector<uint8_t> encode(const Findings& f) {
+  std::vector<uint8_t> bytes = {static_cast<uint8_t>(f.native), static_cast<uint8_t>(f.exchange)};
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(f.loop_limit >> (8 * i)));
+  return bytes;
+}
+
+Findings decode(const std::optional<std::vector<uint8_t>>& bytes) {
+  Findings f;
+  if (!bytes || bytes->size() != encode(f).size() || (*bytes)[0] > 2 || (*bytes)[1] > 2) return f;
+  f.native = static_cast<Verdict>((*bytes)[0]);
+  f.exchange = static_cast<Verdict>((*bytes)[1]);
+  f.loop_limit = 0;
+  for (size_t i = 0; i < 8; ++i) f.loop_limit |= static_cast<uint64_t>((*bytes)[2 + i]) << (8 * i);
+  f.loops_tested = true;
+  return f;
+}
+
+std::string loops_text(const Findings& f) {
+  if (!f.loops_tested) return "not tested: at most " + std::to_string(f.loop_limit) + " used";
+  if (f.loop_limit == 0) return "wrong: no loops used";
+  const bool all = f.loop_limit == uint64_t{kLoops[0][0]} * kLoops[0][1];
+  return (all ? "proved up to " : "end without a word after ") + std::to_string(f.loop_limit) +
+         "; longer loops are cut into several dispatches";
 }
 
 }  // namespace
@@ -70,24 +150,24 @@ void prove(const std::shared_ptr<Device>& device) {
     path = cache_path(d.options.cache_dir, "verdicts", d.facts.identity);
     known = load_cache(path, d.facts.identity);
   }
-  Verdict native = Verdict::Untested, exchange = Verdict::Untested;
-  if (known && known->size() == 2 && (*known)[0] <= 2 && (*known)[1] <= 2) {
-    native = static_cast<Verdict>((*known)[0]);
-    exchange = static_cast<Verdict>((*known)[1]);
-  }
-  const bool missing = exchange == Verdict::Untested || (offered && native == Verdict::Untested);
+  Findings found = decode(known);
+  const bool missing =
+      !found.loops_tested || found.exchange == Verdict::Untested || (offered && found.native == Verdict::Untested);
   if (missing && d.plan.enable_timeline) {
-    exchange = try_adds(device, "add by compare-exchange", add_exchange);
-    if (offered) native = try_adds(device, "add by native atomic", add_native);
-    const uint8_t verdicts[] = {static_cast<uint8_t>(native), static_cast<uint8_t>(exchange)};
-    if (!path.empty()) save_cache(path, d.facts.identity, verdicts);
+    found.exchange = try_adds(device, "add by compare-exchange", add_exchange);
+    if (offered) found.native = try_adds(device, "add by native atomic", add_native);
+    found.loop_limit = try_loops(device);
+    found.loops_tested = true;
+    if (!path.empty()) save_cache(path, d.facts.identity, encode(found));
   }
-  d.info.target.atomic_float_add = offered && native == Verdict::Proved;
-  const std::string native_text = !offered                    ? "not offered"
-                                  : native == Verdict::Wrong  ? "offered, but wrong: not used"
-                                  : native == Verdict::Proved ? "proved"
-                                                              : "offered, but not tested: not used";
-  d.info.verdicts = {"atomic f32 add: " + native_text, "compare-exchange f32 add: " + sentence(exchange)};
+  d.info.target.atomic_float_add = offered && found.native == Verdict::Proved;
+  d.info.target.max_loop_iterations = found.loop_limit;
+  const std::string native_text = !offered                          ? "not offered"
+                                  : found.native == Verdict::Wrong  ? "offered, but wrong: not used"
+                                  : found.native == Verdict::Proved ? "proved"
+                                                                    : "offered, but not tested: not used";
+  d.info.verdicts = {"atomic f32 add: " + native_text, "compare-exchange f32 add: " + sentence(found.exchange),
+                     "loop iterations of one invocation: " + loops_text(found)};
 }
 
 }  // namespace spirograd::vk

@@ -59,6 +59,7 @@ struct Executable {
   uint32_t n_inputs = 0, n_outputs = 0;
   uint64_t scratch_bytes = 0;
   bool needs_float64 = false, needs_atomic_float_add = false;
+  uint64_t needs_loop_iterations = 0;  // of the invocation that runs most, over all its loops together
 };
 
 }  // namespace spirograd

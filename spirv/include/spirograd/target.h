@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace spirograd {
+
+inline constexpr uint64_t kNoLoopLimit = std::numeric_limits<uint64_t>::max();
 
 struct Target {
   bool cpu = false;                      // a software driver: much work per invocation, no barriers, few dispatches
@@ -19,6 +22,9 @@ struct Target {
   uint32_t max_buffers = 4;              // storage buffers per stage
   uint32_t max_push_bytes = 128;
   uint64_t max_range = 128u << 20;       // bytes of one storage-buffer descriptor
+  // Loop iterations that one invocation may run, over all its loops together: as many as the self-test has seen run. Some
+  // drivers end loops early without a word.
+  uint64_t max_loop_iterations = kNoLoopLimit;
   uint32_t cores = 2;                    // processors that share one dispatch: host threads, or compute units of a GPU
   bool operator==(const Target&) const = default;
 };

@@ -1,0 +1,101 @@
+// Loops and reductions longer than some drivers let an invocation run: right on every driver, and never run unseen.
+#include <cmath>
+
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "tests/gpu/fixture.h"
+
+namespace spirograd::vk::testing {
+namespace {
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+class LongLoops : public Gpu {
+ protected:
+  // Result 0 in both binding forms; empty if something went wrong.
+  void expect(const Program& p, const std::vector<HostArray>& inputs, size_t result, const std::vector<double>& want,
+              double tolerance = 1e-5) {
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
+      CompileOptions options;
+      options.form = form;
+      const auto executable = compile(p, device->target(), options);
+      ASSERT_TRUE(executable) << executable.error().str();
+      EXPECT_LE(executable->needs_loop_iterations, device->target().max_loop_iterations);
+      const auto s = session(*executable);
+      ASSERT_TRUE(s);
+      const auto out = s->run(inputs);
+      ASSERT_TRUE(out) << out.error().str();
+      const std::vector<double> have = (*out)[result].values();
+      ASSERT_EQ(have.size(), want.size());
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_NEAR(have[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "element " << i;
+    }
+  }
+};
+
+TEST_F(LongLoops, StepsBeyondTheLimitOfADriver) {
+  expect(program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => s + x, 0)\n"), {{i32(Shape{}), {3}}}, 0, {210003});
+  const auto nested =
+      "def main(x: i32[2]) -> (y: i32[2]) = for k: 2 => fori(300, fn(i, s) => fori(300, fn(j, t) => t + x[k], s), 0)\n";
+  expect(program(nested), {{i32({2}), {1, 2}}}, 0, {90000, 180000});
+}
+
+TEST_F(LongLoops, GradientsOfLoopsBeyondTheLimit) {
+  double s = 0, ds = 0;
+  for (int i = 0; i < 70001; ++i) {
+    ds = std::cos(s) * 0.999 * ds + 1;
+    s = std::sin(s) * 0.999 + 0.3;
+  }
+  const Program p = program("def main(x: f32) -> (y: f32) = fori(70001, fn(i, s) => sin(s) * 0.999 + x, 0.0)\n");
+  const Program both = value_and_grad(p, {"x"}).value();
+  expect(both, {{f32(Shape{}), {static_cast<double>(0.3f)}}}, 0, {s}, 1e-4);
+  expect(both, {{f32(Shape{}), {static_cast<double>(0.3f)}}}, 1, {ds}, 1e-3);
+}
+
+TEST_F(LongLoops, ReductionsBeyondTheLimit) {
+  const Program places = program("def main(x: f32) -> (y: i32) = argmax(f32(iota(100003)) * x)\n");
+  expect(places, {{f32(Shape{}), {1}}}, 0, {100002});
+  expect(places, {{f32(Shape{}), {-1}}}, 0, {0});
+  const Program nested = program("def main(x: f32) -> (y: f32) = sum(for i: 331 => max(for j: 307 => x * f32(i + j)))\n");
+  expect(nested, {{f32(Shape{}), {1}}}, 0, {331.0 * 306 + 331 * 330 / 2.0});
+  expect(
+      program("def main(x: f32) -> (y: f32[3]) = for r: 3 => sum(for i: 300007 => if rem(i, 1000) == r then x else 0.0)\n"),
+      {{f32(Shape{}), {1}}}, 0, {301, 301, 301});
+}
+
+TEST_F(LongLoops, WhatWasCompiledForAnotherDeviceIsRefusedByName) {
+  Target boundless = device->target();
+  boundless.max_loop_iterations = kNoLoopLimit;
+  const Program p = program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => s + x, 0)\n");
+  CompileOptions options;
+  options.form = device->preferred_form();
+  const Executable executable = compile(p, boundless, options).value();
+  EXPECT_EQ(executable.needs_loop_iterations, 70002u);
+  const auto s = Session::create(device, executable);
+  if (device->target().max_loop_iterations >= executable.needs_loop_iterations) {
+    EXPECT_TRUE(s);
+  } else {
+    ASSERT_FALSE(s) << "the driver would end this loop early";
+    EXPECT_EQ(s.error().code, "SG0303");
+    EXPECT_NE(s.error().message.find("70002"), std::string::npos) << s.error().message;
+    EXPECT_NE(s.error().message.find(device->info().name), std::string::npos) << s.error().message;
+  }
+}
+
+// A fact found by the self-test: lavapipe of Mesa 22 ends loops after 65,535 iterations, SwiftShader does not.
+TEST_F(LongLoops, TheLimitIsFoundByTheSelfTest) {
+  const std::string name = device->info().driver;
+  const uint64_t limit = device->target().max_loop_iterations;
+  if (name.find("SwiftShader") != std::string::npos) {
+    EXPECT_EQ(limit, 1000003u);
+  }
+  if (name.find("Mesa 22.") != std::string::npos) {
+    EXPECT_LE(limit, 65535u);
+    EXPECT_GE(limit, 60000u);
+  }
+  EXPECT_EQ(device->info().verdicts.size(), 3u);
+}
+
+}  // namespace
+}  // namespace spirograd::vk::testing
