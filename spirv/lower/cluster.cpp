@@ -86,8 +86,9 @@ uint32_t operand_axes(const Graph& g, const Node& n, size_t j, uint32_t axes) {
 
 class Chooser {
  public:
-  Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const Target& target)
-      : g_(g), target_(target) {
+  Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
+          const std::set<uint32_t>& dispatched, const Target& target)
+      : g_(g), target_(target), dispatched_(dispatched) {
     const uint32_t buffers = kernel_buffers(target);
     leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : 2;
     c_.order = ir::postorder(g, results);
@@ -115,7 +116,7 @@ class Chooser {
     if (n.op == Op::Scatter) forced_.insert(id.v);
     if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kPulledParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
-    if (runs_in_kernel(g_, id, nullptr)) {
+    if (!dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr)) {
       c_.loops_in_kernel.insert(id.v);
     } else {
       for (NodeId in : n.in) forced_.insert(in.v);
@@ -248,6 +249,7 @@ class Chooser {
 
   const Graph& g_;
   const Target& target_;
+  const std::set<uint32_t>& dispatched_;
   size_t leaf_limit_;  // buffers that one kernel reads
   Clusters c_;
   std::set<uint32_t> forced_;
@@ -308,8 +310,8 @@ Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& root
 }
 
 Clusters choose_clusters(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-                         const Target& target) {
-  return Chooser(g, results, forced, target).run();
+                         const std::set<uint32_t>& dispatched, const Target& target) {
+  return Chooser(g, results, forced, dispatched, target).run();
 }
 
 }  // namespace spirograd::lower

@@ -19,9 +19,9 @@ struct Clusters {
       loops_in_kernel;  // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
 };
 
-/// `results` are always roots unless they are parameters; `forced` too.
+/// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches.
 Clusters choose_clusters(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
-                         const Target& target);
+                         const std::set<uint32_t>& dispatched, const Target& target);
 
 /// What a kernel that computes `root` reads and how large it gets: the walk stops at roots, parameters and constant arrays.
 struct Extent {

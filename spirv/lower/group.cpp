@@ -29,6 +29,7 @@ bool joins(std::span<const Section> group, const Section& s) {
 }
 
 bool fits_together(std::span<const Section> group, const Section& s, size_t most_buffers) {
+  if (s.alone || group[0].alone) return false;
   int64_t code = s.code;
   std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
   for (const Section::Read& r : s.reads) buffers.insert(r.buffer);

@@ -1,17 +1,15 @@
 // The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become sections, kernels and
 // steps.
-#include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
-#include "spirv/lower/access.h"
-#include "spirv/lower/cluster.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/lower/bounded.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
-#include "spirv/lower/section.h"
+#include "spirv/lower/sections.h"
 #include "spirv/lower/split_reduce.h"
 
 namespace spirograd::lower {
@@ -24,9 +22,10 @@ using ir::Op;
 
 namespace {
 
-constexpr uint32_t kFormal = 0x80000000u;      // buffer ids of a loop body's own parameters and results, replaced per step
-constexpr size_t kStepLimit = 2'000'000;       // dispatches of one program
-constexpr int64_t kArrayLimit = 0x7fffffff;    // elements of an array in memory: indices are 32 bits wide
+constexpr uint32_t kFormal = 0x80000000u;    // buffer ids of a loop body's own parameters and results, replaced per step
+constexpr size_t kStepLimit = 2'000'000;     // dispatches of one program
+constexpr int kAttempts = 32;                // at a region, until its kernels run few enough loop iterations
+constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: indices are 32 bits wide
 
 uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
 
@@ -101,25 +100,42 @@ class Lowering {
     }
   }
 
-  void place_body_constants(int64_t function, Materialised& places) {
-    for (NodeId id : ir::postorder(g_, g_.function(function).results)) {
-      const Node& n = g_[id];
-      if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
-      if (n.op == Op::MapAccum) place_body_constants(ir::loop_parts(g_, n).function, places);
-    }
-  }
-
-  // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan.
+  // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan. Lowered again
+  // with an amended draft as long as a kernel runs more loop iterations than the device allows.
   void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name) {
     std::vector<NodeId> results;
     for (const Wanted& w : wanted) results.push_back(w.node);
-    const SplitReductions split = split_reductions(g_, results, target_);
-    for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = split.roots[j];
-    check_extents(split.roots);
-    const Clusters clusters = choose_clusters(g_, split.roots, split.partial, target_);
+    SplitReductions split = split_reductions(g_, results, target_);
+    Draft draft{.roots = std::move(split.roots), .stored = std::move(split.partial), .alone = {}, .dispatched = {}};
+    const size_t kernels = plan_.kernels.size(), steps = plan_.steps.size(), buffers = plan_.buffers.size();
+    for (int attempt = 1;; ++attempt) {
+      for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = draft.roots[j];
+      const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name);
+      if (excesses.empty()) return;
+      plan_.kernels.resize(kernels);
+      plan_.steps.resize(steps);
+      plan_.buffers.resize(buffers);
+      std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
+      if (attempt == kAttempts || !amend(g_, draft, excesses, target_.max_loop_iterations)) throw too_long(excesses[0]);
+    }
+  }
 
+  Error too_long(const Excess& e) const {
+    std::string what;
+    for (const Section& s : e.sections) what += (what.empty() ? "" : "; ") + s.label;
+    return Error("SG0303", "kernel '" + e.kernel + "' (" + what + ") may run " + std::to_string(e.iterations) +
+                               " loop iterations in one invocation; the device ends loops after " +
+                               std::to_string(target_.max_loop_iterations))
+        .hint("compute the inner reduction or loop as a value of its own, or choose a device without that limit");
+  }
+
+  // One attempt. Returns the kernels that run too many iterations.
+  std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
+                                  const std::vector<Wanted>& wanted, const std::string& name) {
+    check_extents(draft.roots);
+    const Clusters clusters = choose_clusters(g_, draft.roots, draft.stored, draft.dispatched, target_);
     Materialised places;
-    std::vector<Wanted> copies;  // results that stand somewhere already
+    std::vector<Wanted> copies;  // results that have a buffer already
     for (const Wanted& w : wanted) {
       const Node& n = g_[w.node];
       const bool elsewhere = n.op == Op::Param || (n.op == Op::Const && n.type.shape.rank() > 0);
@@ -129,17 +145,21 @@ class Lowering {
         places[w.node.v] = w.to;
       }
     }
+    const std::function<BufferRef(NodeId)> constant = [&](NodeId id) { return constant_buffer(id); };
     for (NodeId id : clusters.order) {
       const Node& n = g_[id];
       if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
-      if (clusters.loops_in_kernel.contains(id.v)) place_body_constants(ir::loop_parts(g_, n).function, places);
+      if (clusters.loops_in_kernel.contains(id.v))
+        place_body_constants(g_, ir::loop_parts(g_, n).function, constant, places);
       const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && clusters.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
+    const Region region{g_, target_, clusters, params, places, draft.alone, constant};
 
+    std::vector<Excess> excesses;
     std::vector<Section> pending;
     const auto flush = [&] {
-      emit(std::move(pending), places, params, name);
+      emit(std::move(pending), region, name, excesses);
       pending.clear();
     };
     for (NodeId id : clusters.order) {
@@ -147,19 +167,15 @@ class Lowering {
       const Node& n = g_[id];
       if (n.op == Op::MapAccum && !clusters.loops_in_kernel.contains(id.v)) {
         flush();
-        loop_of_dispatches(id, params, places, name);
+        loop_of_dispatches(id, region, name);
         continue;
       }
-      for (Section& s : sections_for(id, clusters, params, places)) pending.push_back(std::move(s));
+      if (n.op == Op::Scatter && n.type.shape.count() > 0) fill_zero_first_.push_back({places.at(id.v), n.type});
+      for (Section& s : sections_of(region, id)) pending.push_back(std::move(s));
     }
     flush();
-    for (const Wanted& w : copies) copy(source_of(w.node, params, places), w.to, g_[w.node].type);
-  }
-
-  BufferRef source_of(NodeId id, const std::vector<ParamSource>& params, const Materialised& places) const {
-    const Node& n = g_[id];
-    if (n.op == Op::Param) return params[static_cast<size_t>(n.attr[0])].buffer;
-    return places.at(id.v);
+    for (const Wanted& w : copies) copy(source_of(region, w.node), w.to, g_[w.node].type);
+    return excesses;
   }
 
   void copy(BufferRef from, BufferRef to, const Type& type) {
@@ -181,106 +197,19 @@ class Lowering {
     plan_.steps.push_back(std::move(s));
   }
 
-  std::vector<Section> sections_for(NodeId id, const Clusters& clusters, const std::vector<ParamSource>& params,
-                                    const Materialised& places) {
-    const Node& n = g_[id];
-    std::vector<Section> out;
-    const auto add = [&](Section s, NodeId walk, std::vector<uint32_t> writes) {
-      // A part that stands in memory of its own is only read; everything else is computed here.
-      const bool stored = walk != id && (clusters.roots.contains(walk.v) || g_[walk].op == Op::Proj);
-      Extent e;
-      std::vector<Access> reads;
-      if (stored) {
-        e.code = 4;
-        reads = {{walk, ~0u, false}};
-      } else {
-        e = kernel_extent(g_, walk, clusters.roots);
-        reads = accesses(g_, walk, clusters.roots);
-      }
-      for (const Access& r : reads)
-        if (g_[r.leaf].type.shape.count() > 0)
-          s.reads.push_back({source_of(r.leaf, params, places).buffer, r.axes, r.own && s.kind == Section::Kind::Map});
-      s.writes = std::move(writes);
-      s.code = e.code;
-      s.reduces = e.reduces;
-      s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
-      if (s.label.empty()) s.label = std::string(ir::name(n.op)) + " " + to_string(n.type);
-      out.push_back(std::move(s));
-    };
-    if (n.op == Op::MapAccum) {
-      Section s;
-      s.kind = Section::Kind::Loop;
-      s.node = id;
-      runs_in_kernel(g_, id, &s.domain);
-      std::vector<uint32_t> writes;
-      for (Expr r : ir::projections(g_, id)) {
-        auto it = places.find(r.id.v);
-        s.results.push_back(it == places.end() ? std::nullopt : std::optional(it->second));
-        if (it != places.end()) writes.push_back(it->second.buffer);
-      }
-      const ir::LoopParts parts = ir::loop_parts(g_, n);
-      s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(s.domain);
-      add(std::move(s), id, writes);
-      Materialised constants;
-      place_body_constants(parts.function, constants);
-      for (const auto& [node, ref] : constants) out.back().reads.push_back({ref.buffer, ~0u, false});
-      out.back().code += body_code(parts.function);
-      return out;
-    }
-    if (n.type.shape.count() == 0) return out;
-    const BufferRef to = places.at(id.v);
-    if (n.op == Op::Scatter) {
-      fill_zero_first_.push_back({to, n.type});
-      const Type& updates = g_[n.in[0]].type;
-      if (updates.shape.count() == 0) return out;
-      Section s;
-      s.kind = n.type.dtype == DType::F64 ? Section::Kind::SerialScatter : Section::Kind::Scatter;
-      s.node = id;
-      s.to = to;
-      const int m = g_[n.in[1]].type.shape.rank();
-      s.domain = s.kind == Section::Kind::Scatter ? updates.shape : updates.shape.slice(m, updates.shape.rank());
-      add(std::move(s), id, {to.buffer});
-      return out;
-    }
-    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 1) {
-      const int axis = static_cast<int>(n.attr[0]);
-      int64_t start = 0;
-      for (NodeId part : n.in) {
-        const Type& t = g_[part].type;
-        Section s;
-        s.domain = t.shape;
-        s.stores = {{part, to, n.type, axis, start, n.op == Op::Stack}};
-        start += n.op == Op::Stack ? 1 : t.shape[axis];
-        if (t.shape.count() > 0) add(std::move(s), part, {to.buffer});
-      }
-      return out;
-    }
-    Section s;
-    s.domain = n.type.shape;
-    s.stores = {{id, to, n.type}};
-    add(std::move(s), id, {to.buffer});
-    return out;
-  }
-
-  int64_t body_code(int64_t function) const {
-    int64_t code = 0;
-    for (NodeId id : ir::postorder(g_, g_.function(function).results)) code += op_cost(g_[id]);
-    return code;
-  }
-
-  void emit(std::vector<Section> sections, const Materialised& places, const std::vector<ParamSource>& params,
-            const std::string& name) {
+  void emit(std::vector<Section> sections, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
-    for (const std::vector<Section>& group : group_sections(std::move(sections), target_)) {
-      Materialised visible = places;
+    for (std::vector<Section>& group : group_sections(std::move(sections), target_)) {
+      Materialised visible = region.places;
       for (const Section& s : group)
         for (const Store& store : s.stores) {
           // The root itself is computed here, not loaded; parts of a whole that stand in memory of their own are loaded.
           auto it = visible.find(store.value.v);
           if (it != visible.end() && it->second == store.to) visible.erase(it);
         }
-      MadeKernel made = make_kernel(g_, group, visible, params, target_, name + "_" + std::to_string(plan_.kernels.size()));
+      MadeKernel made =
+          make_kernel(g_, group, visible, region.params, target_, name + "_" + std::to_string(plan_.kernels.size()));
       Step step;
       step.kernel = static_cast<uint32_t>(plan_.kernels.size());
       step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
@@ -291,6 +220,8 @@ class Lowering {
       }
       for (const Section& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       check_limits(made, step);
+      const uint64_t iterations = kernel::loop_iterations(made.kernel);
+      if (iterations > target_.max_loop_iterations) excesses.push_back({std::move(group), iterations, made.kernel.name});
       plan_.kernels.push_back(std::move(made.kernel));
       plan_.steps.push_back(std::move(step));
     }
@@ -304,17 +235,19 @@ class Lowering {
   }
 
   // A loop whose steps are dispatches: the body is lowered once on formal buffers and repeated with the real ones.
-  void loop_of_dispatches(NodeId id, const std::vector<ParamSource>& params, const Materialised& places,
-                          const std::string& name) {
+  void loop_of_dispatches(NodeId id, const Region& outer, const std::string& name) {
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
     const ir::Function& f = g_.function(parts.function);
     const std::vector<Expr> projections = ir::projections(g_, id);
     const auto n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
     std::vector<BufferRef> given;
-    for (NodeId in : n.in) given.push_back(source_of(in, params, places));
+    for (NodeId in : n.in) given.push_back(source_of(outer, in));
     std::vector<BufferRef> result_place;
-    for (Expr e : projections) result_place.push_back(places.contains(e.id.v) ? places.at(e.id.v) : scratch(e.type()));
+    for (Expr e : projections) {
+      const auto it = outer.places.find(e.id.v);
+      result_place.push_back(it == outer.places.end() ? scratch(e.type()) : it->second);
+    }
     if (parts.length == 0) {
       for (size_t j = 0; j < n_acc; ++j) copy(given[j], result_place[j], f.params[j]);
       return;

@@ -112,9 +112,9 @@ void emit_serial_scatter(Puller& pull, Builder& b, const ir::Graph& g, const Sec
   const ir::Node& n = g[s.node];
   const Shape m = g[n.in[1]].type.shape;
   const Point trailing = pull.unlinear(index, s.domain);
-  const Value counter = b.begin_loop(b.i32(m.count()));
+  const Value counter = b.begin_loop(b.i32(s.count));
   pull.push_block();
-  Point at = pull.unlinear(counter, m);
+  Point at = pull.unlinear(b.add(counter, b.i32(s.first)), m);
   at.insert(at.end(), trailing.begin(), trailing.end());
   Value inside = 0;
   const Point target = scatter_target(pull, b, g, n, at, inside);

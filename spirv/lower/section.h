@@ -27,6 +27,7 @@ struct Section {
   std::vector<Store> stores;            // Map
   ir::NodeId node;                      // Scatter, Loop: the node
   BufferRef to;                         // Scatter: the destination
+  int64_t first = 0, count = 0;         // SerialScatter: the updates it adds
   std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
@@ -40,6 +41,7 @@ struct Section {
   int64_t code = 0;                     // estimated instructions
   double work = 0;                      // estimated operations in all
   bool reduces = false;                 // a reduction runs inside of it
+  bool alone = false;                   // shares no kernel
 };
 
 /// Groups sections into kernels. Pre: a section stands after those whose results it reads. A section may join the kernel

@@ -215,7 +215,9 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   io::Progress progress("compiling " + program.name + " ...");
   CompileOptions how;
   how.form = form();
-  const Executable executable = compile(program, device_->target(), how).value();
+  const Result<Executable> compiled = compile(program, device_->target(), how);
+  if (!compiled) throw Error(compiled.error()).note("device: " + name());
+  const Executable& executable = *compiled;
   out.kernels = executable.kernels.size();
   out.dispatches = static_cast<size_t>(std::count_if(executable.steps.begin(), executable.steps.end(),
                                                      [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));

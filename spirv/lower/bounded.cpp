@@ -1,0 +1,176 @@
+#include "spirv/lower/bounded.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+constexpr int64_t kUnrolled = 4;  // reductions of at most this many elements are no loops
+
+int64_t reduced_elements(const Graph& g, const Node& n) {
+  return g[n.in[0]].type.shape.count() / std::max<int64_t>(1, n.type.shape.count());
+}
+
+// The reductions that the computation of `root` meets first and that have no buffer yet. What they contain themselves stays
+// with them: their own kernel may be small enough, and arrays further inside are larger.
+std::vector<NodeId> first_reductions(const Graph& g, NodeId root, const std::set<uint32_t>& stored) {
+  std::vector<NodeId> out;
+  std::unordered_set<uint32_t> seen = {root.v};
+  std::vector<NodeId> stack(g[root].in.begin(), g[root].in.end());
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    const Node& n = g[id];
+    if (stored.contains(id.v) || n.op == Op::Proj || !seen.insert(id.v).second) continue;
+    if (ir::info(n.op).kind == ir::Kind::Reduce && reduced_elements(g, n) > kUnrolled) {
+      out.push_back(id);
+    } else {
+      stack.insert(stack.end(), n.in.begin(), n.in.end());
+    }
+  }
+  return out;
+}
+
+// Steps per chunk: as many as fit, or fewer where that divides the length.
+int64_t chunk_length(int64_t length, int64_t most) {
+  for (int64_t c = most; 2 * c > most; --c)
+    if (length % c == 0) return c;
+  return most;
+}
+
+// Puts other results in the place of a loop's own, everywhere in the draft. `others` are mapped to what they become.
+void replace_loop(Graph& g, Draft& draft, NodeId loop, std::span<const Expr> results, std::span<NodeId> others) {
+  ir::Memo memo;
+  const std::vector<Expr> old = ir::projections(g, loop);
+  for (size_t j = 0; j < old.size(); ++j) memo[old[j].id.v] = results[j].id;
+  draft.roots = ir::rebuild(g, draft.roots, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); });
+  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched}) {
+    std::set<uint32_t> moved;
+    for (uint32_t id : *nodes) {
+      const auto it = memo.find(id);
+      moved.insert(it == memo.end() ? id : it->second.v);
+    }
+    *nodes = std::move(moved);
+  }
+  for (NodeId& id : others)
+    if (const auto it = memo.find(id.v); it != memo.end()) id = it->second;
+}
+
+// The arrays of a loop over chunks have one more axis.
+bool rank_left(const Graph& g, const Node& n, const ir::LoopParts& parts) {
+  int most = 0;
+  for (int j = 0; j < parts.n_es; ++j)
+    most = std::max(most, g[n.in[static_cast<size_t>(parts.n_acc + j)]].type.shape.rank());
+  for (NodeId r : g.function(parts.function).results) most = std::max(most, g[r].type.shape.rank() + 1);
+  return most < kMaxRank;
+}
+
+bool amend_loop(Graph& g, Draft& draft, NodeId loop, uint64_t iterations, uint64_t limit, std::span<NodeId> others) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[loop]);
+  const uint64_t per_step = std::max<uint64_t>(1, iterations / static_cast<uint64_t>(parts.length));
+  const uint64_t most = limit / 10 * 9 / per_step;
+  if (most < 2 || parts.length < 2 || !rank_left(g, g[loop], parts)) return draft.dispatched.insert(loop.v).second;
+  const int64_t chunk = chunk_length(parts.length, static_cast<int64_t>(std::min<uint64_t>(most, parts.length - 1)));
+  const std::vector<Expr> results = strip_mine(g, loop, chunk, draft.dispatched);
+  replace_loop(g, draft, loop, results, others);
+  return true;
+}
+
+}  // namespace
+
+std::vector<Expr> strip_mine(Graph& g, NodeId map_accum, int64_t chunk, std::set<uint32_t>& outer) {
+  const Node n = g[map_accum];
+  const ir::LoopParts parts = ir::loop_parts(g, n);
+  const auto n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
+  const int64_t chunks = parts.length / chunk, whole = chunks * chunk, left = parts.length - whole;
+  std::vector<Expr> acc, es, consts;
+  for (size_t j = 0; j < n.in.size(); ++j) (j < n_acc ? acc : j < n_acc + n_es ? es : consts).push_back({&g, n.in[j]});
+
+  const auto rows = [](Expr e, int64_t from, int64_t count) {
+    return count == e.shape()[0] ? e : ir::window(e, 0, from, count);
+  };
+  const auto run = [&](int64_t from, int64_t count, auto&& shaped) {
+    ir::Loop loop{
+        .function = parts.function, .reverse = parts.reverse, .length = count, .acc = acc, .es = {}, .consts = consts};
+    for (Expr e : es) loop.es.push_back(shaped(rows(e, from, count)));
+    return loop;
+  };
+  const auto keep_acc = [&](std::span<const Expr> results) {
+    acc.assign(results.begin(), results.begin() + parts.n_acc);
+    return std::vector<Expr>(results.begin() + parts.n_acc, results.end());
+  };
+
+  const auto run_whole = [&] {
+    const auto in_chunks = [&](Expr e) {
+      return ir::reshape(e, e.shape().erased(0).inserted(0, chunk).inserted(0, chunks));
+    };
+    ir::Loop loop = run(0, whole, in_chunks);
+    loop.length = chunks;
+    ir::Loop inner{.function = parts.function, .reverse = parts.reverse, .length = chunk, .acc = {}, .es = {}, .consts = {}};
+    std::vector<Expr> vars;
+    const auto given = [&](std::span<const Expr> operands, std::vector<Expr>& to, bool row) {
+      for (Expr e : operands) {
+        Type t = e.type();
+        if (row) t.shape = t.shape.erased(0);
+        to.push_back(ir::fresh_var(g, t));
+        vars.push_back(to.back());
+      }
+    };
+    given(loop.acc, inner.acc, false);
+    given(loop.es, inner.es, true);
+    given(loop.consts, inner.consts, false);
+    const std::vector<Expr> results = ir::map_accum(g, inner);
+    loop.function = ir::close_function(g, vars, results);
+    const std::vector<Expr> all = ir::map_accum(g, loop);
+    outer.insert(all[0].in(0).id.v);
+    std::vector<Expr> stacks = keep_acc(all);
+    for (Expr& s : stacks) s = ir::reshape(s, s.shape().erased(0).erased(0).inserted(0, whole));
+    return stacks;
+  };
+  const auto run_left = [&] { return keep_acc(ir::map_accum(g, run(whole, left, [](Expr e) { return e; }))); };
+
+  std::vector<Expr> low, high;  // stacked results of the whole chunks, which come first in position, and of what is left
+  if (parts.reverse && left > 0) high = run_left();
+  low = run_whole();
+  if (!parts.reverse && left > 0) high = run_left();
+  std::vector<Expr> out = acc;
+  for (size_t j = 0; j < low.size(); ++j)
+    out.push_back(left == 0 ? low[j] : ir::concat(std::vector<Expr>{low[j], high[j]}, 0));
+  return out;
+}
+
+bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t limit) {
+  bool changed = false;
+  std::vector<NodeId> loops;
+  std::vector<uint64_t> iterations;
+  for (const Excess& e : excesses) {
+    std::vector<NodeId> nodes;
+    for (const Section& s : e.sections) {
+      for (const Store& store : s.stores) nodes.push_back(store.value);
+      if (s.stores.empty()) nodes.push_back(s.node);
+    }
+    if (nodes.size() > 1) {
+      for (NodeId id : nodes) changed |= draft.alone.insert(id.v).second;
+    } else if (g[nodes[0]].op == Op::MapAccum) {
+      loops.push_back(nodes[0]);
+      iterations.push_back(e.iterations);
+    } else {
+      for (NodeId id : first_reductions(g, nodes[0], draft.stored)) changed |= draft.stored.insert(id.v).second;
+    }
+  }
+  for (size_t j = 0; j < loops.size(); ++j)
+    changed |= amend_loop(g, draft, loops[j], iterations[j], limit, std::span(loops).subspan(j + 1));
+  return changed;
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,35 @@
+// Work of one invocation stays below what the device allows. A region is lowered; where a kernel would run too many loop
+// iterations, the draft of the region is amended and the region is lowered again: work that shared a kernel is parted, inner
+// reductions get a buffer of their own, and long loops are cut into chunks that run as dispatches, with the state in memory.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "spirv/lower/section.h"
+
+namespace spirograd::lower {
+
+/// What is asked of a region, and the decisions that earlier attempts have forced.
+struct Draft {
+  std::vector<ir::NodeId> roots;
+  std::set<uint32_t> stored;      // nodes that get a buffer
+  std::set<uint32_t> alone;       // nodes whose sections share no kernel
+  std::set<uint32_t> dispatched;  // loops whose steps are dispatches
+};
+
+/// A kernel that runs more iterations than the limit: its sections, in order.
+struct Excess {
+  std::vector<Section> sections;
+  uint64_t iterations = 0;
+  std::string kernel;
+};
+
+/// Changes the draft so that the next attempt runs fewer iterations per invocation. False: nothing is left to change.
+bool amend(ir::Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t limit);
+
+/// The results of a loop, computed by a loop over chunks of `chunk` steps whose body is a loop over the steps of one chunk,
+/// and a loop over what is left. Pre: 0 < chunk < length.
+std::vector<ir::Expr> strip_mine(ir::Graph& g, ir::NodeId map_accum, int64_t chunk, std::set<uint32_t>& outer);
+
+}  // namespace spirograd::lower

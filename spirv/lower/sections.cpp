@@ -1,0 +1,149 @@
+#include "spirv/lower/sections.h"
+
+#include <algorithm>
+
+#include "frontend/ir/traverse.h"
+#include "spirv/lower/access.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+int64_t body_code(const Graph& g, int64_t function) {
+  int64_t code = 0;
+  for (NodeId id : ir::postorder(g, g.function(function).results)) code += op_cost(g[id]);
+  return code;
+}
+
+// Fills in what scheduling needs to know of the section that computes `walk` for node `id`.
+Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vector<uint32_t> writes) {
+  const Graph& g = r.graph;
+  // A part with a buffer of its own is only read; everything else is computed here.
+  const bool stored = walk != id && (r.clusters.roots.contains(walk.v) || g[walk].op == Op::Proj);
+  Extent e;
+  std::vector<Access> reads;
+  if (stored) {
+    e.code = 4;
+    reads = {{walk, ~0u, false}};
+  } else {
+    e = kernel_extent(g, walk, r.clusters.roots);
+    reads = accesses(g, walk, r.clusters.roots);
+  }
+  for (const Access& a : reads)
+    if (g[a.leaf].type.shape.count() > 0)
+      s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Section::Kind::Map});
+  s.writes = std::move(writes);
+  s.code = e.code;
+  s.reduces = e.reduces;
+  s.alone = r.alone.contains(walk.v) || r.alone.contains(id.v);
+  s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
+  if (s.label.empty()) s.label = std::string(ir::name(g[id].op)) + " " + to_string(g[id].type);
+  return s;
+}
+
+Section loop_section(const Region& r, NodeId id) {
+  Graph& g = r.graph;
+  Section s;
+  s.kind = Section::Kind::Loop;
+  s.node = id;
+  runs_in_kernel(g, id, &s.domain);
+  std::vector<uint32_t> writes;
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  for (Expr e : ir::projections(g, id)) {
+    const auto it = r.places.find(e.id.v);
+    s.results.push_back(it == r.places.end() ? std::nullopt : std::optional(it->second));
+    if (it != r.places.end()) writes.push_back(it->second.buffer);
+  }
+  s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(s.domain);
+  s = described(r, std::move(s), id, id, writes);
+  Materialised constants;
+  place_body_constants(g, parts.function, r.constant, constants);
+  for (const auto& [node, ref] : constants) s.reads.push_back({ref.buffer, ~0u, false});
+  s.code += body_code(g, parts.function);
+  return s;
+}
+
+// Updates that one invocation adds in order; more than the device's loops allow are left to further dispatches.
+std::vector<Section> serial_scatter(const Region& r, NodeId id, BufferRef to) {
+  const Node& n = r.graph[id];
+  const Type& updates = r.graph[n.in[0]].type;
+  const int m = r.graph[n.in[1]].type.shape.rank();
+  const int64_t all = updates.shape.slice(0, m).count();
+  const auto most = static_cast<int64_t>(std::clamp<uint64_t>(r.target.max_loop_iterations / 2, 1, 0x7fffffff));
+  std::vector<Section> out;
+  for (int64_t first = 0; first < all; first += most) {
+    Section s;
+    s.kind = Section::Kind::SerialScatter;
+    s.node = id;
+    s.to = to;
+    s.first = first;
+    s.count = std::min(most, all - first);
+    s.domain = updates.shape.slice(m, updates.shape.rank());
+    out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+  }
+  return out;
+}
+
+}  // namespace
+
+BufferRef source_of(const Region& r, NodeId id) {
+  const Node& n = r.graph[id];
+  if (n.op == Op::Param) return r.params[static_cast<size_t>(n.attr[0])].buffer;
+  return r.places.at(id.v);
+}
+
+void place_body_constants(const Graph& g, int64_t function, const std::function<BufferRef(NodeId)>& constant,
+                          Materialised& places) {
+  for (NodeId id : ir::postorder(g, g.function(function).results)) {
+    const Node& n = g[id];
+    if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant(id);
+    if (n.op == Op::MapAccum) place_body_constants(g, ir::loop_parts(g, n).function, constant, places);
+  }
+}
+
+std::vector<Section> sections_of(const Region& r, NodeId id) {
+  const Graph& g = r.graph;
+  const Node& n = g[id];
+  if (n.op == Op::MapAccum) return {loop_section(r, id)};
+  std::vector<Section> out;
+  if (n.type.shape.count() == 0) return out;
+  const BufferRef to = r.places.at(id.v);
+  if (n.op == Op::Scatter) {
+    const Type& updates = g[n.in[0]].type;
+    if (updates.shape.count() == 0) return out;
+    if (n.type.dtype == DType::F64) return serial_scatter(r, id, to);
+    Section s;
+    s.kind = Section::Kind::Scatter;
+    s.node = id;
+    s.to = to;
+    s.domain = updates.shape;
+    out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+    return out;
+  }
+  if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 1) {
+    const int axis = static_cast<int>(n.attr[0]);
+    int64_t start = 0;
+    for (NodeId part : n.in) {
+      const Type& t = g[part].type;
+      Section s;
+      s.domain = t.shape;
+      s.stores = {{part, to, n.type, axis, start, n.op == Op::Stack}};
+      start += n.op == Op::Stack ? 1 : t.shape[axis];
+      if (t.shape.count() > 0) out.push_back(described(r, std::move(s), id, part, {to.buffer}));
+    }
+    return out;
+  }
+  Section s;
+  s.domain = n.type.shape;
+  s.stores = {{id, to, n.type}};
+  out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+  return out;
+}
+
+}  // namespace spirograd::lower

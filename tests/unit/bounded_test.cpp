@@ -1,0 +1,242 @@
+// Kernels on devices that end loops after a number of iterations: every kernel stays below the limit, and the values are
+// those of the interpreter. The limits here are far smaller than any real one, so that small programs meet them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "frontend/ir/eval.h"
+#include "frontend/rewrite/contract.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "spirv/kernel/builder.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/kernel/verify.h"
+#include "spirv/lower/evaluate.h"
+#include "support/random_program.h"
+
+namespace spirograd {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Target limited(uint64_t iterations, bool cpu = true) {
+  Target t;
+  t.cpu = cpu;
+  t.float64 = true;
+  t.subgroup_size = 8;
+  t.max_buffers = 30;
+  t.max_loop_iterations = iterations;
+  return t;
+}
+
+bool close(double want, double have) {
+  if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
+  if (std::abs(want) > 1e37) return std::abs(have) > 1e37;  // overflows in f32
+  return want == have || std::abs(want - have) <= 1e-4 * std::max(1.0, std::abs(want));
+}
+
+testing::AssertionResult right_and_bounded(const Program& given, const std::vector<std::vector<double>>& inputs,
+                                           const Target& target) {
+  const Program p = rewrite::lowerable(given);
+  lower::Plan plan;
+  try {
+    plan = lower::lower(p, target);
+  } catch (const Error& e) {
+    return testing::AssertionFailure() << e.str();
+  }
+  for (const kernel::Kernel& k : plan.kernels) {
+    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+    if (kernel::loop_iterations(k) > target.max_loop_iterations)
+      return testing::AssertionFailure() << k.name << " runs " << kernel::loop_iterations(k) << " iterations";
+  }
+  std::vector<HostArray> arrays;
+  for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
+  const std::vector<ir::Array> want = ir::evaluate(p, inputs);
+  const std::vector<HostArray> have = lower::evaluate(plan, arrays);
+  for (size_t r = 0; r < want.size(); ++r) {
+    const std::vector<double> values = have[r].values();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!close(want[r].data[i], values[i]))
+        return testing::AssertionFailure()
+               << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
+  }
+  return testing::AssertionSuccess();
+}
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+std::vector<double> ramp(int64_t n) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i)) + 0.1));
+  return out;
+}
+
+testing::AssertionResult all_limits(const Program& p, const std::vector<std::vector<double>>& inputs) {
+  for (uint64_t limit : {40, 130, 1000}) {
+    for (bool cpu : {true, false}) {
+      const auto result = right_and_bounded(p, inputs, limited(limit, cpu));
+      if (!result)
+        return testing::AssertionFailure() << "limit " << limit << (cpu ? ", cpu: " : ", gpu: ") << result.message();
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(Iterations, LoopsMultiplyAndAddUp) {
+  kernel::Builder b("k", 64, 64);
+  const uint32_t out = b.bind("out", kernel::Scalar::I32, kernel::Access::Write);
+  const kernel::Value sum = b.var(b.i32(0));
+  b.begin_loop(b.i32(10));
+  b.begin_loop(b.op(kernel::KOp::Min, b.bitcast(kernel::Scalar::I32, b.index()), b.i32(7)));
+  b.set(sum, b.add(b.get(sum), b.i32(1)));
+  b.end_loop();
+  b.end_loop();
+  b.begin_loop(b.i32(5));
+  b.set(sum, b.add(b.get(sum), b.i32(1)));
+  b.end_loop();
+  b.store(out, b.bitcast(kernel::Scalar::I32, b.index()), b.get(sum));
+  // Each loop counts one more than it runs: 1 + 10 (1 + 1 + 7), and 1 + 5.
+  EXPECT_EQ(kernel::loop_iterations(std::move(b).finish()), 91u + 6u);
+}
+
+TEST(Iterations, UnknownTripCountsCountAsTheLargest) {
+  kernel::Builder b("k", 64, 64);
+  const uint32_t in = b.bind("in", kernel::Scalar::I32, kernel::Access::Read);
+  const uint32_t out = b.bind("out", kernel::Scalar::I32, kernel::Access::Write);
+  const kernel::Value sum = b.var(b.i32(0)), count = b.load(in, b.i32(0));
+  for (int k = 0; k < 3; ++k) b.begin_loop(count);  // 2^31 - 1 each
+  b.set(sum, b.add(b.get(sum), b.i32(1)));
+  for (int k = 0; k < 3; ++k) b.end_loop();
+  b.store(out, b.i32(0), b.get(sum));
+  EXPECT_EQ(kernel::loop_iterations(std::move(b).finish()), std::numeric_limits<uint64_t>::max());
+}
+
+TEST(Bounded, LongLoopsRunInChunks) {
+  const Program p = program("def main(x: f32) -> (y: f32) = fori(997, fn(i, s) => s * 0.9 + x + f32(i), 0.0)\n");
+  EXPECT_TRUE(all_limits(p, {{0.3}}));
+  const lower::Plan plan = lower::lower(rewrite::lowerable(p), limited(1000));
+  EXPECT_LE(plan.steps.size(), 8u) << "two chunks and what is left, not a dispatch per step";
+}
+
+TEST(Bounded, NestedLoopsRunInChunks) {
+  const auto nested = "def main(x: f32) -> (y: f32) = fori(31, fn(i, s) => fori(29, fn(j, t) => t * 0.99 + x, s), 0.0)\n";
+  EXPECT_TRUE(all_limits(program(nested), {{0.3}}));
+}
+
+TEST(Bounded, LoopsInBuildsRunInChunks) {
+  const auto text = "def main(x: f32[3]) -> (y: f32[3]) = for j: 3 => fori(211, fn(i, s) => s * 0.9 + x[j], 0.0)\n";
+  EXPECT_TRUE(all_limits(program(text), {{1, 2, 3}}));
+}
+
+TEST(Bounded, StackedResultsComeInTheOrderOfTheLoop) {
+  for (int64_t n : {83, 84, 1009}) {
+    const std::string t = "f32[" + std::to_string(n) + "]";
+    EXPECT_TRUE(all_limits(program("def main(x: " + t + ") -> (y: f32[" + std::to_string(n + 1) +
+                                   "]) = scan(fn(s, e) => s * 0.5 + e, 0.0, x)\n"),
+                           {ramp(n)}))
+        << n;
+  }
+}
+
+TEST(Bounded, GradientsOfLongLoopsRunInChunks) {
+  const Program p = program("def main(x: f32, w: f32[307]) -> (y: f32) = fold(fn(s, e) => sin(s) * 0.9 + e * x, 0.1, w)\n");
+  EXPECT_TRUE(all_limits(grad(p, {"x", "w"}).value(), {{0.3}, ramp(307)}));
+  EXPECT_TRUE(all_limits(jvp(p, {"x"}).value(), {{0.3}, ramp(307), {1.0}}));
+}
+
+TEST(Bounded, ReductionsOverSeveralAxesAreSplit) {
+  for (const char* op : {"sum", "max", "min"}) {
+    const std::string whole = "def main(x: f32[7,11,13,3]) -> (y: f32) = " + std::string(op) + "(x)\n";
+    EXPECT_TRUE(all_limits(program(whole), {ramp(7 * 11 * 13 * 3)})) << op;
+    const std::string part = "def main(x: f32[7,11,13,3]) -> (y: f32[11]) = " + std::string(op) + "(x, axis=[0,2,3])\n";
+    EXPECT_TRUE(all_limits(program(part), {ramp(7 * 11 * 13 * 3)})) << op;
+  }
+  EXPECT_TRUE(all_limits(program("def main(x: f32[5003]) -> (y: f32) = sum(x)\n"), {ramp(5003)}));
+}
+
+TEST(Bounded, ReductionsOverReductionsAreStored) {
+  const auto text =
+      "def main(x: f32[61,53]) -> (a: f32, b: f32[61]) {\n"
+      "  let m = max(x, axis=1)\n"
+      "  let s = for i: 61 => sum(for j: 61 => min(for k: 53 => abs(x[i,k] - x[j,k])))\n"
+      "  (sum(m), s)\n}\n";
+  EXPECT_TRUE(all_limits(program(text), {ramp(61 * 53)}));
+}
+
+TEST(Bounded, ThePlaceOfAnExtremeIsFoundInStages) {
+  for (int64_t n : {41, 130, 977, 2048, 4099}) {
+    const std::string size = std::to_string(n);
+    const Program p = program("def main(x: f32[" + size + "]) -> (a: i32, b: i32) = (argmax(x), argmin(x))\n");
+    std::vector<double> x = ramp(n);
+    EXPECT_TRUE(all_limits(p, {x})) << n;
+    std::vector<double> ties(static_cast<size_t>(n), 1.0);
+    EXPECT_TRUE(all_limits(p, {ties})) << n;
+    ties[static_cast<size_t>(n) - 1] = 2;
+    ties[static_cast<size_t>(n) - 2] = 2;
+    EXPECT_TRUE(all_limits(p, {ties})) << n;
+    const std::vector<double> nothing(static_cast<size_t>(n), kNaN);
+    EXPECT_TRUE(all_limits(p, {nothing})) << n;
+    std::vector<double> one = nothing;
+    one[static_cast<size_t>(n) - 3] = -kInf;
+    EXPECT_TRUE(all_limits(p, {one})) << n;
+    const Program ints = program("def main(x: i32[" + size + "]) -> (a: i32, b: i32) = (argmax(x), argmin(x))\n");
+    for (double v : {-2147483648.0, 2147483647.0})
+      EXPECT_TRUE(all_limits(ints, {std::vector<double>(static_cast<size_t>(n), v)})) << n;
+  }
+  const auto rows = "def main(x: f32[3,977,2]) -> (y: i32[3,2]) = argmax(x, axis=1)\n";
+  EXPECT_TRUE(all_limits(program(rows), {ramp(3 * 977 * 2)}));
+}
+
+TEST(Bounded, SerialScattersRunInParts) {
+  const auto text = "def main(x: f64[301,2], i: i32[301]) -> (y: f64[5,2]) = scatter([5], x, i)\n";
+  std::vector<double> index;
+  for (int k = 0; k < 301; ++k) index.push_back(k % 7 - 1);
+  EXPECT_TRUE(all_limits(program(text), {ramp(602), index}));
+}
+
+TEST(Bounded, WorkThatSharedAKernelIsParted) {
+  const auto text =
+      "def main(x: f32[4,30]) -> (a: f32[4], b: f32[4], c: f32) = (sum(x, axis=1), max(x, axis=1), sum(x[0]))\n";
+  EXPECT_TRUE(right_and_bounded(program(text), {ramp(120)}, limited(45)));
+}
+
+TEST(Bounded, WhatNothingCanShortenIsRefusedWithBothNumbers) {
+  const Program p = program("def main(x: f32[9]) -> (y: f32) = sum(x)\n");
+  try {
+    lower::lower(rewrite::lowerable(p), limited(0));
+    FAIL() << "a loop on a device without loops";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code, "SG0303");
+    EXPECT_NE(e.message.find("'main_0' (sum f32)"), std::string::npos) << e.message;
+    EXPECT_NE(e.message.find("10 loop iterations"), std::string::npos) << e.message;
+    EXPECT_NE(e.message.find("after 0"), std::string::npos) << e.message;
+  }
+}
+
+TEST(Bounded, NothingChangesWithoutALimit) {
+  const Program p =
+      rewrite::lowerable(program("def main(x: f32) -> (y: f32) = fori(100000, fn(i, s) => s * 0.5 + x, 0.0)\n"));
+  EXPECT_EQ(lower::lower(p, limited(kNoLoopLimit)).steps.size(), 1u);
+}
+
+TEST(Bounded, RandomProgramsStayRightUnderTinyLimits) {
+  test::RandomOptions options;
+  int refused = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    options.max_size = seed % 2 ? 25 : 60;
+    const test::RandomProgram rp = test::random_program(seed, options);
+    const auto result = right_and_bounded(rp.program, rp.inputs, limited(seed % 3 ? 40 : 100));
+    if (result) continue;
+    if (std::string(result.message()).find("SG0303") != std::string::npos) {
+      ++refused;
+    } else {
+      ADD_FAILURE() << "seed " << seed << ": " << result.message() << "\n" << text::print(rp.program);
+    }
+  }
+  EXPECT_LE(refused, 5);
+}
+
+}  // namespace
+}  // namespace spirograd
