@@ -22,6 +22,10 @@ uint64_t hash(const Node& n) {
   return h;
 }
 
+// Operations of a program and all that is derived from it in one graph; about half a gigabyte. Functions that call each other
+// twice per level, and derivatives of high order, grow exponentially: they end here instead of with the machine's memory.
+constexpr uint32_t kMostNodes = 1'000'000;
+
 }  // namespace
 
 bool Node::same_data(const Node& o) const {
@@ -47,6 +51,9 @@ NodeId Graph::intern(Node n) {
   if (n.op == Op::IndexVar) n.free_vars |= uint64_t{1} << n.attr[0];
   if (n.op == Op::Build) n.free_vars &= ~(uint64_t{1} << n.attr[0]);
   const uint32_t id = size();
+  if (id >= kMostNodes)
+    throw Error("SG0603", "the program grows beyond " + std::to_string(kMostNodes) + " operations")
+        .hint("compute what is used twice once, with let; use a loop for what is repeated");
   nodes_.push_back(std::move(n));
   index_.emplace(h, id);
   return {id};

@@ -225,16 +225,21 @@ Expr reverse_broadcast(Facts&, Expr e) {
 
 // ---- concat, stack ---------------------------------------------------------------------------------------------------
 
+// Long concats are not joined further: each level of `concat(t, t)` would double the list.
+constexpr size_t kMostParts = 64;
+
 Expr concat_flat(Facts&, Expr e) {
   const int t = axis_of(e);
   std::vector<Expr> parts;
   bool changed = e.node().in.size() == 1;
+  size_t all = e.node().in.size();
   for (size_t j = 0; j < e.node().in.size(); ++j) {
     const Expr p = e.in(static_cast<int>(j));
     if (p.shape()[t] == 0) {
       changed = true;
-    } else if (p.op() == Op::Concat && p.attr(0) == e.attr(0)) {
+    } else if (p.op() == Op::Concat && p.attr(0) == e.attr(0) && all - 1 + p.node().in.size() <= kMostParts) {
       changed = true;
+      all += p.node().in.size() - 1;
       for (size_t k = 0; k < p.node().in.size(); ++k) parts.push_back(p.in(static_cast<int>(k)));
     } else {
       parts.push_back(p);
@@ -243,6 +248,16 @@ Expr concat_flat(Facts&, Expr e) {
   if (!changed || parts.empty()) return no();
   return parts.size() == 1 ? parts[0] : concat(parts, t);
 }
+
+// The same array again and again is a stretched axis.
+Expr concat_same(Facts&, Expr e) {
+  const int t = axis_of(e);
+  const auto count = static_cast<int64_t>(e.node().in.size());
+  for (int j = 1; j < count; ++j)
+    if (e.in(j) != e.in(0)) return no();
+  return count > 1 && e.in(0).rank() < kMaxRank ? reshape(replicate(e.in(0), t, count), e.shape()) : no();
+}
+
 // Neighbouring windows of one array join again.
 Expr concat_windows(Facts&, Expr e) {
   const int t = axis_of(e);
@@ -448,6 +463,9 @@ const std::vector<Rule>& layout_rules() {
     {"concat-flat", {Op::Concat}, concat_flat,
      "def f(a: f32[3], b: f32[0]) = concat(a, b, axis=0)",
      "def f(a: f32[3], b: f32[0]) = a"},
+    {"concat-same", {Op::Concat}, concat_same,
+     "def f(a: f32[3]) = concat(a, a, axis=0)",
+     "def f(a: f32[3]) = reshape(replicate(2, a, axis=0), [6])"},
     {"concat-windows", {Op::Concat}, concat_windows,
      "def f(a: f32[5], b: f32[2]) = concat(window(a, axis=0, lo=0, n=2), window(a, axis=0, lo=2, n=2), b, axis=0)",
      "def f(a: f32[5], b: f32[2]) = concat(window(a, axis=0, lo=0, n=4), b, axis=0)"},

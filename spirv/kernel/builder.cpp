@@ -77,11 +77,9 @@ Value Builder::append(Inst inst, Interval interval) {
 }
 
 Value Builder::pure(Inst inst, Interval interval) {
-  const Key key{inst.op, inst.type, inst.in, inst.imm};
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-    if (const auto found = scope->find(key); found != scope->end()) return narrowed(found->second, interval);
+  if (const auto found = known_.find(inst, kernel_.body)) return narrowed(*found, interval);
   const Value v = append(inst, interval);
-  scopes_.back().emplace(key, v);
+  known_.insert(v, kernel_.body);
   return v;
 }
 
@@ -238,7 +236,7 @@ void Builder::set(Value var, Value value) {
 void Builder::open(Block block) {
   if (!block.marked) block.start = kernel_.body.size();
   blocks_.push_back(std::move(block));
-  scopes_.emplace_back();
+  scopes_.push_back(known_.size());
 }
 
 void Builder::close() {
@@ -251,6 +249,7 @@ void Builder::close() {
   for (auto saved = block.undo.rbegin(); saved != block.undo.rend(); ++saved)
     if (saved->first < intervals_.size()) intervals_[saved->first] = saved->second;
   blocks_.pop_back();
+  known_.shrink(scopes_.back());
   scopes_.pop_back();
 }
 

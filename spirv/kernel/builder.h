@@ -3,13 +3,12 @@
 // needed.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "spirv/kernel/kernel.h"
+#include "spirv/kernel/value_table.h"
 
 namespace spirograd::kernel {
 
@@ -120,9 +119,9 @@ class Builder {
   std::vector<Interval> intervals_;
   std::vector<Value> natural_divisions_;  // Quot and Rem of a number at least 0 by one above 0
   std::vector<Block> blocks_;
-  // Value numbering: one table per open block; closing a block drops its table.
-  using Key = std::tuple<KOp, Scalar, std::array<uint32_t, 3>, uint64_t>;
-  std::vector<std::map<Key, Value>> scopes_;
+  // Value numbering: closing a block forgets what it added.
+  ValueTable known_;
+  std::vector<size_t> scopes_;  // sizes of the table when the blocks were opened
 };
 
 }  // namespace spirograd::kernel

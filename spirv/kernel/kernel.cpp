@@ -1,4 +1,4 @@
-// Names of the kernel operations, as the printer shows them.
+// Names of the kernel operations, as the printer shows them, and equality of kernels.
 #include "spirv/kernel/kernel.h"
 
 namespace spirograd::kernel {
@@ -49,6 +49,28 @@ std::string_view name(KOp op) {
     case KOp::EndLoop: return "end_loop";
   }
   return "?";
+}
+
+bool same_code(const Kernel& a, const Kernel& b) {
+  if (a.workgroup != b.workgroup || a.invocations != b.invocations || a.bindings.size() != b.bindings.size()) return false;
+  for (size_t j = 0; j < a.bindings.size(); ++j)
+    if (a.bindings[j].type != b.bindings[j].type || a.bindings[j].access != b.bindings[j].access) return false;
+  return a.body == b.body;
+}
+
+size_t InstHash::operator()(const Inst& i) const {
+  uint64_t h = static_cast<uint64_t>(i.op) << 8 | static_cast<uint64_t>(i.type);
+  for (uint64_t x : {uint64_t{i.in[0]}, uint64_t{i.in[1]}, uint64_t{i.in[2]}, i.imm}) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return static_cast<size_t>(h);
+}
+
+uint64_t code_hash(const Kernel& k) {
+  uint64_t h = k.invocations;
+  for (const Inst& i : k.body) h = h * 0x9e3779b97f4a7c15u + InstHash{}(i);
+  return h;
 }
 
 }  // namespace spirograd::kernel

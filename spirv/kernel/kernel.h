@@ -65,6 +65,11 @@ struct Inst {
   Scalar type = Scalar::F32;  // of the result; of the stored value for Store, AtomicAdd, Set; ignored for If, Else, ends
   std::array<uint32_t, 3> in{};
   uint64_t imm = 0;           // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1)
+  bool operator==(const Inst&) const = default;
+};
+
+struct InstHash {
+  size_t operator()(const Inst& i) const;
 };
 
 enum class Access : uint8_t { Read, Write, ReadWrite, Atomic };
@@ -82,6 +87,10 @@ struct Kernel {
   std::vector<Binding> bindings;
   std::vector<Inst> body;
 };
+
+/// Whether two kernels differ in their names only, and a hash that is equal then.
+bool same_code(const Kernel& a, const Kernel& b);
+uint64_t code_hash(const Kernel& k);
 
 /// Bits of a constant.
 inline uint64_t bits(float x) { return std::bit_cast<uint32_t>(x); }

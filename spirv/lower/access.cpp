@@ -1,6 +1,7 @@
 #include "spirv/lower/access.h"
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/ir/algebra.h"
 
@@ -86,7 +87,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
   return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
 }
 
-std::vector<Access> accesses(const ir::Graph& g, NodeId root, const std::set<uint32_t>& roots) {
+std::vector<Access> accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
   std::vector<Access> out;
   Place own;
   for (int a = 0; a < g[root].type.shape.rank(); ++a) own.push_back({1u << a, a});

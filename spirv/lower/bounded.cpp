@@ -41,6 +41,16 @@ std::vector<NodeId> first_reductions(const Graph& g, NodeId root, const std::set
   return out;
 }
 
+// Operands that are computed where they are used.
+std::vector<NodeId> computed_operands(const Graph& g, NodeId root, const std::set<uint32_t>& stored) {
+  std::vector<NodeId> out;
+  for (NodeId id : g[root].in) {
+    const Node& n = g[id];
+    if (!stored.contains(id.v) && ir::info(n.op).kind != ir::Kind::Leaf && n.op != Op::Proj) out.push_back(id);
+  }
+  return out;
+}
+
 // Steps per chunk: as many as fit, or fewer where that divides the length.
 int64_t chunk_length(int64_t length, int64_t most) {
   for (int64_t c = most; 2 * c > most; --c)
@@ -159,11 +169,17 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
       for (const Store& store : s.stores) nodes.push_back(store.value);
       if (s.stores.empty()) nodes.push_back(s.node);
     }
+    const bool is_loop = g[nodes[0]].op == Op::MapAccum;
     if (nodes.size() > 1) {
       for (NodeId id : nodes) changed |= draft.alone.insert(id.v).second;
-    } else if (g[nodes[0]].op == Op::MapAccum) {
+    } else if (is_loop && e.too_large) {
+      changed |= draft.dispatched.insert(nodes[0].v).second;
+    } else if (is_loop) {
       loops.push_back(nodes[0]);
       iterations.push_back(e.iterations);
+    } else if (e.too_large) {
+      for (NodeId id : e.repeated.empty() ? computed_operands(g, nodes[0], draft.stored) : e.repeated)
+        changed |= draft.stored.insert(id.v).second;
     } else {
       for (NodeId id : first_reductions(g, nodes[0], draft.stored)) changed |= draft.stored.insert(id.v).second;
     }

@@ -1,6 +1,7 @@
-// Work of one invocation stays below what the device allows. A region is lowered; where a kernel would run too many loop
-// iterations, the draft of the region is amended and the region is lowered again: work that shared a kernel is parted, inner
-// reductions get a buffer of their own, and long loops are cut into chunks that run as dispatches, with the state in memory.
+// Kernels stay within bounds: of the loop iterations that one invocation may run on the device, and of the code that drivers
+// compile in reasonable time. A region is lowered; where a kernel is beyond, the draft of the region is amended and the
+// region is lowered again: work that shared a kernel is parted, inner reductions and what is computed again and again get a
+// buffer of their own, and long loops are cut into chunks that run as dispatches, with the state in memory.
 #pragma once
 
 #include <set>
@@ -18,14 +19,16 @@ struct Draft {
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
 };
 
-/// A kernel that runs more iterations than the limit: its sections, in order.
+/// A kernel that is beyond the bounds: its sections, in order.
 struct Excess {
   std::vector<Section> sections;
-  uint64_t iterations = 0;
   std::string kernel;
+  uint64_t iterations = 0;           // of one invocation, over all its loops
+  bool too_large = false;            // its code, before it was complete
+  std::vector<ir::NodeId> repeated;  // too_large: nodes that are computed again and again
 };
 
-/// Changes the draft so that the next attempt runs fewer iterations per invocation. False: nothing is left to change.
+/// Changes the draft so that the next attempt stays nearer to the bounds. False: nothing is left to change.
 bool amend(ir::Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t limit);
 
 /// The results of a loop, computed by a loop over chunks of `chunk` steps whose body is a loop over the steps of one chunk,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
 constexpr uint32_t kResultBuffers = 5;   // of the buffers of a kernel, kept for what it writes
 constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
+constexpr size_t kCutCandidates = 200;   // places that are looked at when a kernel is too large
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
 
@@ -41,7 +43,7 @@ double count(const Shape& s) {
 
 // Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
 std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order,
-                                                     const std::set<uint32_t>& stored) {
+                                                     const NodeSet& stored) {
   std::unordered_map<uint32_t, double> cost;
   const auto used = [&](NodeId id) { return stored.contains(id.v) ? kLoad : cost[id.v]; };
   for (NodeId id : order) {
@@ -201,14 +203,14 @@ class Chooser {
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
       // Results need buffers too.
       const size_t results = g_.function(ir::loop_parts(g_, n).function).results.size();
-      if (kernel_extent(g_, id, c_.roots).leaves.size() + results <= leaf_limit_ + 2) return;
+      if (extent_(id, 1 << 30).leaves.size() + results <= leaf_limit_ + 2) return;
       for (NodeId in : n.in)
         if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
       return;
     }
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
     for (int tries = 0; tries < 8; ++tries) {
-      const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
+      const Extent e = extent_(id, 2 * kCodeLimit);
       if (e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
       if (!cut) return;
@@ -216,14 +218,14 @@ class Chooser {
     }
   }
 
-  NodeId best_cut(NodeId root, const Extent& whole) const {
+  NodeId best_cut(NodeId root, const Extent& whole) {
     double largest = count(g_[root].type.shape);
     for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
     NodeId best;
     double best_score = -1;
     std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
     std::unordered_set<uint32_t> seen;
-    while (!stack.empty() && seen.size() < 600) {
+    while (!stack.empty() && seen.size() < kCutCandidates) {
       const NodeId id = stack.back();
       stack.pop_back();
       const Node& n = g_[id];
@@ -231,7 +233,7 @@ class Chooser {
         continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather;
       if (candidate && count(n.type.shape) <= 2 * largest) {
-        const Extent e = kernel_extent(g_, id, c_.roots, 2 * kCodeLimit);
+        const Extent e = extent_(id, 2 * kCodeLimit);
         const double code = static_cast<double>(std::min(e.code, kCodeLimit)) + 40.0 * static_cast<double>(e.leaves.size());
         // A node on its own is no use as a cut; a large array is a dear one.
         if (e.leaves.size() + static_cast<size_t>(e.code) > 4 && e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) {
@@ -252,6 +254,7 @@ class Chooser {
   const std::set<uint32_t>& dispatched_;
   size_t leaf_limit_;  // buffers that one kernel reads
   Clusters c_;
+  ExtentWalk extent_{g_, c_.roots};
   std::set<uint32_t> forced_;
   std::unordered_map<uint32_t, double> cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
@@ -283,17 +286,22 @@ int op_cost(const Node& n) {
   return 1;
 }
 
-Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& roots, int64_t code_limit) {
+bool ExtentWalk::see(NodeId id) {
+  if (id.v >= seen_.size()) seen_.resize(g_.size(), 0);
+  return std::exchange(seen_[id.v], walk_) != walk_;
+}
+
+Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
   Extent e;
-  std::unordered_set<uint32_t> seen;
-  std::vector<NodeId> stack = {root};
-  while (!stack.empty() && e.code <= code_limit) {
-    const NodeId id = stack.back();
-    stack.pop_back();
-    if (!seen.insert(id.v).second) continue;
-    const Node& n = g[id];
+  ++walk_;
+  stack_.assign(1, root);
+  while (!stack_.empty() && e.code <= code_limit) {
+    const NodeId id = stack_.back();
+    stack_.pop_back();
+    if (!see(id)) continue;
+    const Node& n = g_[id];
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
-    const bool stored = id != root && (roots.contains(id.v) || is_loop_result(n));
+    const bool stored = id != root && (is_loop_result(n) || roots_.contains(id.v));
     if (n.op == Op::Param || constant_array || stored) {
       e.leaves.push_back(id);
       e.code += 2;
@@ -302,9 +310,9 @@ Extent kernel_extent(const Graph& g, NodeId root, const std::set<uint32_t>& root
     e.code += op_cost(n);
     if (ir::info(n.op).kind == ir::Kind::Reduce) {
       e.reduces = true;
-      e.longest = std::max(e.longest, count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape)));
+      e.longest = std::max(e.longest, count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape)));
     }
-    for (auto in = n.in.rbegin(); in != n.in.rend(); ++in) stack.push_back(*in);
+    stack_.insert(stack_.end(), n.in.rbegin(), n.in.rend());
   }
   return e;
 }

@@ -9,14 +9,14 @@
 
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
+#include "spirv/lower/access.h"
 
 namespace spirograd::lower {
 
 struct Clusters {
-  std::vector<ir::NodeId> order;        // all nodes of the region, operands first
-  std::set<uint32_t> roots;             // nodes that get a buffer and a kernel (for loops: the MapAccum node)
-  std::set<uint32_t>
-      loops_in_kernel;  // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
+  std::vector<ir::NodeId> order;  // all nodes of the region, operands first
+  NodeSet roots;                  // nodes that get a buffer and a kernel (for loops: the MapAccum node)
+  NodeSet loops_in_kernel;        // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
 };
 
 /// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches.
@@ -30,7 +30,22 @@ struct Extent {
   bool reduces = false;            // a reduction is pulled in
   double longest = 1;              // elements per result of the longest reduction that is pulled in
 };
-Extent kernel_extent(const ir::Graph& g, ir::NodeId root, const std::set<uint32_t>& roots, int64_t code_limit = 1 << 30);
+
+/// Finds extents; remembers what a walk has seen between walks, for there are many.
+class ExtentWalk {
+ public:
+  ExtentWalk(const ir::Graph& g, const NodeSet& roots) : g_(g), roots_(roots) {}
+  /// Ends early once the code is above the limit.
+  Extent operator()(ir::NodeId root, int64_t code_limit = 1 << 30);
+
+ private:
+  bool see(ir::NodeId id);
+  const ir::Graph& g_;
+  const NodeSet& roots_;
+  std::vector<uint32_t> seen_;  // number of the walk that saw the node last
+  uint32_t walk_ = 0;
+  std::vector<ir::NodeId> stack_;
+};
 
 /// The shape of the per-invocation state if every step of the loop touches its accumulators only at the invocation's own
 /// point, and one step is small enough for one invocation.

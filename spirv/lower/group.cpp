@@ -1,6 +1,7 @@
 // Which sections share a kernel.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "spirv/lower/cluster.h"
 #include "spirv/lower/section.h"
@@ -12,6 +13,7 @@ constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made 
 // Operations up to which sections of different domains share a dispatch. Drivers deal out workgroups in equal halves, so
 // that unequal heavy sections would leave processors idle.
 constexpr double kSmall = 1e6;
+constexpr size_t kLookBack = 64;  // groups that are asked whether a section fits; time stays linear in their number
 
 bool writes_to(const Section& s, uint32_t buffer) {
   return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
@@ -31,21 +33,23 @@ bool joins(std::span<const Section> group, const Section& s) {
 bool fits_together(std::span<const Section> group, const Section& s, size_t most_buffers) {
   if (s.alone || group[0].alone) return false;
   int64_t code = s.code;
-  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
-  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
   bool same_domain = true, small = s.work <= kSmall;
   for (const Section& other : group) {
     // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
     for (uint32_t w : other.writes)
       if (writes_to(s, w) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
     code += other.code;
-    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
-    buffers.insert(other.writes.begin(), other.writes.end());
     same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
     small = small && other.work <= kSmall;
   }
-  if (code > kGroupCode || buffers.size() > most_buffers) return false;
-  return small || (same_domain && s.kind == Section::Kind::Map);
+  if (code > kGroupCode || !(small || (same_domain && s.kind == Section::Kind::Map))) return false;
+  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
+  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
+  for (const Section& other : group) {
+    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
+    buffers.insert(other.writes.begin(), other.writes.end());
+  }
+  return buffers.size() <= most_buffers;
 }
 
 // Map sections of one group with the same domain become one section with several stores.
@@ -74,18 +78,21 @@ std::vector<Section> merged(std::vector<Section> group) {
 std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target) {
   const size_t most = kernel_buffers(target);
   std::vector<std::vector<Section>> groups;
+  std::unordered_map<uint32_t, size_t> last_writer;  // buffer -> the last group that writes it
   for (Section& s : sections) {
-    // The last group that makes something this section reads.
-    size_t first = 0;
-    for (size_t j = groups.size(); j-- > 0 && first == 0;)
-      for (const Section& other : groups[j])
-        for (const Section::Read& r : s.reads)
-          if (writes_to(other, r.buffer)) first = j + 1;
+    size_t first = 0;  // behind the last group that makes something this section reads
+    for (const Section::Read& r : s.reads)
+      if (const auto it = last_writer.find(r.buffer); it != last_writer.end()) first = std::max(first, it->second + 1);
     size_t place = groups.size();
     if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, most)) place = first - 1;
-    for (size_t j = first; j < groups.size() && place == groups.size(); ++j)
+    const size_t from = groups.size() > kLookBack ? std::max(first, groups.size() - kLookBack) : first;
+    for (size_t j = from; j < groups.size() && place == groups.size(); ++j)
       if (fits_together(groups[j], s, most)) place = j;
     if (place == groups.size()) groups.emplace_back();
+    for (uint32_t buffer : s.writes) {
+      const auto [it, fresh] = last_writer.try_emplace(buffer, place);
+      if (!fresh) it->second = std::max(it->second, place);
+    }
     groups[place].push_back(std::move(s));
   }
   for (std::vector<Section>& g : groups) g = merged(std::move(g));

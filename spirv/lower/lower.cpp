@@ -101,7 +101,7 @@ class Lowering {
   }
 
   // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan. Lowered again
-  // with an amended draft as long as a kernel runs more loop iterations than the device allows.
+  // with an amended draft as long as a kernel is beyond the bounds.
   void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name) {
     std::vector<NodeId> results;
     for (const Wanted& w : wanted) results.push_back(w.node);
@@ -116,20 +116,25 @@ class Lowering {
       plan_.steps.resize(steps);
       plan_.buffers.resize(buffers);
       std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
-      if (attempt == kAttempts || !amend(g_, draft, excesses, target_.max_loop_iterations)) throw too_long(excesses[0]);
+      std::erase_if(equal_code_, [&](const auto& c) { return c.second >= kernels; });
+      if (attempt == kAttempts || !amend(g_, draft, excesses, target_.max_loop_iterations)) throw refusal(excesses[0]);
     }
   }
 
-  Error too_long(const Excess& e) const {
+  Error refusal(const Excess& e) const {
     std::string what;
     for (const Section& s : e.sections) what += (what.empty() ? "" : "; ") + s.label;
-    return Error("SG0303", "kernel '" + e.kernel + "' (" + what + ") may run " + std::to_string(e.iterations) +
+    const std::string kernel = "kernel '" + e.kernel + "' (" + what + ")";
+    if (e.too_large)
+      return Error("SG0602", kernel + " grows beyond what drivers compile in reasonable time, and cannot be cut")
+          .hint("compute fewer different elements of one array in one expression");
+    return Error("SG0303", kernel + " may run " + std::to_string(e.iterations) +
                                " loop iterations in one invocation; the device ends loops after " +
                                std::to_string(target_.max_loop_iterations))
         .hint("compute the inner reduction or loop as a value of its own, or choose a device without that limit");
   }
 
-  // One attempt. Returns the kernels that run too many iterations.
+  // One attempt. Returns the kernels that are beyond the bounds.
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name) {
     check_extents(draft.roots);
@@ -154,7 +159,8 @@ class Lowering {
       const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && clusters.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
-    const Region region{g_, target_, clusters, params, places, draft.alone, constant};
+    ExtentWalk extent(g_, clusters.roots);
+    const Region region{g_, target_, clusters, params, places, extent, draft.alone, constant};
 
     std::vector<Excess> excesses;
     std::vector<Section> pending;
@@ -201,17 +207,20 @@ class Lowering {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
     for (std::vector<Section>& group : group_sections(std::move(sections), target_)) {
-      Materialised visible = region.places;
+      std::set<uint32_t> computed;  // the roots themselves; parts of a whole that have a buffer of their own are loaded
       for (const Section& s : group)
         for (const Store& store : s.stores) {
-          // The root itself is computed here, not loaded; parts of a whole that stand in memory of their own are loaded.
-          auto it = visible.find(store.value.v);
-          if (it != visible.end() && it->second == store.to) visible.erase(it);
+          const auto it = region.places.find(store.value.v);
+          if (it != region.places.end() && it->second == store.to) computed.insert(store.value.v);
         }
-      MadeKernel made =
-          make_kernel(g_, group, visible, region.params, target_, name + "_" + std::to_string(plan_.kernels.size()));
+      const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
+      MadeKernel made = make_kernel(g_, group, region.places, std::move(computed), region.params, target_, kernel_name);
+      const uint64_t iterations = kernel::loop_iterations(made.kernel);
+      if (made.too_large || iterations > target_.max_loop_iterations) {
+        excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});
+        continue;
+      }
       Step step;
-      step.kernel = static_cast<uint32_t>(plan_.kernels.size());
       step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
       for (const Puller::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
@@ -220,11 +229,20 @@ class Lowering {
       }
       for (const Section& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       check_limits(made, step);
-      const uint64_t iterations = kernel::loop_iterations(made.kernel);
-      if (iterations > target_.max_loop_iterations) excesses.push_back({std::move(group), iterations, made.kernel.name});
-      plan_.kernels.push_back(std::move(made.kernel));
+      step.kernel = kernel_number(std::move(made.kernel));
       plan_.steps.push_back(std::move(step));
     }
+  }
+
+  // Equal kernels are made once: a program of a thousand equal statements has a few.
+  uint32_t kernel_number(kernel::Kernel k) {
+    const auto [from, to] = equal_code_.equal_range(kernel::code_hash(k));
+    for (auto it = from; it != to; ++it)
+      if (kernel::same_code(plan_.kernels[it->second], k)) return it->second;
+    const auto number = static_cast<uint32_t>(plan_.kernels.size());
+    equal_code_.emplace(kernel::code_hash(k), number);
+    plan_.kernels.push_back(std::move(k));
+    return number;
   }
 
   void check_limits(const MadeKernel& made, const Step& step) const {
@@ -311,6 +329,7 @@ class Lowering {
   const Target& target_;
   Plan plan_;
   std::unordered_map<uint32_t, uint32_t> constants_;
+  std::unordered_multimap<uint64_t, uint32_t> equal_code_;  // hash of the code -> kernel
   std::vector<std::pair<BufferRef, Type>> fill_zero_first_;
   uint32_t formal_base_ = 0;
 };

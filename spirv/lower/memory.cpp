@@ -35,24 +35,20 @@ std::vector<Life> lifetimes(const Plan& plan) {
 void place_scratch(Plan& plan) {
   std::vector<Life> lives = lifetimes(plan);
   std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  std::vector<Life> placed;
+  std::vector<Life> placed;  // by offset
+  const auto offset_of = [&](const Life& life) { return plan.buffers[life.buffer].scratch_offset; };
   plan.scratch_bytes = 0;
   for (const Life& life : lives) {
-    // Ranges that are taken while this buffer lives, by start.
-    std::vector<std::pair<uint64_t, uint64_t>> taken;
-    for (const Life& other : placed)
-      if (other.first <= life.last && life.first <= other.last)
-        taken.emplace_back(plan.buffers[other.buffer].scratch_offset,
-                           plan.buffers[other.buffer].scratch_offset + other.bytes);
-    std::sort(taken.begin(), taken.end());
     uint64_t offset = 0;
-    for (const auto& [from, to] : taken) {
-      if (offset + life.bytes <= from) break;
-      offset = std::max(offset, to);
+    for (const Life& other : placed) {
+      if (other.first > life.last || life.first > other.last) continue;
+      if (offset + life.bytes <= offset_of(other)) break;
+      offset = std::max(offset, offset_of(other) + other.bytes);
     }
     plan.buffers[life.buffer].scratch_offset = offset;
     plan.scratch_bytes = std::max(plan.scratch_bytes, offset + life.bytes);
-    placed.push_back(life);
+    const auto behind = [&](uint64_t at, const Life& other) { return at < offset_of(other); };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset, behind), life);
   }
 }
 

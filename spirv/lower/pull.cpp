@@ -12,9 +12,16 @@ using ir::Op;
 using kernel::KOp;
 using kernel::Value;
 
-Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params,
-               kernel::Builder& builder)
-    : graph_(graph), materialised_(materialised), b_(builder) {
+namespace {
+
+// Instructions of a kernel before dead ones are dropped. Drivers take seconds for thousands.
+constexpr size_t kMostCode = 6000;
+
+}  // namespace
+
+Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
+               std::vector<ParamSource> params, kernel::Builder& builder)
+    : graph_(graph), materialised_(materialised), computed_(std::move(computed)), b_(builder) {
   Scope top;
   top.varying.assign(params.size(), false);
   top.params = std::move(params);
@@ -40,6 +47,7 @@ std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> poi
   }
   if (missing.empty()) return out;
   const std::vector<Value> made = compute(scope, id, missing);
+  if (b_.size() > kMostCode) throw CodeTooLarge{};
   for (size_t j = 0; j < missing.size(); ++j) {
     out[places[j]] = made[j];
     memo_.back()[Key{scope, id.v, missing[j]}] = made[j];
@@ -53,9 +61,9 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
   // that writes it may run later than a loop body that uses it.
   const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
   if (!number && (scope == 0 || n.op == Op::Const)) {
-    auto it = materialised_.find(id.v);
-    if (it != materialised_.end()) return load(it->second, n.type, points);
+    if (const BufferRef* buffer = buffer_of(id)) return load(*buffer, n.type, points);
   }
+  if (scope == 0) evaluations_[id.v] += points.size();
   const auto each = [&](auto&& f) {
     std::vector<Value> out;
     for (const Point& p : points) out.push_back(f(p));
@@ -100,6 +108,11 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
     case Op::IndexVar: case Op::Var: case Op::Scatter: case Op::Build: case Op::MapAccum: break;
   }
   throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be pulled");
+}
+
+const BufferRef* Puller::buffer_of(NodeId id) const {
+  const auto it = materialised_.find(id.v);
+  return it == materialised_.end() || computed_.contains(id.v) ? nullptr : &it->second;
 }
 
 std::vector<Value> Puller::param(int scope, const Node& n, std::span<const Point> points) {
@@ -238,7 +251,7 @@ Value Puller::piecewise(int scope, const Node& n, const Point& point) {
   };
   const auto cheap = [&](const Piece& piece) {
     const Node& part = node(piece.node);
-    return part.op == Op::Const || part.op == Op::Param || part.op == Op::Iota || materialised_.contains(piece.node.v) ||
+    return part.op == Op::Const || part.op == Op::Param || part.op == Op::Iota || buffer_of(piece.node) ||
            (part.op == Op::Broadcast && node(part.in[0]).op == Op::Const);
   };
   if (pieces.size() == 1) return value_in(pieces[0]);

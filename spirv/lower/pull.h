@@ -5,7 +5,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/ir/algebra.h"
@@ -29,15 +32,19 @@ struct ParamSource {
   kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
 };
 
-/// Nodes of a scope that stand in memory.
-using Materialised = std::map<uint32_t, BufferRef>;
+/// Nodes of a scope that have a buffer.
+using Materialised = std::unordered_map<uint32_t, BufferRef>;
+
+/// Thrown when a kernel grows beyond what drivers compile in reasonable time.
+struct CodeTooLarge {};
 
 class Puller {
  public:
-  Puller(const ir::Graph& graph, const Materialised& materialised, std::vector<ParamSource> params,
-         kernel::Builder& builder);
+  /// Nodes in `computed` are computed here though they have a buffer.
+  Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
+         std::vector<ParamSource> params, kernel::Builder& builder);
 
-  /// Values of `node` at each point of a batch. Instructions shared between the points are made once.
+  /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
 
@@ -59,6 +66,9 @@ class Puller {
     uint64_t bytes;
   };
   const std::vector<Bound>& bound() const { return bound_; }
+
+  /// At how many different points each node of the outermost scope was computed.
+  const std::unordered_map<uint32_t, size_t>& evaluations() const { return evaluations_; }
 
   /// Values made between push and pop are forgotten at the pop: they stand in a block that ends there.
   void push_block() { memo_.emplace_back(); }
@@ -102,16 +112,31 @@ class Puller {
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);
   const ir::Node& node(ir::NodeId id) const { return graph_[id]; }
+  const BufferRef* buffer_of(ir::NodeId id) const;  // none: computed here
 
   const ir::Graph& graph_;
   const Materialised& materialised_;
+  std::set<uint32_t> computed_;
   kernel::Builder& b_;
   std::vector<Scope> scopes_;
-  using Key = std::tuple<int, uint32_t, Point>;
-  std::vector<std::map<Key, kernel::Value>> memo_;
+  struct Key {
+    int scope;
+    uint32_t node;
+    Point point;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const {
+      uint64_t h = static_cast<uint64_t>(k.scope) << 32 | k.node;
+      for (kernel::Value v : k.point) h = (h ^ v) * 0x9e3779b97f4a7c15u, h ^= h >> 32;
+      return static_cast<size_t>(h * 0x9e3779b97f4a7c15u >> 16);
+    }
+  };
+  std::vector<std::unordered_map<Key, kernel::Value, KeyHash>> memo_;
   std::map<std::pair<int, uint32_t>, bool> varies_;
-  std::map<Key, bool> hoisted_;  // visited by the hoist that is under way
+  std::unordered_set<Key, KeyHash> hoisted_;  // visited by the hoist that is under way
   std::vector<Bound> bound_;
+  std::unordered_map<uint32_t, size_t> evaluations_;
 };
 
 template <class F>

@@ -104,14 +104,14 @@ void Puller::hoist(int scope, NodeId id, const Point& point, int guard) {
 void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
   const Node& n = node(id);
   const bool known = std::find(point.begin(), point.end(), kUnknown) == point.end();
-  const bool in_memory = scope == 0 && materialised_.contains(id.v);
+  const bool in_memory = scope == 0 && buffer_of(id);
   if (n.op == Op::Const || n.op == Op::Iota) return;
   if (known && n.op != Op::MapAccum && !(scope == guard && varies(scope, id))) {
     eval(scope, id, point);
     return;
   }
   if (in_memory) return;
-  if (!hoisted_.try_emplace(Key{scope, id.v, point}, true).second) return;
+  if (!hoisted_.insert(Key{scope, id.v, point}).second) return;
   switch (n.op) {
     case Op::Broadcast: case Op::Transpose: case Op::Reshape: case Op::Reverse: case Op::Window:
       if (node(n.in[0]).type.shape.count() > 0) hoist_below(scope, n.in[0], operand_point(n, point).point, guard);

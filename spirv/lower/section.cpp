@@ -156,22 +156,8 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
   }
 }
 
-}  // namespace
-
-MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
-                       const std::vector<ParamSource>& params, const Target& target, const std::string& name) {
-  const int64_t width = lanes(target);
-  int64_t total = 0;
-  std::vector<int64_t> starts;
-  for (const Section& s : group) {
-    starts.push_back(total);
-    // Sections begin at multiples of the width, so that neighbours take the same branch.
-    total += group.size() == 1 ? invocations(s, target) : (invocations(s, target) + width - 1) / width * width;
-  }
-  const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
-  const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
-  Builder b(name, workgroup, static_cast<uint64_t>(total));
-  Puller pull(g, materialised, params, b);
+void emit_sections(Puller& pull, Builder& b, const ir::Graph& g, std::span<const Section> group,
+                   std::span<const int64_t> starts, const Target& target) {
   const Value index = element_index(b);
   for (size_t j = 0; j < group.size(); ++j) {
     const Section& s = group[j];
@@ -197,7 +183,55 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const
       b.end_if();
     }
   }
-  return {std::move(b).finish(), pull.bound()};
+}
+
+// Nodes computed at kManyPoints times as many points as one invocation was asked for, at least: wherever code grows from one
+// operation to the next, some node is. Only those whose users are not among them: what is below shrinks with them.
+std::vector<ir::NodeId> repeated_nodes(const ir::Graph& g, const std::unordered_map<uint32_t, size_t>& evaluations) {
+  constexpr size_t kManyPoints = 16;
+  size_t least = 64;
+  for (const auto& [id, points] : evaluations) least = std::min(least, points);
+  std::vector<ir::NodeId> many;
+  std::set<uint32_t> below;
+  for (const auto& [id, points] : evaluations) {
+    const ir::Node& n = g[{id}];
+    if (points < kManyPoints * least) continue;
+    below.insert(id);
+    if (ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == ir::Op::Gather ||
+        n.op == ir::Op::Concat || n.op == ir::Op::Stack)
+      many.push_back({id});
+  }
+  std::set<uint32_t> used;  // by a node that is computed at many points, through any chain of such nodes
+  for (uint32_t id : below)
+    for (ir::NodeId in : g[{id}].in) used.insert(in.v);
+  std::erase_if(many, [&](ir::NodeId id) { return used.contains(id.v); });
+  std::sort(many.begin(), many.end());
+  return many;
+}
+
+}  // namespace
+
+MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
+                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
+                       const std::string& name) {
+  const int64_t width = lanes(target);
+  int64_t total = 0;
+  std::vector<int64_t> starts;
+  for (const Section& s : group) {
+    starts.push_back(total);
+    // Sections begin at multiples of the width, so that neighbours take the same branch.
+    total += group.size() == 1 ? invocations(s, target) : (invocations(s, target) + width - 1) / width * width;
+  }
+  const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
+  const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
+  Builder b(name, workgroup, static_cast<uint64_t>(total));
+  Puller pull(g, materialised, std::move(computed), params, b);
+  try {
+    emit_sections(pull, b, g, group, starts, target);
+  } catch (const CodeTooLarge&) {
+    return {.kernel = {}, .bound = {}, .too_large = true, .repeated = repeated_nodes(g, pull.evaluations())};
+  }
+  return {std::move(b).finish(), pull.bound(), false, {}};
 }
 
 }  // namespace spirograd::lower

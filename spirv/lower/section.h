@@ -51,8 +51,12 @@ std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, 
 struct MadeKernel {
   kernel::Kernel kernel;
   std::vector<Puller::Bound> bound;     // buffers in binding order
+  bool too_large = false;               // the kernel grew beyond all bounds and is not complete
+  std::vector<ir::NodeId> repeated;     // too_large: nodes computed at many times the points that were asked for
 };
+/// Nodes in `computed` are computed here though they have a buffer.
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
-                       const std::vector<ParamSource>& params, const Target& target, const std::string& name);
+                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
+                       const std::string& name);
 
 }  // namespace spirograd::lower

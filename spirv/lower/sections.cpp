@@ -32,7 +32,7 @@ Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vecto
     e.code = 4;
     reads = {{walk, ~0u, false}};
   } else {
-    e = kernel_extent(g, walk, r.clusters.roots);
+    e = r.extent(walk);
     reads = accesses(g, walk, r.clusters.roots);
   }
   for (const Access& a : reads)

@@ -17,6 +17,7 @@ struct Region {
   const Clusters& clusters;
   const std::vector<ParamSource>& params;
   const Materialised& places;
+  ExtentWalk& extent;
   const std::set<uint32_t>& alone;                       // nodes whose sections share no kernel
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
 };

@@ -61,6 +61,8 @@ constexpr Entry kEntries[] = {
      "--cast converts; values that do not fit stay an error"},
     {"SG0508", "-o names no result", "the note lists the results"},
     {"SG0601", "memory does not suffice", "use smaller inputs, or a device with more memory"},
+    {"SG0602", "a kernel grows too large to compile", "compute fewer different elements of one array in one expression"},
+    {"SG0603", "the program grows too large", "compute what is used twice once, with let; loops replace repetition"},
     {"SG0900", "a defect of Spirograd", "please report it, with the program and the inputs"},
     {"SG0901", "a defect of Spirograd", "please report it, with the program"},
     {"SG0902", "a kernel reads or writes outside of its arrays: a defect of Spirograd",

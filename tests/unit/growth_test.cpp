@@ -1,0 +1,133 @@
+// Programs whose code would grow beyond all bounds: each compiles into kernels of bounded size, with the interpreter's
+// values, or is refused by name. None of these ends in reasonable time where a budget is missing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/eval.h"
+#include "frontend/rewrite/contract.h"
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "spirv/lower/evaluate.h"
+
+namespace spirograd {
+namespace {
+
+constexpr size_t kMostCode = 6000;  // instructions of a kernel
+
+Target cpu() {
+  Target t;
+  t.cpu = true;
+  t.float64 = true;
+  t.subgroup_size = 8;
+  t.max_buffers = 30;
+  return t;
+}
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+std::string repeated(int count, const std::function<std::string(int)>& line) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += "  " + line(i) + "\n";
+  return out;
+}
+std::string t(int i) { return "t" + std::to_string(i); }
+
+std::vector<double> ramp(int64_t n) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<float>(0.9 + 0.2 * std::sin(static_cast<double>(i))));
+  return out;
+}
+
+// Lowered into small kernels with the right values.
+testing::AssertionResult bounded(const Program& given, const std::vector<std::vector<double>>& inputs,
+                                 lower::Plan* out = nullptr) {
+  try {
+    const Program p = rewrite::lowerable(given);
+    const lower::Plan plan = lower::lower(p, cpu());
+    for (const kernel::Kernel& k : plan.kernels)
+      if (k.body.size() > kMostCode)
+        return testing::AssertionFailure() << k.name << " has " << k.body.size() << " instructions";
+    std::vector<HostArray> arrays;
+    for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
+    const std::vector<ir::Array> want = ir::evaluate(p, inputs);
+    const std::vector<HostArray> have = lower::evaluate(plan, arrays);
+    for (size_t r = 0; r < want.size(); ++r) {
+      const std::vector<double> values = have[r].values();
+      for (size_t i = 0; i < values.size(); ++i)
+        if (std::abs(want[r].data[i] - values[i]) > 1e-4 * std::max(1.0, std::abs(want[r].data[i])))
+          return testing::AssertionFailure() << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
+    }
+    if (out) *out = plan;
+  } catch (const Error& e) {
+    return testing::AssertionFailure() << e.str();
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(Growth, ArraysJoinedWithThemselves) {
+  const std::string lines = repeated(17, [](int i) { return "let " + t(i + 1) + " = concat(" + t(i) + ", " + t(i) + ")"; });
+  const Program p = program("def main(t0: f32[2]) -> (y: f32) {\n" + lines + "  sum(t17) / 131072.0\n}\n");
+  EXPECT_TRUE(bounded(p, {ramp(2)}));
+  EXPECT_TRUE(bounded(grad(p, {"t0"}).value(), {ramp(2)}));
+}
+
+TEST(Growth, ArraysJoinedWithOthersAgainAndAgain) {
+  const std::string lines =
+      repeated(14, [](int i) { return "let " + t(i + 1) + " = concat(" + t(i) + " * 0.5, " + t(i) + " + 1.0)"; });
+  const Program p = program("def main(t0: f32[2]) -> (y: f32) {\n" + lines + "  sum(t14) / 16384.0\n}\n");
+  EXPECT_TRUE(bounded(p, {ramp(2)}));
+  EXPECT_TRUE(bounded(grad(p, {"t0"}).value(), {ramp(2)}));
+}
+
+TEST(Growth, ElementsReadAtTwoPlacesPerLine) {
+  const std::string lines =
+      repeated(24, [](int i) { return "let " + t(i + 1) + " = 0.5 * (" + t(i) + "[k] + " + t(i) + "[l])"; });
+  const Program p = program("def main(t0: f32[64], k: i32[64], l: i32[64]) -> (y: f32[64]) {\n" + lines + "  t24\n}\n");
+  std::vector<double> k, l;
+  for (int i = 0; i < 64; ++i) k.push_back((i * 7 + 3) % 64), l.push_back((i * 11 + 5) % 64);
+  EXPECT_TRUE(bounded(p, {ramp(64), k, l}));
+}
+
+TEST(Growth, ChainsOfFunctionsShareTheirKernels) {
+  const std::string lines = repeated(250, [](int i) { return "let " + t(i + 1) + " = sin(" + t(i) + ")"; });
+  lower::Plan plan;
+  EXPECT_TRUE(bounded(program("def main(t0: f32[4]) -> (y: f32[4]) {\n" + lines + "  t250\n}\n"), {ramp(4)}, &plan));
+  EXPECT_LE(plan.kernels.size(), 6u) << "equal kernels are made once";
+}
+
+TEST(Growth, GradientsOfLongProducts) {
+  const Program p = program("def main(x: f32[4099]) -> (y: f32) = prod(x * 1.01)\n");
+  EXPECT_TRUE(bounded(grad(p, {"x"}).value(), {std::vector<double>(4099, 0.99)}));
+}
+
+TEST(Growth, TenThousandStatementsCompile) {
+  const std::string lines = repeated(10000, [](int i) {
+    return "let " + t(i + 1) + " = " + (i % 3 ? "sin(" + t(i) + ") * z + 0.5 * t0" : t(i) + " * 0.5 + z");
+  });
+  const Program p = program("def main(t0: f32, z: f32) -> (y: f32) {\n" + lines + "  t10000\n}\n");
+  EXPECT_TRUE(compile(value_and_grad(p, {"t0"}).value(), cpu()));
+}
+
+TEST(Growth, FunctionsThatCallEachOtherTwice) {
+  std::string text = "def f0(x: f32) -> f32 = x * 0.5\n";
+  for (int i = 1; i <= 40; ++i)
+    text += "def f" + std::to_string(i) + "(x: f32) -> f32 = f" + std::to_string(i - 1) + "(x) + f" + std::to_string(i - 1) +
+            "(x + 1.0)\n";
+  EXPECT_TRUE(text::instantiate(text::parse(text + "def main(x: f32) -> (y: f32) = f40(x)\n", "test.sg").value()));
+}
+
+TEST(Growth, WhatGrowsWithoutEndIsRefused) {
+  std::string text = "def f0(x: f32) -> f32 = x * 0.5\n";
+  for (int i = 1; i <= 40; ++i)
+    text += "def f" + std::to_string(i) + "(x: f32) -> f32 = f" + std::to_string(i - 1) + "(x * 2.0) + f" +
+            std::to_string(i - 1) + "(x * 2.0 + 1.0)\n";
+  const auto p = text::instantiate(text::parse(text + "def main(x: f32) -> (y: f32) = f40(x)\n", "test.sg").value());
+  ASSERT_FALSE(p);
+  EXPECT_EQ(p.error().code, "SG0603");
+}
+
+}  // namespace
+}  // namespace spirograd
