@@ -65,12 +65,30 @@ void check_arguments(const Builtin& b, const Call& call) {
     }
 }
 
+std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args) {
+  size_t from = 0, to = 0;
+  switch (builtin.follows) {
+    case Follows::Nothing: break;
+    case Follows::First: to = 1; break;
+    case Follows::Second: from = 1, to = 2; break;
+    case Follows::Branches: from = 1, to = 3; break;
+    case Follows::All: to = args.size(); break;
+  }
+  std::vector<Value*> out;
+  for (size_t j = from; j < std::min(to, args.size()); ++j) {
+    if (args[j].kind != Value::Kind::Tuple) out.push_back(&args[j]);
+    else
+      for (Value& item : args[j].items) out.push_back(&item);
+  }
+  return out;
+}
+
 void Call::fail(const std::string& message, std::string help) const {
   throw Error("SG0404", "'" + std::string(name) + "' " + message).hint(std::move(help));
 }
 
 Expr Call::floating(size_t j) {
-  if (args[j].is_literal() && !args[j].is_float) return elaborator.materialise(args[j], DType::F32);
+  if (args[j].is_weak() && !args[j].is_float) return elaborator.materialise(args[j], DType::F32);
   return array(j);
 }
 

@@ -32,12 +32,17 @@ struct Call {
   [[noreturn]] void fail(const std::string& message, std::string help = "") const;
 };
 
+/// Which arguments give the result its element type. If these are weak, the result is.
+enum class Follows : uint8_t { Nothing, First, Second, Branches, All };
+
 struct Builtin {
   std::string_view name;
   int least, most;            // positional arguments; most == -1: any number
   std::string_view keywords;  // allowed, separated by spaces
   std::string_view usage;
   Value (*run)(Call&);
+  Follows follows = Follows::Nothing;
+  bool floats = false;        // whole numbers count as floats
 };
 
 const Builtin* find_builtin(std::string_view name);
@@ -45,6 +50,9 @@ std::span<const Builtin> math_builtins();       // builtins_math.cpp: pointwise
 std::span<const Builtin> array_builtins();      // builtins_array.cpp: layout, reductions, indexed
 std::span<const Builtin> composite_builtins();  // builtins_composite.cpp: softmax, matmul, literals of the printed form
 std::span<const Builtin> loop_builtins();       // loops.cpp
+
+/// The arguments that `follows` names, those of a tuple one by one.
+std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args);
 
 /// Checks number and keywords of the arguments.
 void check_arguments(const Builtin& builtin, const Call& call);

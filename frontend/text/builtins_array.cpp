@@ -66,11 +66,18 @@ Value iota(Call& c) {
   return Value::array(ir::iota(c.graph(), s, axis ? static_cast<int>(c.axis(*axis, s.rank())) : 0));
 }
 
-Value filled(Call& c, double x) {
-  const Value* v = c.argument(1, "dtype");
+// dtype=, or null: then what the maker gives is weak.
+const Value* dtype_argument(Call& c, size_t j) {
+  const Value* v = c.argument(j, "dtype");
   if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
-  const DType t = v ? v->type.dtype : DType::F32;
-  return Value::array(ir::full(c.graph(), {t, static_shape(c.args[0], told(c, "shape"))}, x));
+  return v;
+}
+
+Value filled(Call& c, double x) {
+  const Value* v = dtype_argument(c, 1);
+  const Shape s = static_shape(c.args[0], told(c, "shape"));
+  const auto make = [g = &c.graph(), s, x](DType t, std::span<const Expr>) { return ir::full(*g, {t, s}, x); };
+  return v ? Value::array(make(v->type.dtype, {})) : c.elaborator.weak(true, {}, make);
 }
 
 Value full(Call& c) { return Value::array(ir::broadcast_to(c.array(1), static_shape(c.args[0], told(c, "shape")))); }
@@ -160,7 +167,7 @@ Value stack(Call& c) {
 std::vector<Expr> indices(Call& c, size_t from) {
   std::vector<Expr> out;
   for (size_t j = from; j < c.args.size(); ++j) {
-    const Expr e = c.args[j].is_literal() ? c.elaborator.materialise(c.args[j], DType::I32) : c.array(j);
+    const Expr e = c.args[j].may_become(DType::I32) ? c.elaborator.materialise(c.args[j], DType::I32) : c.array(j);
     if (e.dtype() != DType::I32)
       throw Error("SG0102", std::string(c.name) + ": an index must be i32, not " + to_string(e.type()))
           .hint("write i32(x), or floor(x)");
@@ -178,27 +185,28 @@ Value scatter(Call& c) {
 
 Value one_hot(Call& c) {
   const int64_t n = static_integer(c.args[0], told(c, "count"));
-  const Value* t = c.argument(2, "dtype");
-  if (t && (t->kind != Value::Kind::Type || t->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
-  return Value::array(ir::one_hot(c.array(1), n, t ? t->type.dtype : DType::F32));
+  const Value* t = dtype_argument(c, 2);
+  const Expr index = c.array(1);
+  const auto make = [index, n](DType d, std::span<const Expr>) { return ir::one_hot(index, n, d); };
+  return t ? Value::array(make(t->type.dtype, {})) : c.elaborator.weak(true, {}, make);
 }
 
 Value len(Call& c) {
-  const Expr a = c.array(0);
-  if (a.rank() == 0) throw Error("SG0101", "len: " + to_string(a.type()) + " has no axes");
-  return Value::integer(a.shape()[0]);
+  const Shape& shape = shape_of(c.args[0], c.name);
+  if (shape.rank() == 0) throw Error("SG0101", "len: " + describe(c.args[0]) + " has no axes");
+  return Value::integer(shape[0]);
 }
 
 constexpr std::string_view kReduceWords = "axis keepdims";
 
 // clang-format off
 constexpr Builtin kRows[] = {
-    {"sum",        1, 2, kReduceWords, "sum(x, axis=.., keepdims=false)",  reduction<Op::Sum>},
-    {"prod",       1, 2, kReduceWords, "prod(x, axis=.., keepdims=false)", reduction<Op::Prod>},
-    {"reduce_max", 1, 2, kReduceWords, "reduce_max(x, axis=..)",           reduction<Op::ReduceMax>},
-    {"reduce_min", 1, 2, kReduceWords, "reduce_min(x, axis=..)",           reduction<Op::ReduceMin>},
-    {"mean",       1, 2, kReduceWords, "mean(x, axis=.., keepdims=false)", mean},
-    {"logsumexp",  1, 2, kReduceWords, "logsumexp(x, axis=.., keepdims=false)", logsumexp},
+    {"sum",        1, 2, kReduceWords, "sum(x, axis=.., keepdims=false)",  reduction<Op::Sum>, Follows::First},
+    {"prod",       1, 2, kReduceWords, "prod(x, axis=.., keepdims=false)", reduction<Op::Prod>, Follows::First},
+    {"reduce_max", 1, 2, kReduceWords, "reduce_max(x, axis=..)",           reduction<Op::ReduceMax>, Follows::First},
+    {"reduce_min", 1, 2, kReduceWords, "reduce_min(x, axis=..)",           reduction<Op::ReduceMin>, Follows::First},
+    {"mean",       1, 2, kReduceWords, "mean(x, axis=.., keepdims=false)", mean, Follows::First, true},
+    {"logsumexp",  1, 2, kReduceWords, "logsumexp(x, axis=.., keepdims=false)", logsumexp, Follows::First, true},
     {"argmax",     1, 2, kReduceWords, "argmax(x, axis=..)",               arg_reduction<Op::ArgMax>},
     {"argmin",     1, 2, kReduceWords, "argmin(x, axis=..)",               arg_reduction<Op::ArgMin>},
     {"any",        1, 2, kReduceWords, "any(mask, axis=..)",               any_all<true>},
@@ -206,18 +214,18 @@ constexpr Builtin kRows[] = {
     {"iota",       1, 2, "axis",       "iota(n), iota([n, m], axis=0)",    iota},
     {"zeros",      1, 2, "dtype",      "zeros([n, m], dtype=f32)",         [](Call& c) { return filled(c, 0); }},
     {"ones",       1, 2, "dtype",      "ones([n, m], dtype=f32)",          [](Call& c) { return filled(c, 1); }},
-    {"full",       2, 2, "",           "full([n, m], value)",              full},
-    {"replicate",  2, 3, "axis",       "replicate(n, x, axis=0)",          replicate},
-    {"broadcast",  2, 3, "",           "broadcast(x, shape), broadcast(x, shape, [axis of the result for each axis of x])", broadcast},
-    {"transpose",  1, 2, "",           "transpose(x, [1, 0])",             transpose},
-    {"reshape",    2, 2, "",           "reshape(x, [n, m])",               reshape},
-    {"window",     1, 1, "axis lo n",  "window(x, axis=0, lo=-1, n=5)",    window},
-    {"reverse",    1, 2, "axis",       "reverse(x, axis=0)",               reverse},
-    {"concat",     1, -1, "axis",      "concat(a, b, axis=0)",             concat},
-    {"append",     1, -1, "axis",      "append(a, b, axis=0)",             concat},
-    {"stack",      1, -1, "axis",      "stack(a, b, axis=0)",              stack},
-    {"gather",     2, -1, "",          "gather(table, i, j)",              gather},
-    {"scatter",    3, -1, "",          "scatter([n, m], updates, i, j)",   scatter},
+    {"full",       2, 2, "",           "full([n, m], value)",              full, Follows::Second},
+    {"replicate",  2, 3, "axis",       "replicate(n, x, axis=0)",          replicate, Follows::Second},
+    {"broadcast",  2, 3, "",           "broadcast(x, shape), broadcast(x, shape, [axis of the result for each axis of x])", broadcast, Follows::First},
+    {"transpose",  1, 2, "",           "transpose(x, [1, 0])",             transpose, Follows::First},
+    {"reshape",    2, 2, "",           "reshape(x, [n, m])",               reshape, Follows::First},
+    {"window",     1, 1, "axis lo n",  "window(x, axis=0, lo=-1, n=5)",    window, Follows::First},
+    {"reverse",    1, 2, "axis",       "reverse(x, axis=0)",               reverse, Follows::First},
+    {"concat",     1, -1, "axis",      "concat(a, b, axis=0)",             concat, Follows::All},
+    {"append",     1, -1, "axis",      "append(a, b, axis=0)",             concat, Follows::All},
+    {"stack",      1, -1, "axis",      "stack(a, b, axis=0)",              stack, Follows::All},
+    {"gather",     2, -1, "",          "gather(table, i, j)",              gather, Follows::First},
+    {"scatter",    3, -1, "",          "scatter([n, m], updates, i, j)",   scatter, Follows::Second},
     {"one_hot",    2, 3, "dtype",      "one_hot(n, i, dtype=f32)",         one_hot},
     {"len",        1, 1, "",           "len(x)",                           len},
 };

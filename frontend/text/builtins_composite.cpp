@@ -89,6 +89,11 @@ Type type_of(Call& c, const Ast& ast) {
       t.dtype = d;
       known = true;
     }
+  // A type parameter of the definition.
+  if (const Value* v = known || word.form != Form::Name ? nullptr : lookup(c.env, word.text); v && v->kind == Value::Kind::Type) {
+    t.dtype = v->type.dtype;
+    known = true;
+  }
   if (!known) c.fail("begins with a type", "const(f32[2], [1.0, 2.0])");
   Value shape;
   for (size_t j = 1; ast.form == Form::Index && j < ast.kids.size(); ++j) {
@@ -113,11 +118,11 @@ Value constant(Call& c) {
 
 // clang-format off
 constexpr Builtin kRows[] = {
-    {"dot",         2, 2, "",     "dot(a, b)",              dot},
-    {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul},
-    {"outer",       2, 2, "",     "outer(a, b)",            outer},
-    {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax},
-    {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax},
+    {"dot",         2, 2, "",     "dot(a, b)",              dot, Follows::All},
+    {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
+    {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
+    {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax, Follows::First, true},
+    {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax, Follows::First, true},
     {"const",       2, 2, "",     "const(f32[2], [1.0, 2.0])", constant},
 };
 // clang-format on

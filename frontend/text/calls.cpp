@@ -54,6 +54,8 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
     const Value* local = lookup(env, callee.text);
     if (local && local->kind == Value::Kind::Function) {
       closure = local->function;
+    } else if (local && local->kind == Value::Kind::Type) {
+      builtin = find_builtin(name(local->type.dtype));  // T(x), T a type parameter
     } else if (const int def = find_def(callee.text); def >= 0) {
       closure = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
     } else if (builtin = find_builtin(callee.text); !builtin) {
@@ -78,10 +80,7 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
       call.args.push_back(raw ? Value{} : eval(argument, env));
     }
   }
-  if (builtin) {
-    check_arguments(*builtin, call);
-    return builtin->run(call);
-  }
+  if (builtin) return run(*builtin, call);
   if (call.keywords.empty()) return apply(*closure, std::move(call.args), callee.place);
   return call_by_keywords(call, *closure);
 }
@@ -119,8 +118,7 @@ Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place p
     const Builtin* builtin = find_builtin(closure.builtin);
     const Env env;
     Call call{*this, none, env, builtin->name, std::move(args), {}};
-    check_arguments(*builtin, call);
-    return builtin->run(call);
+    return run(*builtin, call);
   }
   const Ast& fn = *closure.fn;
   if (args.size() + 1 != fn.kids.size())
@@ -133,7 +131,7 @@ Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place p
   return eval(*fn.kids.back(), env);
 }
 
-// Results as declared: literals get the declared dtype, everything else must have the declared type.
+// Results as declared: weak values get the declared dtype, everything else must have the declared type.
 std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
   const Value v = eval(*def.body, env);
   std::vector<Value> flat;
@@ -149,17 +147,13 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
                                       " are declared",
                         def.place);
   for (size_t j = 0; j < flat.size(); ++j) {
-    if (flat[j].kind != Value::Kind::Array && flat[j].kind != Value::Kind::Literal)
+    if (!flat[j].is_array() && !flat[j].is_weak())
       throw source_.error("SG0103", what + " returns " + describe(flat[j]) + ", results are arrays", def.place);
-    if (!def.has_results) {
-      flat[j] = Value::array(materialise(flat[j]));
-      continue;
-    }
+    if (!def.has_results) continue;
     const TypeSyntax& declared = def.results[j].type;
     const Type want = eval_type(*this, declared, env);
-    const bool fits = !flat[j].is_literal() || !flat[j].is_float || is_float(want.dtype);
-    if (flat[j].is_literal() && fits && want.dtype != DType::Bool) flat[j] = Value::array(materialise(flat[j], want.dtype));
-    const Type have = array_of(flat[j], "result").type();
+    flat[j] = Value::array(flat[j].may_become(want.dtype) ? materialise(flat[j], want.dtype) : array_of(flat[j], "result"));
+    const Type have = flat[j].expr.type();
     if (have != want)
       throw source_.error("SG0103", what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
                                         (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
@@ -175,21 +169,94 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
         " arguments, it is given " +
                                       std::to_string(args.size()),
                         place);
-  std::vector<int64_t> key = {static_cast<int64_t>(index)};
-  std::vector<Type> types;
+  std::map<std::string_view, DType> met;  // type parameters
+  for (size_t j = 0; j < args.size(); ++j)
+    if (args[j].is_array()) met.try_emplace(def.params[j].type.parameter, args[j].expr.dtype());
   std::vector<Expr> nodes;
   for (size_t j = 0; j < args.size(); ++j) {
-    const DType declared = def.params[j].type.dtype;
-    const bool follows = args[j].is_literal() && declared != DType::Bool && (!args[j].is_float || is_float(declared));
-    const Expr e = follows ? materialise(args[j], declared) : array_of(args[j], def.params[j].name);
+    const TypeSyntax& declared = def.params[j].type;
+    if (args[j].is_weak() && !declared.parameter.empty() && !met.contains(declared.parameter))
+      return call_weakly(index, args, place);
+    const DType want = declared.parameter.empty() || !args[j].is_weak() ? declared.dtype : met[declared.parameter];
+    nodes.push_back(args[j].may_become(want) ? materialise(args[j], want) : array_of(args[j], def.params[j].name));
+  }
+  return call_with(index, nodes, place);
+}
+
+// A type parameter that meets weak arguments only is open as they are: so are the results that follow it.
+Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, Place place) {
+  const DefSyntax& def = source_.defs[index];
+  std::map<std::string_view, DType> met;
+  std::map<std::string_view, bool> floats;  // of the open type parameters
+  bool any_float = false;
+  for (size_t j = 0; j < args.size(); ++j)
+    if (args[j].is_array()) met.try_emplace(def.params[j].type.parameter, args[j].expr.dtype());
+  std::vector<Value> operands;
+  for (size_t j = 0; j < args.size(); ++j) {
+    const std::string_view parameter = def.params[j].type.parameter;
+    if (!args[j].is_weak() || parameter.empty() || met.contains(parameter)) continue;
+    floats[parameter] |= args[j].is_float;
+    any_float |= args[j].is_float;
+    operands.push_back(args[j]);
+  }
+  const auto called = [this, index, args, place, met, floats](DType t) {
+    std::vector<Expr> nodes;
+    for (size_t j = 0; j < args.size(); ++j) {
+      const TypeSyntax& declared = source_.defs[index].params[j].type;
+      DType want = declared.dtype;
+      if (const auto open = floats.find(declared.parameter); open != floats.end())
+        want = open->second && is_integer(t) ? DType::F32 : t;
+      else if (const auto known = met.find(declared.parameter); !declared.parameter.empty() && known != met.end())
+        want = known->second;
+      nodes.push_back(args[j].may_become(want) ? materialise(args[j], want)
+                                               : array_of(args[j], source_.defs[index].params[j].name));
+    }
+    return call_with(index, nodes, place);
+  };
+  DType usual = any_float ? DType::F32 : DType::I32;
+  std::optional<Error> first_error;
+  const auto try_call = [&](DType t) -> std::optional<Value> {
+    try {
+      return called(t);
+    } catch (const Error& e) {
+      if (!e.code.starts_with("SG01") && e.code != "SG0407") throw;
+      if (!first_error) first_error = e;
+      return {};
+    }
+  };
+  std::optional<Value> v = try_call(usual);
+  if (!v && !any_float) v = try_call(usual = DType::F32);  // whole numbers for a function of floats
+  const std::optional<Value> wide = try_call(DType::F64);
+  if (!v && !wide) throw Error(*first_error);
+  if (!v || !wide) return v ? *v : *wide;
+  std::vector<Value> flat, wide_flat;
+  leaves(*v, flat);
+  leaves(*wide, wide_flat);
+  for (size_t k = 0; k < flat.size(); ++k) {
+    if (!flat[k].is_array() || flat[k].expr.dtype() != usual || wide_flat[k].expr.dtype() != DType::F64) continue;
+    flat[k] = weak(is_float(usual), operands, [called, k](DType t, std::span<const Expr>) {
+      std::vector<Value> results;
+      leaves(called(t), results);
+      return results[k].expr;
+    });
+  }
+  size_t at = 0;
+  return with_leaves(*v, flat, at);
+}
+
+// The call for nodes whose types decide on everything.
+Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place place) {
+  const DefSyntax& def = source_.defs[index];
+  std::vector<int64_t> key = {static_cast<int64_t>(index)};
+  std::vector<Type> types;
+  for (Expr e : nodes) {
     key.push_back(e.id.v);
     types.push_back(e.type());
-    nodes.push_back(e);
   }
   if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
   Env env = nested({});
   try {
-    bind_shapes(*this, def, types, {}, env);
+    bind_types(*this, def, types, {}, env);
   } catch (Error& e) {
     // Told where the call is, not where the parameter was declared.
     e.notes.push_back("'" + std::string(def.name) + "' is defined in line " + std::to_string(def.place.line));
@@ -201,6 +268,7 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
   std::vector<Value> results;
   try {
     const Within within(current_def_, static_cast<int>(index));
+    const Within called(call_depth_, call_depth_ + 1);
     results = run_body(def, env);
   } catch (Error& e) {
     if (e.notes.size() < 4)
@@ -231,7 +299,8 @@ int64_t Elaborator::body_function(size_t index, Place) {
   return bodies_[index] = graph_.intern(std::move(f));
 }
 
-Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes) {
+Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
+    std::optional<DType> element) {
   const DefSyntax& def = source_.defs[index];
   current_def_ = static_cast<int>(index);
   located_ = graph_.size();
@@ -239,6 +308,7 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
   out.name = def.name;
   Env env = nested({});
   std::vector<Type> types;
+  const GivenTypes given{&shapes, element};
   if (inputs) {
     std::vector<std::string> names;
     for (const ParamSyntax& p : def.params) names.emplace_back(p.name);
@@ -258,11 +328,11 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
       types.push_back(found->type);
     }
   } else {
-    Env given = nested({});
-    for (const auto& [name, value] : shapes) bind(given, name, Value::integer(value));
-    for (const ParamSyntax& p : def.params) types.push_back(eval_type(*this, p.type, given));
+    Env from_outside = nested({});
+    bind_given(def, given, from_outside);
+    for (const ParamSyntax& p : def.params) types.push_back(eval_type(*this, p.type, from_outside));
   }
-  bind_shapes(*this, def, types, shapes, env);
+  bind_types(*this, def, types, given, env);
   for (size_t j = 0; j < types.size(); ++j) {
     const Expr p = ir::param(graph_, static_cast<int64_t>(j), types[j]);
     graph_.note_loc(p.id, source_.loc(def.params[j].place));
@@ -277,101 +347,6 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
     out.results.push_back({std::move(name), e.id.v, e.type()});
   }
   return out;
-}
-
-// ---- shape variables
-
-namespace {
-
-struct Bound {
-  int64_t value;
-  std::string from;
-};
-
-void collect_names(const Ast& a, std::vector<const Ast*>& names) {
-  if (a.form == Form::Name) names.push_back(&a);
-  for (const Ast* kid : a.kids)
-    if (kid) collect_names(*kid, names);
-}
-
-}  // namespace
-
-Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
-  Type t{type.dtype, {}};
-  for (const Ast* extent : type.extents) {
-    std::vector<const Ast*> names;
-    collect_names(*extent, names);
-    for (const Ast* name : names)
-      if (!lookup(env, name->text) && !find_builtin(name->text))
-        throw elaborator.source()
-            .error("SG0105", "the shape variable '" + std::string(name->text) + "' has no value here", name->place)
-            .note("a shape variable gets its value where it stands alone, as in x: f32[" + std::string(name->text) + "]")
-            .hint(did_you_mean(name->text, visible_names(env)));
-    const int64_t d = static_integer(elaborator.eval(*extent, env), "an extent");
-    if (d < 0) throw elaborator.source().error("SG0101", "negative extent " + std::to_string(d), extent->place);
-    if (t.shape.rank() >= kMaxRank) throw elaborator.source().error("SG0101", "too many axes", extent->place);
-    t.shape.push_back(d);
-  }
-  return t;
-}
-
-void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given,
-    Env& env) {
-  std::map<std::string_view, Bound> bound;
-  std::vector<std::string> known;
-  for (const ParamSyntax& p : def.params)
-    for (const Ast* extent : p.type.extents) {
-      std::vector<const Ast*> names;
-      collect_names(*extent, names);
-      for (const Ast* n : names) known.emplace_back(n->text);
-    }
-  for (const auto& [name, value] : given) {
-    if (value < 0) throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value),
-        def.place);
-    bound[name] = {value, "the call"};
-    bind(env, name, Value::integer(value));
-  }
-  const auto mismatch = [&](size_t j, const std::string& why) {
-    const ParamSyntax& p = def.params[j];
-    std::string note;
-    for (const auto& [name, b] : bound) note += (note.empty() ? "" : ", ") + std::string(name) + " = " +
-        std::to_string(b.value) + " from " + b.from;
-    Error e = elaborator.source().error(
-        "SG0103", "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " +
-            std::string(p.type.text) + ", given " +
-                      to_string(actual[j]) + why, p.place);
-    if (!note.empty()) e.notes.push_back(note);
-    return e;
-  };
-  for (size_t j = 0; j < def.params.size(); ++j) {
-    const ParamSyntax& p = def.params[j];
-    if (actual[j].dtype != p.type.dtype)
-      throw mismatch(j, ": the element types differ").hint("convert it to " + std::string(name(p.type.dtype)));
-    if (static_cast<size_t>(actual[j].shape.rank()) != p.type.extents.size())
-      throw mismatch(j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " +
-          std::to_string(p.type.extents.size()));
-    for (int axis = 0; axis < actual[j].shape.rank(); ++axis) {
-      const Ast& extent = *p.type.extents[static_cast<size_t>(axis)];
-      if (extent.form != Form::Name) continue;
-      const int64_t d = actual[j].shape[axis];
-      const std::string from = "axis " + std::to_string(axis) + " of '" + std::string(p.name) + "'";
-      const auto [it, fresh] = bound.try_emplace(extent.text, Bound{d, from});
-      if (fresh) {
-        bind(env, extent.text, Value::integer(d));
-      } else if (it->second.value != d) {
-        throw elaborator.source()
-            .error("SG0104", "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) +
-                " (" +
-                                 it->second.from + ") and " + std::to_string(d) + " (" + from + ")", p.place)
-            .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " +
-                to_string(actual[j]));
-      }
-    }
-  }
-  for (size_t j = 0; j < def.params.size(); ++j) {
-    const Type want = eval_type(elaborator, def.params[j].type, env);
-    if (want != actual[j]) throw mismatch(j, ": expected " + to_string(want));
-  }
 }
 
 }  // namespace spirograd::text

@@ -11,6 +11,7 @@
 namespace spirograd::text {
 
 using ir::Expr;
+using ir::NodeId;
 using ir::Op;
 
 namespace {
@@ -144,9 +145,7 @@ Value Elaborator::eval_floor_div(const Ast& ast, const Env& env) {
 
 Value Elaborator::eval_matmul(const Ast& ast, const Env& env) {
   const Value a = eval(*ast.kids[0], env), b = eval(*ast.kids[1], env);
-  const Value* both[] = {&a, &b};
-  const std::vector<Expr> in = unify(*this, both, "@");
-  return Value::array(ir::matmul(in[0], in[1]));
+  return lift({a, b}, "@", [](std::span<const Expr> in) { return ir::matmul(in[0], in[1]); });
 }
 
 Value Elaborator::eval_fn(const Ast& ast, const Env& env) {
@@ -203,7 +202,7 @@ Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
   if (operand.form == Form::Number && operand.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64,
       -operand.number));
   Value v = eval(operand, env);
-  if (!v.is_literal()) return Value::array(ir::unary(Op::Neg, array_of(v, "-")));
+  if (!v.is_literal()) return lift({v}, "-", [](std::span<const Expr> in) { return ir::unary(Op::Neg, in[0]); });
   for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
   return v;
 }
@@ -212,13 +211,15 @@ Value Elaborator::binary(Op op, const Value& a, const Value& b) {
   if (std::optional<Value> v = fold(op, a, b)) return *v;
   const std::string what = spelling(op);
   const Value* both[] = {&a, &b};
-  DType t = common_dtype(both, what);
-  const bool literals = a.is_literal() && b.is_literal();
-  if (literals && ir::has_flag(op, ir::kFloatOnly)) t = DType::F32;
+  const bool floats = ir::has_flag(op, ir::kFloatOnly), open = a.is_weak() && b.is_weak();
+  const DType t = common_dtype(both, what);
   if (op == Op::Div && is_integer(t))
     throw Error("SG0102", "/: not defined for " + std::string(name(t)))
         .hint("write quot(a, b) for whole numbers, or f32(a) / f32(b)");
-  return Value::array(ir::binary_broadcast(op, materialise(a, t), materialise(b, t)));
+  // Truth values have an element type of their own: numbers alone are compared as f32 or i32.
+  if (open && ir::has_flag(op, ir::kPredicate))
+    return Value::array(ir::binary_broadcast(op, materialise(a, t), materialise(b, t)));
+  return lift({a, b}, what, [op](std::span<const Expr> in) { return ir::binary_broadcast(op, in[0], in[1]); }, floats);
 }
 
 Value Elaborator::eval_operators(const Ast& ast, const Env& env) {
@@ -260,9 +261,7 @@ Value Elaborator::choose(Expr condition, const Value& yes, const Value& no) {
   }
   if (yes.kind == Value::Kind::Tuple || no.kind == Value::Kind::Tuple)
     throw Error("SG0102", "if: the branches are " + describe(yes) + " and " + describe(no));
-  const Value* both[] = {&yes, &no};
-  const std::vector<Expr> in = unify(*this, both, "if");
-  return Value::array(ir::cond(condition, in[0], in[1]));
+  return lift({yes, no}, "if", [condition](std::span<const Expr> in) { return ir::cond(condition, in[0], in[1]); });
 }
 
 Value Elaborator::eval_for(const Ast& ast, const Env& env) {
@@ -274,18 +273,17 @@ Value Elaborator::eval_for(const Ast& ast, const Env& env) {
   Env inner = nested(env);
   bind(inner, ast.text, Value::array(index));
   const Value body = eval(*ast.kids[1], inner);
-  std::vector<Expr> flat;
-  flatten(body, flat);
-  for (Expr& e : flat) {
-    if (fixed) {
-      const Expr numbered = ir::index_var(graph_, level, extent);
-      e = ir::build_at(level, extent, {&graph_, ir::substitute_vars(graph_, {&e.id, 1}, {{index.id.v, numbered.id}})[0]});
-    } else {
-      e = ir::build(extent, index, e);
-    }
-  }
+  const auto over_index = [this, fixed, level, extent, index](std::span<const Expr> in) {
+    if (!fixed) return ir::build(extent, index, in[0]);
+    const Expr numbered = ir::index_var(graph_, level, extent);
+    const NodeId e = ir::substitute_vars(graph_, {&in[0].id, 1}, {{index.id.v, numbered.id}})[0];
+    return ir::build_at(level, extent, {&graph_, e});
+  };
+  std::vector<Value> flat;
+  leaves(body, flat);
+  for (Value& v : flat) v = lift({v}, "for", over_index);
   size_t at = 0;
-  return unflatten(body, flat, at);
+  return with_leaves(body, flat, at);
 }
 
 void Elaborator::match(const Ast& pattern, const Value& value, Env& env) {
@@ -318,11 +316,7 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
     items.push_back(eval(*kid, env));
     literal = literal && items.back().is_literal();
   }
-  if (!literal) {
-    std::vector<const Value*> all;
-    for (const Value& v : items) all.push_back(&v);
-    return Value::array(ir::stack(unify(*this, all, "array literal"), 0));
-  }
+  if (!literal) return lift(items, "array literal", [](std::span<const Expr> in) { return ir::stack(in, 0); });
   Value out;
   out.kind = Value::Kind::Literal;
   for (const Value& v : items) {
@@ -338,17 +332,18 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
 }
 
 Value Elaborator::eval_field(const Ast& ast, const Env& env) {
-  const Expr a = array_of(eval(*ast.kids[0], env), ast.text);
+  const Value a = eval(*ast.kids[0], env);
+  const Shape& shape = shape_of(a, ast.text);
   if (ast.text == "T") {
     std::vector<int64_t> perm;
-    for (int j = a.rank(); j-- > 0;) perm.push_back(j);
-    return Value::array(ir::transpose(a, perm));
+    for (int j = shape.rank(); j-- > 0;) perm.push_back(j);
+    return lift({a}, "T", [perm](std::span<const Expr> in) { return ir::transpose(in[0], perm); });
   }
   if (ast.text == "shape") {
     Value v;
     v.kind = Value::Kind::Literal;
-    v.shape = {a.rank()};
-    for (int64_t d : a.shape()) v.numbers.push_back(static_cast<double>(d));
+    v.shape = {shape.rank()};
+    for (int64_t d : shape) v.numbers.push_back(static_cast<double>(d));
     return v;
   }
   throw Error("SG0402", "an array has no '." + std::string(ast.text) + "'").hint("x.T and x.shape exist");

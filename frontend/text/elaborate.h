@@ -2,6 +2,9 @@
 // promises: dtypes of literals, broadcasting, arithmetic of literals and shape variables. It simplifies nothing.
 #pragma once
 
+#include <array>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,23 +18,27 @@
 
 namespace spirograd::text {
 
+struct Builtin;
 struct Closure;
 struct Call;
+struct Weak;
 
 /// What an expression stands for.
 struct Value {
   enum class Kind : uint8_t {
     Array,     // a node
     Literal,   // numbers that take their dtype from the other operand; also shape variables and static integers
+    Weak,      // an array made of literals alone: it takes its dtype as they do
     Tuple,
     Function,
     Type,      // f32, f32[2,3] as an argument
   };
   Kind kind = Kind::Tuple;
   ir::Expr expr;                // Array
-  bool is_float = false;        // Literal
-  Shape shape;                  // Literal
+  bool is_float = false;        // Literal, Weak
+  Shape shape;                  // Literal, Weak
   std::vector<double> numbers;  // Literal
+  Weak* made = nullptr;         // Weak: how it is made; the Elaborator owns it
   std::vector<Value> items;     // Tuple
   std::shared_ptr<const Closure> function;
   Type type;
@@ -42,6 +49,20 @@ struct Value {
   static Value tuple(std::vector<Value> items);
   bool is_array() const { return kind == Kind::Array; }
   bool is_literal() const { return kind == Kind::Literal; }
+  /// Whether the element type is still open, and whether it may become `t`.
+  bool is_weak() const { return kind == Kind::Literal || kind == Kind::Weak; }
+  bool may_become(DType t) const { return is_weak() && t != DType::Bool && (!is_float || spirograd::is_float(t)); }
+  /// The element type of a weak value that meets none.
+  DType usual_dtype() const { return is_float ? DType::F32 : DType::I32; }
+};
+
+/// A weak array: a function from the element type that it meets to the node. Nothing is rounded before that type is known.
+struct Weak {
+  using Make = std::function<ir::Expr(DType, std::span<const ir::Expr>)>;
+  bool is_float = false;
+  std::vector<Value> operands;        // weak ones; they are made at the same element type
+  Make make;                          // pure
+  std::array<ir::Expr, 5> nodes = {};  // by element type, those that were asked for
 };
 
 /// Names of one block or function. Names are never removed; an Env sees those that were there when it was taken.
@@ -79,10 +100,14 @@ class Elaborator {
   }
 
   /// `shapes`: values given from outside; `inputs`: null to take the declared types.
-  Program program(size_t def, const std::vector<NamedType>* inputs, const ShapeVariables& shapes);
+  /// `element`: what type parameters stand for that no input shows.
+  Program program(size_t def, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
+      std::optional<DType> element);
 
   // ---- for the operations (builtins*.cpp, index.cpp, loops.cpp)
   const Source& source() const { return source_; }
+  /// Whether types are those of the program itself, which may be given from outside.
+  bool outermost() const { return call_depth_ == 0; }
   ir::Graph& graph() { return graph_; }
 
   Value eval(const Ast& ast, const Env& env);
@@ -90,14 +115,20 @@ class Elaborator {
   /// Result nodes of a definition with fixed types, elaborated over its own parameters: the body of a map_accum.
   int64_t body_function(size_t def, Place place);
 
-  /// A node for a value: literals get `want`, else i32 or f32.
+  /// A node for a value: weak values get `want`, else i32 or f32.
   ir::Expr materialise(const Value& v, std::optional<DType> want = {});
   ir::Expr array_of(const Value& v, std::string_view what);  // an error for tuples, functions, types
   void flatten(const Value& v, std::vector<ir::Expr>& out);
-  /// A value of the form of `like` with the arrays of `flat`, from `at` on.
-  static Value unflatten(const Value& like, std::span<const ir::Expr> flat, size_t& at);
 
   Value binary(ir::Op op, const Value& a, const Value& b);
+  Value convert(const Value& v, DType t);  // f32(x): a weak value becomes that type, others are cast
+  Value run(const Builtin& builtin, Call& call);
+
+  /// A weak array. Made once with its usual type, which checks it and gives the shape.
+  Value weak(bool is_float, std::vector<Value> operands, Weak::Make make);
+  /// f of nodes of one dtype: at once if any value has a dtype, else as a weak value. `floats`: f is for floats only.
+  using Pointwise = std::function<ir::Expr(std::span<const ir::Expr>)>;
+  Value lift(std::vector<Value> values, std::string_view what, Pointwise f, bool floats = false);
 
  private:
   /// A new scope inside of `parent`; it lives as long as the elaboration.
@@ -106,8 +137,7 @@ class Elaborator {
     scopes_.push_back(env.scope);
     return env;
   }
-  struct Instance;  // a definition with bound shape variables
-
+  ir::Expr made_at(Weak& w, DType t);
   Value eval_form(const Ast& ast, const Env& env);
   Value eval_name(const Ast& ast, const Env& env);
   Value eval_bool(const Ast& ast);
@@ -134,6 +164,8 @@ class Elaborator {
   void locate(Error& e, Place place) const;
 
   Value call_def(size_t def, std::vector<Value> args, Place place);
+  Value call_weakly(size_t def, const std::vector<Value>& args, Place place);
+  Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none
   std::vector<Value> run_body(const DefSyntax& def, const Env& env);
   [[noreturn]] void unknown_function(std::string_view name, const Env& env, Place place);
@@ -141,28 +173,38 @@ class Elaborator {
   const Source& source_;
   ir::Graph& graph_;
   std::vector<std::shared_ptr<Scope>> scopes_;
+  std::deque<Weak> weaks_;  // of long chains too, which no value could own without recursion
   int current_def_ = 0;   // its own and later definitions are not visible
   int depth_ = 0;
+  int call_depth_ = 0;    // calls of definitions under way
   uint32_t located_ = 0;  // nodes up to here have their places
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result
   std::map<size_t, int64_t> bodies_;
 };
 
-// ---- shapes of parameters (bind_shapes.cpp)
+// ---- types of parameters (bind_types.cpp)
 
-/// Binds the shape variables in the types of `def` to `actual`, checks everything; variables of `given` are bound already.
-/// `input`: whether to call a mismatch one of an input or one of an argument. Errors SG0103, SG0104.
-void bind_shapes(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const ShapeVariables& given,
-    Env& env);
+/// What a call fixes from outside.
+struct GivenTypes {
+  const ShapeVariables* shapes = nullptr;
+  std::optional<DType> element;  // of all type parameters
+};
+/// Binds the shape variables and type parameters in the types of `def` to `actual`, checks everything; those of `given` are
+/// bound already. Errors SG0103, SG0104, SG0106.
+void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const GivenTypes& given, Env& env);
+/// The same for what is given alone, before any actual type is known.
+void bind_given(const DefSyntax& def, const GivenTypes& given, Env& env);
 Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env);
+/// Type parameters of a definition in the order in which they stand there.
+std::vector<std::string_view> type_parameters(const DefSyntax& def);
 
-// ---- static arguments (static_values.cpp)
+// ---- static arguments (value.cpp)
 int64_t static_integer(const Value& v, std::string_view what);
 std::vector<int64_t> static_integers(const Value& v, std::string_view what);  // one integer counts as a list of one
 Shape static_shape(const Value& v, std::string_view what);
 bool static_bool(const Value& v, std::string_view what);
 
-/// One dtype for operands: literals follow the arrays, all literals together are f32 if one is a float, else i32.
+/// One dtype for operands: weak values follow the others, all weak ones together are f32 if one is a float, else i32.
 DType common_dtype(std::span<const Value* const> values, std::string_view what);
 std::vector<ir::Expr> unify(Elaborator& elaborator, std::span<const Value* const> values, std::string_view what);
 
@@ -171,5 +213,11 @@ Value index_value(Elaborator& elaborator, const Ast& ast, const Env& env);
 
 /// "i32", "f32[3]", "a tuple", "a function".
 std::string describe(const Value& v);
+/// Shape of an array, also of a weak one; an error for everything else.
+const Shape& shape_of(const Value& v, std::string_view what);
+
+// ---- tuples: their arrays from left to right, and a value of the form of `like` with other arrays in these places
+void leaves(const Value& v, std::vector<Value>& out);
+Value with_leaves(const Value& like, std::span<const Value> flat, size_t& at);
 
 }  // namespace spirograd::text

@@ -20,8 +20,8 @@ int64_t bound_of(Elaborator& el, const Ast& ast, const Env& env) { return static
 
 Expr index_of(Elaborator& el, const Ast& ast, const Env& env) {
   const Value v = el.eval(ast, env);
-  if (v.is_literal() && v.is_float) throw el.source().error("SG0102", "an index must be a whole number", ast.place);
-  const Expr e = v.is_literal() ? el.materialise(v, DType::I32) : el.array_of(v, "index");
+  if (v.is_weak() && v.is_float) throw el.source().error("SG0102", "an index must be a whole number", ast.place);
+  const Expr e = v.is_weak() ? el.materialise(v, DType::I32) : el.array_of(v, "index");
   if (e.dtype() == DType::I32) return e;
   const std::string help = e.dtype() == DType::Bool ? "where(mask, x, 0) keeps the shape and zeroes the rest"
                            : is_float(e.dtype()) ? "write floor(x) or i32(x)" : "write i32(x)";
@@ -29,7 +29,8 @@ Expr index_of(Elaborator& el, const Ast& ast, const Env& env) {
 }
 
 // The items with `...` replaced and missing trailing axes added: one Index or Slice per axis of `a`.
-std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, Expr a) {
+std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, const Value& base) {
+  const Shape& a = shape_of(base, "index");
   int used = 0, ellipses = 0;
   for (size_t j = 1; j < ast.kids.size(); ++j) {
     if (ast.kids[j]->form == Form::Ellipsis) ++ellipses;
@@ -37,12 +38,11 @@ std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, Expr 
   }
   if (ellipses > 1) throw Error("SG0404", "an index holds '...' at most once");
   if (used > a.rank())
-    throw Error("SG0101", std::to_string(used) + " indices into " + to_string(a.type()) + " of rank " +
-        std::to_string(a.rank()));
+    throw Error("SG0101", std::to_string(used) + " indices into " + describe(base) + " of rank " + std::to_string(a.rank()));
   std::vector<Item> items;
   int axis = 0;
   const auto whole = [&](int n) {
-    for (; n > 0; --n, ++axis) items.push_back({Item::Kind::Slice, {}, 0, a.shape()[axis], ast.place});
+    for (; n > 0; --n, ++axis) items.push_back({Item::Kind::Slice, {}, 0, a[axis], ast.place});
   };
   for (size_t j = 1; j < ast.kids.size(); ++j) {
     const Ast& kid = *ast.kids[j];
@@ -51,7 +51,7 @@ std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, Expr 
     } else if (kid.form == Form::NewAxis) {
       items.push_back({Item::Kind::NewAxis, {}, 0, 0, kid.place});
     } else if (kid.form == Form::Slice) {
-      const int64_t extent = a.shape()[axis++];
+      const int64_t extent = a[axis++];
       const int64_t from = kid.kids[0] ? bound_of(el, *kid.kids[0], env) : 0;
       const int64_t to = kid.kids[1] ? bound_of(el, *kid.kids[1], env) : extent;
       if (from < 0 || to > extent || from > to) {
@@ -77,30 +77,7 @@ Expr permuted(Expr a, const std::vector<int64_t>& perm) {
   return a;
 }
 
-}  // namespace
-
-Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
-  const Value base = el.eval(*ast.kids[0], env);
-  if (base.kind == Value::Kind::Type) {
-    Value v = base;
-    for (size_t j = 1; j < ast.kids.size(); ++j) v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env),
-        "an extent"));
-    return v;
-  }
-  // x.shape[0]: one of a list of numbers that is known.
-  if (base.is_literal() && base.shape.rank() == 1 && ast.kids.size() == 2 && ast.kids[1]->form != Form::Slice) {
-    const Value at = el.eval(*ast.kids[1], env);
-    if (at.is_literal() && !at.is_float && at.shape.rank() == 0) {
-      const int64_t j = static_cast<int64_t>(at.numbers[0]);
-      if (j < 0 || j >= base.shape[0]) throw Error("SG0101", "element " + std::to_string(j) + " of " + describe(base));
-      return Value::literal(base.numbers[static_cast<size_t>(j)], base.is_float);
-    }
-  }
-  if (base.kind == Value::Kind::Tuple) throw Error("SG0102", "a tuple cannot be indexed")
-      .hint("take it apart: let (a, b) = ...");
-  Expr a = el.array_of(base, "index");
-  const std::vector<Item> items = items_of(el, ast, env, a);
-
+Expr indexed(Expr a, const std::vector<Item>& items) {
   std::vector<Expr> index;
   std::vector<int64_t> addressed, rest;  // axes of a
   int first = -1, last = -1;             // positions among the items
@@ -153,7 +130,32 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
       case Item::Kind::NewAxis: shape.push_back(1); changed = true; break;
     }
   }
-  return Value::array(changed ? ir::reshape(a, shape) : a);
+  return changed ? ir::reshape(a, shape) : a;
+}
+
+}  // namespace
+
+Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
+  const Value base = el.eval(*ast.kids[0], env);
+  if (base.kind == Value::Kind::Type) {
+    Value v = base;
+    for (size_t j = 1; j < ast.kids.size(); ++j) v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env),
+        "an extent"));
+    return v;
+  }
+  // x.shape[0]: one of a list of numbers that is known.
+  if (base.is_literal() && base.shape.rank() == 1 && ast.kids.size() == 2 && ast.kids[1]->form != Form::Slice) {
+    const Value at = el.eval(*ast.kids[1], env);
+    if (at.is_literal() && !at.is_float && at.shape.rank() == 0) {
+      const int64_t j = static_cast<int64_t>(at.numbers[0]);
+      if (j < 0 || j >= base.shape[0]) throw Error("SG0101", "element " + std::to_string(j) + " of " + describe(base));
+      return Value::literal(base.numbers[static_cast<size_t>(j)], base.is_float);
+    }
+  }
+  if (base.kind == Value::Kind::Tuple) throw Error("SG0102", "a tuple cannot be indexed")
+      .hint("take it apart: let (a, b) = ...");
+  const std::vector<Item> items = items_of(el, ast, env, base);
+  return el.lift({base}, "index", [items](std::span<const Expr> in) { return indexed(in[0], items); });
 }
 
 }  // namespace spirograd::text

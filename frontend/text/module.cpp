@@ -30,17 +30,18 @@ size_t find(const Source& source, std::string_view function) {
 }
 
 bool mentions_name(const Ast& a) {
-  if (a.form == Form::Name) return true;
-  return std::any_of(a.kids.begin(), a.kids.end(), [](const Ast* kid) { return kid && mentions_name(*kid); });
+  std::vector<const Ast*> names;
+  collect_names(a, names);
+  return !names.empty();
 }
 
 Program make(const Module& module, std::string_view function, const std::vector<NamedType>* inputs,
     const ShapeVariables& shapes,
-             std::shared_ptr<ir::Graph> graph) {
+             std::optional<DType> element, std::shared_ptr<ir::Graph> graph) {
   const Source& source = module.state().source;
   const size_t def = find(source, function);
   if (!graph) graph = std::make_shared<ir::Graph>();
-  Program p = Elaborator(source, *graph).program(def, inputs, shapes);
+  Program p = Elaborator(source, *graph).program(def, inputs, shapes, element);
   p.graph = std::move(graph);
   return p;
 }
@@ -57,7 +58,8 @@ std::vector<Signature> Module::functions() const {
   std::vector<Signature> out;
   for (const DefSyntax& d : state_->source.defs) {
     Signature s{std::string(d.name), {}, std::string(d.results_text)};
-    for (const ParamSyntax& p : d.params) s.params.push_back({std::string(p.name), std::string(p.type.text)});
+    for (const ParamSyntax& p : d.params) s.params.push_back(
+        {std::string(p.name), std::string(p.type.text), std::string(p.type.parameter)});
     out.push_back(std::move(s));
   }
   return out;
@@ -74,24 +76,26 @@ Result<Module> parse(std::string text, std::string file_name) {
 }
 
 Result<Program> instantiate(const Module& module, std::string_view function, std::span<const NamedType> inputs,
-                            const ShapeVariables& shapes, std::shared_ptr<ir::Graph> graph) {
+                            const ShapeVariables& shapes, std::shared_ptr<ir::Graph> graph, std::optional<DType> element) {
   return guarded([&] {
     const std::vector<NamedType> list(inputs.begin(), inputs.end());
-    return make(module, function, &list, shapes, std::move(graph));
+    return make(module, function, &list, shapes, element, std::move(graph));
   });
 }
 
 Result<Program> instantiate(const Module& module, std::string_view function, const ShapeVariables& shapes,
-                            std::shared_ptr<ir::Graph> graph) {
-  return guarded([&] { return make(module, function, nullptr, shapes, std::move(graph)); });
+                            std::shared_ptr<ir::Graph> graph, std::optional<DType> element) {
+  return guarded([&] { return make(module, function, nullptr, shapes, element, std::move(graph)); });
 }
 
 bool has_fixed_types(const Module& module, std::string_view function) {
   const Result<bool> r = guarded([&] {
     const Source& source = module.state().source;
-    for (const ParamSyntax& p : source.defs[find(source, function)].params)
+    for (const ParamSyntax& p : source.defs[find(source, function)].params) {
+      if (!p.type.parameter.empty()) return false;
       for (const Ast* extent : p.type.extents)
         if (mentions_name(*extent)) return false;
+    }
     return true;
   });
   return r && *r;

@@ -1,4 +1,5 @@
 // Tokens to syntax trees: recursive descent over statements, precedence climbing over operators. Nesting is bounded.
+#include <cctype>
 #include <optional>
 
 #include "frontend/text/lexer.h"
@@ -164,7 +165,29 @@ class Parser {
       expect("=", "or '{' before the body of the function");
       def.body = expression();
     }
+    check_type_parameters(def);
     source_.defs.push_back(std::move(def));
+  }
+
+  // A type parameter is nothing else in its definition: no size, no parameter.
+  void check_type_parameters(const DefSyntax& def) {
+    std::vector<const TypeSyntax*> types;
+    for (const ParamSyntax& p : def.params) types.push_back(&p.type);
+    for (const ResultSyntax& r : def.results) types.push_back(&r.type);
+    std::vector<const Ast*> sizes;
+    for (const TypeSyntax* t : types)
+      for (const Ast* extent : t->extents) collect_names(*extent, sizes);
+    for (const TypeSyntax* t : types) {
+      if (t->parameter.empty()) continue;
+      const std::string quoted = "'" + std::string(t->parameter) + "'";
+      for (const Ast* size : sizes)
+        if (size->text == t->parameter)
+          throw source_.error("SG0408", quoted + " is an element type and a size", size->place)
+              .hint("give one of them another name, as in x: T[N]");
+      for (const ParamSyntax& p : def.params)
+        if (p.name == t->parameter)
+          throw source_.error("SG0408", quoted + " is an element type and a parameter", p.place);
+    }
   }
 
   std::string_view since(const char* begin) const {
@@ -207,7 +230,18 @@ class Parser {
         t.dtype = d;
         known = true;
       }
-    if (!known) fail("expected a type, found " + shown(word), "types look like f32, i32[N], f64[N, 3]; also u32 and bool");
+    if (!known && word.kind == Token::Kind::Name && word.text[0] >= 'A' && word.text[0] <= 'Z') {
+      for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64}) {
+        std::string lower(word.text);
+        for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        if (lower == name(d)) fail("expected a type, found " + shown(word), "write " + std::string(name(d)));
+      }
+      t.parameter = word.text;
+      known = true;
+    }
+    if (!known)
+      fail("expected a type, found " + shown(word),
+          "types look like f32, i32[N], f64[N, 3]; also u32, bool, and a name with a capital, T[N], for any element type");
     take();
     if (accept("[")) {
       while (!peek().is("]")) {
@@ -476,6 +510,12 @@ class Parser {
 };
 
 }  // namespace
+
+void collect_names(const Ast& a, std::vector<const Ast*>& names) {
+  if (a.form == Form::Name) names.push_back(&a);
+  for (const Ast* kid : a.kids)
+    if (kid) collect_names(*kid, names);
+}
 
 void parse_source(Source& source) { Parser(source).file(); }
 

@@ -104,6 +104,26 @@ std::string_view infix(Op op) {
   return "";
 }
 
+// Nodes that read back as weak values: literals, and what is made of them alone (elaborate.h).
+std::unordered_set<uint32_t> weak_nodes(const Graph& g, std::span<const NodeId> roots) {
+  std::unordered_set<uint32_t> weak;
+  for (NodeId id : ir::postorder(g, roots)) {
+    const Node& n = g[id];
+    const DType t = n.type.dtype;
+    size_t from = 0, to = n.in.size();  // the operands that give the element type
+    if (n.op == Op::Select) from = 1;
+    if (n.op == Op::Gather || n.op == Op::Scatter) to = 1;
+    if (n.op == Op::Const && n.type.shape.rank() == 0 && (t == DType::F32 || t == DType::I32)) weak.insert(id.v);
+    if (t == DType::Bool || from == to || n.op == Op::Cast || n.op == Op::Quot || n.op == Op::ArgMax || n.op == Op::ArgMin ||
+        n.op == Op::MapAccum || n.op == Op::Proj)
+      continue;
+    const bool all = std::all_of(n.in.begin() + static_cast<int64_t>(from), n.in.begin() + static_cast<int64_t>(to),
+        [&](NodeId i) { return weak.contains(i.v); });
+    if (all) weak.insert(id.v);
+  }
+  return weak;
+}
+
 using BodyNames = std::unordered_map<int64_t, std::string>;
 
 // The text of one definition.
@@ -125,6 +145,7 @@ class DefPrinter {
       roots.push_back({results[j].node});
     }
     out_ += ") {\n";
+    weak_ = weak_nodes(g_, roots);
     scope(roots, 0, 0, 1);
     out_ += "  ";
     if (roots.size() != 1) out_ += "(";
@@ -303,8 +324,10 @@ class DefPrinter {
       case Op::Max: case Op::Quot: case Op::Rem:
         return call(ir::name(n.op), n);
       case Op::Cast:
-        // f32(2) would be the literal 2.0.
-        return is_literal(in[0]) ? call("cast", n, ", " + std::string(name(n.type.dtype))) : call(name(n.type.dtype), n);
+        // What is made of literals would become that type itself: it gets its own one first.
+        if (weak_.contains(in[0].v))
+          return std::string(name(n.type.dtype)) + "(" + std::string(name(g_[in[0]].type.dtype)) + "(" + operand(in[0]) + "))";
+        return call(name(n.type.dtype), n);
       case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Eq: case Op::Ne: case Op::Lt:
       case Op::Le:
       case Op::Gt: case Op::Ge: case Op::And: case Op::Or:
@@ -335,6 +358,7 @@ class DefPrinter {
   const Graph& g_;
   const BodyNames& bodies_;
   std::string& out_;
+  std::unordered_set<uint32_t> weak_;
   std::vector<std::string> params_;
   std::unordered_set<std::string> used_;
   int count_ = 0;

@@ -55,6 +55,7 @@ struct Ast {
 
 struct TypeSyntax {
   DType dtype = DType::F32;
+  std::string_view parameter;  // the type parameter that stands in place of the dtype, or ""
   std::vector<const Ast*> extents;
   Place place;
   std::string_view text;  // as written
@@ -80,6 +81,9 @@ struct DefSyntax {
   std::string_view results_text;
   const Ast* body = nullptr;
 };
+
+/// Names that occur in an expression, each as often as it stands there.
+void collect_names(const Ast& a, std::vector<const Ast*>& names);
 
 /// A source file, its tokens' text and its trees.
 struct Source {

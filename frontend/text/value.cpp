@@ -27,6 +27,7 @@ std::string describe(const Value& v) {
   switch (v.kind) {
     case Value::Kind::Array: return to_string(v.expr.type());
     case Value::Kind::Literal: return v.shape.rank() == 0 ? "a number" : "numbers of shape " + to_string(v.shape);
+    case Value::Kind::Weak: return to_string(Type{v.usual_dtype(), v.shape});
     case Value::Kind::Tuple: return "a tuple of " + std::to_string(v.items.size());
     case Value::Kind::Function: return "a function";
     case Value::Kind::Type: return "a type";
@@ -110,79 +111,23 @@ bool static_bool(const Value& v, std::string_view what) {
   return v.expr.node().data[0] != 0;
 }
 
-// ---- dtypes of literals
+// ---- arrays and tuples
 
-DType common_dtype(std::span<const Value* const> values, std::string_view what) {
-  const Value* first = nullptr;
-  bool any_float = false;
-  for (const Value* v : values) {
-    if (v->is_literal()) {
-      any_float |= v->is_float;
-    } else if (!v->is_array()) {
-      throw Error("SG0102", std::string(what) + ": expected an array, found " + describe(*v));
-    } else if (!first) {
-      first = v;
-    } else if (v->expr.dtype() != first->expr.dtype()) {
-      const std::string to(name(is_float(v->expr.dtype()) ? v->expr.dtype() : first->expr.dtype()));
-      throw Error("SG0102", std::string(what) + ": element types of " + describe(*first) + " and " + describe(*v) +
-          " differ")
-          .note("only literals take the element type of the other operand")
-          .hint("convert one of them, as in " + to + "(x)");
-    }
-  }
-  if (!first) return any_float ? DType::F32 : DType::I32;
-  const DType t = first->expr.dtype();
-  if (any_float && is_integer(t))
-    throw Error("SG0102", std::string(what) + ": a float literal with " + describe(*first))
-        .hint("convert the array, as in f32(x), or write a whole number");
-  return t;
-}
-
-std::vector<ir::Expr> unify(Elaborator& elaborator, std::span<const Value* const> values, std::string_view what) {
-  const DType t = common_dtype(values, what);
-  std::vector<ir::Expr> out;
-  for (const Value* v : values) out.push_back(elaborator.materialise(*v, t));
-  return out;
-}
-
-ir::Expr Elaborator::materialise(const Value& v, std::optional<DType> want) {
-  if (!v.is_literal()) return array_of(v, "here");
-  const DType t = want.value_or(v.is_float ? DType::F32 : DType::I32);
-  if (t == DType::Bool) throw Error("SG0102", "a number is no bool").hint("write true or false, or compare: x != 0");
-  if (v.is_float && is_integer(t)) throw Error("SG0102", "a float literal is no " + std::string(name(t)));
-  if (v.numbers.empty()) throw Error("SG0101", "array literal: needs at least one element").hint("write zeros([0])");
-  std::vector<double> data = v.numbers;
-  for (double& x : data) {
-    const double lowest = t == DType::I32 ? -2147483648.0 : 0, highest = t == DType::I32 ? 2147483647.0 : 4294967295.0;
-    if (is_integer(t) && (x < lowest || x > highest))
-      throw Error("SG0407", std::to_string(static_cast<int64_t>(x)) + " does not fit into " + std::string(name(t)));
-    if (t != DType::F32) continue;
-    const double rounded = static_cast<double>(static_cast<float>(x));
-    if (std::isinf(rounded) && !std::isinf(x)) throw Error("SG0407", "a literal is too large for f32")
-        .hint("2.0d is an f64");
-    if (!std::isnan(x)) x = rounded;
-  }
-  return ir::constant(graph_, {t, v.shape}, std::move(data));
-}
-
-ir::Expr Elaborator::array_of(const Value& v, std::string_view what) {
-  if (v.is_array()) return v.expr;
-  if (v.is_literal()) return materialise(v);
+const Shape& shape_of(const Value& v, std::string_view what) {
+  if (v.is_array()) return v.expr.shape();
+  if (v.is_weak()) return v.shape;
   throw Error("SG0102", std::string(what) + ": expected an array, found " + describe(v));
 }
 
-void Elaborator::flatten(const Value& v, std::vector<ir::Expr>& out) {
-  if (v.kind == Value::Kind::Tuple) {
-    for (const Value& item : v.items) flatten(item, out);
-  } else {
-    out.push_back(array_of(v, "here"));
-  }
+void leaves(const Value& v, std::vector<Value>& out) {
+  if (v.kind != Value::Kind::Tuple) return out.push_back(v);
+  for (const Value& item : v.items) leaves(item, out);
 }
 
-Value Elaborator::unflatten(const Value& like, std::span<const ir::Expr> flat, size_t& at) {
-  if (like.kind != Value::Kind::Tuple) return Value::array(flat[at++]);
+Value with_leaves(const Value& like, std::span<const Value> flat, size_t& at) {
+  if (like.kind != Value::Kind::Tuple) return flat[at++];
   std::vector<Value> items;
-  for (const Value& item : like.items) items.push_back(unflatten(item, flat, at));
+  for (const Value& item : like.items) items.push_back(with_leaves(item, flat, at));
   return Value::tuple(std::move(items));
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,9 +24,10 @@ struct NamedType {
 
 using ShapeVariables = std::vector<std::pair<std::string, int64_t>>;
 
-/// A parameter as it was declared: {"mu", "f32[K,D]"}.
+/// A parameter as it was declared: {"mu", "f32[K,D]", ""}, {"x", "T[N]", "T"}.
 struct DeclaredParam {
   std::string name, type;
+  std::string type_parameter = "";  // what stands in place of the element type, or ""
 };
 
 struct Signature {
@@ -53,14 +55,15 @@ class Module {
 Result<Module> parse(std::string source, std::string file_name);
 
 /// The program of `function` ("": the last one) for inputs of the given types, which are matched by name in any order. Shape
-/// variables bind from the inputs; `shapes` gives those that no parameter shows. `graph`: where the nodes go, null for a new
-/// one.
+/// variables and type parameters bind from the inputs; `shapes` and `element` give those that no input shows. `graph`: where
+/// the nodes go, null for a new one.
 Result<Program> instantiate(const Module& module, std::string_view function, std::span<const NamedType> inputs,
-                            const ShapeVariables& shapes = {}, std::shared_ptr<ir::Graph> graph = nullptr);
+                            const ShapeVariables& shapes = {}, std::shared_ptr<ir::Graph> graph = nullptr,
+                            std::optional<DType> element = std::nullopt);
 
-/// The same from the declared parameter types alone. An error (SG0105) if a shape variable in them is not given.
+/// The same from the declared parameter types alone. An error (SG0105, SG0106) if a variable in them is not given.
 Result<Program> instantiate(const Module& module, std::string_view function = "", const ShapeVariables& shapes = {},
-                            std::shared_ptr<ir::Graph> graph = nullptr);
+                            std::shared_ptr<ir::Graph> graph = nullptr, std::optional<DType> element = std::nullopt);
 
 /// Whether all parameter types of `function` are fixed, so that instantiate() needs no inputs.
 bool has_fixed_types(const Module& module, std::string_view function = "");
