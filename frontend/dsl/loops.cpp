@@ -12,10 +12,43 @@ using Exprs = std::vector<ir::Expr>;
 
 Error bad(const char* what, const std::string& why) { return Error("SG0101", std::string(what) + ": " + why); }
 
-Exprs usable_operands(Tracer& tracer, const char* what, std::span<const Arg> args) {
+// What plain numbers of a start are taken as.
+struct NumberTypes {
+  DType integers = DType::I32, reals = DType::F32;
+  bool operator==(const NumberTypes&) const = default;
+};
+
+Exprs usable_operands(Tracer& tracer, const char* what, std::span<const Arg> args, NumberTypes types) {
   for (const Arg& a : args)
     if (!tracer.usable(what, a)) throw *tracer.first_error();
-  return resolve(tracer, what, args, Numbers::Alone);
+  Exprs out;
+  for (const Arg& a : args) {
+    if (a.kind == Arg::Kind::Integer) out.push_back(literal(tracer.nodes(), what, a, types.integers));
+    else if (a.kind == Arg::Kind::Real) out.push_back(literal(tracer.nodes(), what, a, types.reals));
+    else out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+  }
+  return out;
+}
+
+// What the numbers of the start may be, likeliest first: f64 beside f64, the usual types, then all others.
+std::vector<NumberTypes> candidates(Tracer& tracer, const LoopRequest& r) {
+  bool integers = false, reals = false, f64 = false, f32 = false;
+  for (const auto* list : {&r.start, &r.elements})
+    for (const Arg& a : *list) {
+      integers |= a.kind == Arg::Kind::Integer;
+      reals |= a.kind == Arg::Kind::Real;
+      if (a.kind != Arg::Kind::Array) continue;
+      f64 |= tracer.expr(a.array).dtype() == DType::F64;
+      f32 |= tracer.expr(a.array).dtype() == DType::F32;
+    }
+  if (!integers && !reals) return {{}};
+  std::vector<NumberTypes> out;
+  if (f64 && !f32) out.push_back({DType::I32, DType::F64});
+  for (DType t : {DType::F32, DType::F64}) out.push_back({DType::I32, t});
+  for (DType t : {DType::F32, DType::F64})
+    if (integers) out.push_back({t, t});
+  if (integers) out.push_back({DType::U32, DType::F32});
+  return out;
 }
 
 int64_t loop_length(const LoopRequest& r, const Exprs& elements) {
@@ -51,10 +84,11 @@ std::vector<Array> placeholders(Tracer& tracer, const Exprs& vars) {
   return out;
 }
 
-std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopBody& body, bool& body_ran) {
+std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopBody& body, NumberTypes types,
+                               bool& body_ran) {
   ir::Graph& g = tracer.nodes();
   const uint32_t before = g.size();
-  const Exprs acc = usable_operands(tracer, r.what, r.start), es = usable_operands(tracer, r.what, r.elements);
+  const Exprs acc = usable_operands(tracer, r.what, r.start, types), es = usable_operands(tracer, r.what, r.elements, types);
   const int64_t length = loop_length(r, es);
   Exprs state, element;
   for (ir::Expr a : acc) state.push_back(ir::fresh_var(g, a.type()));
@@ -97,13 +131,30 @@ std::vector<Array> run_loop(const LoopRequest& r, const LoopBody& body) {
     Tracer::report_outside(r.what, r.loc);
     return on_nothing();
   }
-  bool body_ran = false;
-  try {
-    return traced_loop(*tracer, r, body, body_ran);
-  } catch (const Error& error) {
-    if (!tracer->first_error()) tracer->report(error, r.loc);
-    return body_ran ? std::vector<Array>() : on_nothing();
+  const auto attempt = [&](NumberTypes types) {
+    bool body_ran = false;
+    try {
+      return traced_loop(*tracer, r, body, types, body_ran);
+    } catch (const Error& error) {
+      if (!tracer->first_error()) tracer->report(error, r.loc);
+      return body_ran ? std::vector<Array>() : on_nothing();
+    }
+  };
+  for (const auto* list : {&r.start, &r.elements})
+    for (const Arg& a : *list)
+      if (!tracer->usable(r.what, a)) return on_nothing();
+  const std::vector<NumberTypes> types = tracer->first_error() ? std::vector<NumberTypes>{{}} : candidates(*tracer, r);
+  if (types.size() == 1) return attempt(types[0]);
+  // Plain numbers in the start take the first element types with which the body has no complaint.
+  std::optional<Error> complaint;
+  for (const NumberTypes& t : types) {
+    const Tracer::Trial trial(*tracer);
+    std::vector<Array> out = attempt(t);
+    if (!tracer->first_error()) return out;
+    if (!complaint) complaint = tracer->first_error();
   }
+  tracer->report(*complaint, r.loc);
+  return {};
 }
 
 std::vector<Array> count_loop(LoopRequest r, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body) {

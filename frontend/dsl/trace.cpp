@@ -135,7 +135,7 @@ void Tracer::report_outside(std::string_view what, const Loc& loc) {
 
 void Tracer::report(Error error, const Loc& loc) {
   if (error.loc.line == 0) error.loc = loc.line != 0 ? loc : loc_;
-  tell_hook(error);
+  if (!on_trial_) tell_hook(error);
   if (!first_error_) first_error_ = std::move(error);
 }
 

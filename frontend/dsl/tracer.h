@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/ir/algebra.h"
@@ -46,6 +47,21 @@ class Tracer {
 
   /// Keeps the error if it is the first one. `loc` is used if the error has no place of its own.
   void report(Error error, const Loc& loc);
+  /// While it lives, mistakes are noted and told to nobody; they are forgotten at its end. Pre: there was none before.
+  class Trial {
+   public:
+    explicit Trial(Tracer& tracer) : tracer_(tracer), outer_(std::exchange(tracer.on_trial_, true)) {}
+    ~Trial() {
+      tracer_.on_trial_ = outer_;
+      tracer_.first_error_.reset();
+    }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+   private:
+    Tracer& tracer_;
+    bool outer_;
+  };
   /// `loc`, or where that is unknown the place of the first operand that has one.
   Loc place_of(const Loc& loc, std::span<const Arg> args) const;
   /// Adds where each operand comes from.
@@ -62,6 +78,7 @@ class Tracer {
   std::vector<Param> params_;
   Loc loc_;
   std::optional<Error> first_error_;
+  bool on_trial_ = false;
   uint32_t serial_;
 };
 

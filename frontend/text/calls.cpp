@@ -131,6 +131,16 @@ Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place p
   return eval(*fn.kids.back(), env);
 }
 
+// A result as a node; a number that does not fit is told where the result stands.
+Expr Elaborator::result_node(const DefSyntax& def, const Value& v, std::optional<DType> want) {
+  try {
+    return want && v.may_become(*want) ? materialise(v, want) : array_of(v, "result");
+  } catch (Error& e) {
+    locate(e, (def.body->form == Form::Block ? def.body->kids.back() : def.body)->place);
+    throw;
+  }
+}
+
 // Results as declared: weak values get the declared dtype, everything else must have the declared type.
 std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
   const Value v = eval(*def.body, env);
@@ -152,7 +162,7 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
     if (!def.has_results) continue;
     const TypeSyntax& declared = def.results[j].type;
     const Type want = eval_type(*this, declared, env);
-    flat[j] = Value::array(flat[j].may_become(want.dtype) ? materialise(flat[j], want.dtype) : array_of(flat[j], "result"));
+    flat[j] = Value::array(result_node(def, flat[j], want.dtype));
     const Type have = flat[j].expr.type();
     if (have != want)
       throw source_.error("SG0103", what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
@@ -295,7 +305,7 @@ int64_t Elaborator::body_function(size_t index, Place) {
     f.params.push_back(t);
   }
   const Within within(current_def_, static_cast<int>(index));
-  for (const Value& v : run_body(def, env)) f.results.push_back(array_of(v, def.name).id);
+  for (const Value& v : run_body(def, env)) f.results.push_back(result_node(def, v, {}).id);
   return bodies_[index] = graph_.intern(std::move(f));
 }
 
@@ -341,7 +351,7 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
   }
   const std::vector<Value> results = run_body(def, env);
   for (size_t j = 0; j < results.size(); ++j) {
-    const Expr e = array_of(results[j], "result");
+    const Expr e = result_node(def, results[j], {});
     std::string name(def.has_results ? def.results[j].name : "");
     if (name.empty()) name = results.size() == 1 ? "out" : "out" + std::to_string(j);
     out.results.push_back({std::move(name), e.id.v, e.type()});

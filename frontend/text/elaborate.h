@@ -106,6 +106,8 @@ class Elaborator {
 
   // ---- for the operations (builtins*.cpp, index.cpp, loops.cpp)
   const Source& source() const { return source_; }
+  /// A step runs again with other element types; loops within loops do so again for each. Throws SG0406 beyond all reason.
+  void count_repetition();
   /// Whether types are those of the program itself, which may be given from outside.
   bool outermost() const { return call_depth_ == 0; }
   ir::Graph& graph() { return graph_; }
@@ -168,6 +170,7 @@ class Elaborator {
   Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none
   std::vector<Value> run_body(const DefSyntax& def, const Env& env);
+  ir::Expr result_node(const DefSyntax& def, const Value& v, std::optional<DType> want);
   [[noreturn]] void unknown_function(std::string_view name, const Env& env, Place place);
 
   const Source& source_;
@@ -176,6 +179,7 @@ class Elaborator {
   std::deque<Weak> weaks_;  // of long chains too, which no value could own without recursion
   int current_def_ = 0;   // its own and later definitions are not visible
   int depth_ = 0;
+  int repetitions_ = 0;   // of steps of loops
   int call_depth_ = 0;    // calls of definitions under way
   uint32_t located_ = 0;  // nodes up to here have their places
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result

@@ -61,7 +61,7 @@ Expr Traced::next_at(size_t j, DType t) const {
   if (e.type() != want)
     throw Error(e.dtype() == want.dtype ? "SG0101" : "SG0102",
                 loop.name + ": the state is " + to_string(want) + ", the step returns " + to_string(e.type()))
-        .hint(e.dtype() == want.dtype ? "" : "give the start that element type, as in 0.0d or f64(x)");
+        .hint(e.dtype() == want.dtype || e.dtype() == DType::Bool ? "" : "give the start that element type, as in 0.0d or f64(x)");
   return e;
 }
 
@@ -259,6 +259,7 @@ LoopValues typed_loop(Elaborator& el, const LoopShape& loop, const std::function
     }
     flat_state(loop.init, *next, loop.name, t->next);
     again = (resolve(*t) || separate_integers(*t)) && !is_settled(*t);
+    if (again) el.count_repetition();
   }
   const std::vector<Value> results = results_of(t);
   size_t at = 0;

@@ -57,7 +57,8 @@ std::string Signature::str() const {
 std::vector<Signature> Module::functions() const {
   std::vector<Signature> out;
   for (const DefSyntax& d : state_->source.defs) {
-    Signature s{std::string(d.name), {}, std::string(d.results_text)};
+    Signature s{std::string(d.name), {}, std::string(d.results_text), {}};
+    for (std::string_view t : type_parameters(d)) s.type_parameters.emplace_back(t);
     for (const ParamSyntax& p : d.params) s.params.push_back(
         {std::string(p.name), std::string(p.type.text), std::string(p.type.parameter)});
     out.push_back(std::move(s));

@@ -152,6 +152,14 @@ Value Elaborator::run(const Builtin& builtin, Call& call) {
   return weak(floats, std::move(operands), again);
 }
 
+void Elaborator::count_repetition() {
+  constexpr int kMost = 10000;
+  if (++repetitions_ > kMost)
+    throw Error("SG0406", "the element types of loops within loops are found only after more than " + std::to_string(kMost) +
+                              " attempts")
+        .hint("give the starts their element type, as in 0.0d");
+}
+
 Expr Elaborator::array_of(const Value& v, std::string_view what) {
   if (v.is_array()) return v.expr;
   if (v.is_weak()) return materialise(v);

@@ -92,7 +92,7 @@ TEST(DslErrors, LoopStateOfAnotherTypePointsAtTheLoop) {
   int line = 0;
   const Error e = error_of({f32({3})}, [&](Array a) {
     line = __LINE__ + 1;
-    return fold([](Array s, Array x) { return s + x; }, 0, a);
+    return fold([](Array s, Array x) { return s + x; }, constant(DType::I32, 0), a);
   });
   EXPECT_EQ(e.code, "SG0101");
   EXPECT_NE(e.message.find("add: element types of i32 and f32 differ"), std::string::npos) << e.str();

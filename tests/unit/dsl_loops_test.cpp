@@ -70,6 +70,60 @@ TEST(DslLoops, ForiCountsFromZero) {
   EXPECT_EQ(out.data, (Values{1234}));
 }
 
+TEST(DslLoops, NumbersInTheStartTakeTheTypeWithWhichTheBodyAgrees) {
+  // f64 beside f64: every digit is kept, also where the array is captured and the body has to run again.
+  const auto beside = eval({f64({2})}, {{1, 1}}, [](Array xs) {
+    return fold([](Array s, Array x) { return s * x; }, 0.1, xs);
+  });
+  EXPECT_EQ(beside.type, f64());
+  EXPECT_EQ(beside.data, (Values{0.1}));
+  const auto captured = eval({f64()}, {{1}}, [](Array x) {
+    return fori(
+        2, [&](Index, Array s) { return s * x; }, 0.1);
+  });
+  EXPECT_EQ(captured.type, f64());
+  EXPECT_EQ(captured.data, (Values{0.1}));
+  const auto whole = eval({f64()}, {{0.1}}, [](Array x) {
+    return fori(
+        1, [&](Index, Array s) { return s + x; }, 0);
+  });
+  EXPECT_EQ(whole.data, (Values{0.1}));
+  // An outer loop whose body fails with f32 runs its inner loop again too.
+  const auto nested = eval({f64()}, {{1}}, [](Array x) {
+    return fori(
+        2,
+        [&](Index, Array s) {
+          return s * fori(
+                         2, [&](Index, Array t) { return t * x; }, 1.0);
+        },
+        0.1);
+  });
+  EXPECT_EQ(nested.data, (Values{0.1}));
+  const auto unsigned_state = eval({u32()}, {{3}}, [](Array x) {
+    return fori(
+        1, [&](Index, Array s) { return s + x; }, 4);
+  });
+  EXPECT_EQ(unsigned_state.type, u32());
+}
+
+TEST(DslLoops, WhatWasTriedInVainIsNotTold) {
+  int told = 0;
+  on_error([&](const Error&) { ++told; });
+  const Result<Program> good = trace("test", {{"x", f64()}}, [](Array x) {
+    return fori(
+        2, [&](Index, Array s) { return s * x; }, 0.1);
+  });
+  EXPECT_TRUE(good) << good.error().str();
+  EXPECT_EQ(told, 0);
+  const Result<Program> bad = trace("test", {{"x", f64({2})}}, [](Array x) {
+    return fori(
+        2, [&](Index, Array s) { return s * x; }, 0.1);
+  });
+  EXPECT_FALSE(bad);
+  EXPECT_EQ(told, 1);
+  on_error({});
+}
+
 TEST(DslLoops, NoStepsGiveTheStart) {
   EXPECT_EQ(eval({f32()}, {{7}},
                  [](Array x) {

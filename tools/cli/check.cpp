@@ -169,7 +169,7 @@ int check(const Options& options) {
   const uint64_t seed = static_cast<uint64_t>(options.number("--seed", 1, 0));
   const int64_t samples = options.number("--samples", 10, 1);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
-  InputList list(source, options.inputs(), options.has("--cast"));
+  InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   Job job;
   if (list.any()) {
     job.program = list.instantiate();
@@ -214,6 +214,7 @@ Command check_command() {
            device_option(),
            form_option(),
            cast_option(),
+           dtype_option(),
            json_option()},
           {"spirograd check model.sg x=x.npy w=w.npy", "spirograd check model.sg N=8 --device interpreter --samples 50"},
           check};

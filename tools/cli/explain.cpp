@@ -26,6 +26,8 @@ constexpr Entry kEntries[] = {
     {"SG0104", "a shape variable stands for two extents, or an array has too many axes",
      "inputs that share a variable, as in x: f32[N], y: f32[N], agree in that extent"},
     {"SG0105", "a shape is not known or not a whole number", "give the variable: N=5, or an input that shows it"},
+    {"SG0106", "a type parameter stands for no element type, or for two",
+     "choose it: --dtype f64, or an input that shows it; convert an argument: f64(x)"},
     {"SG0201", "an integer or bool parameter cannot be differentiated by", "name float parameters in --wrt"},
     {"SG0202", "--wrt names no parameter", "the note lists the parameters"},
     {"SG0203", "--of names no result", "the note lists the results"},

@@ -108,7 +108,7 @@ int grad(const Options& options) {
   if (options.has("--jvp") && options.has("--hvp")) throw usage_error("'--jvp' and '--hvp' exclude each other");
   const Outputs outputs(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
-  InputList list(source, options.inputs(), options.has("--cast"));
+  InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Derived derived = derive(list.instantiate(), options);
   const Program& program = derived.program;
   const std::vector<HostArray> inputs = list.match(program);
@@ -172,6 +172,7 @@ Command grad_command() {
            device_option(),
            form_option(),
            cast_option(),
+           dtype_option(),
            json_option(),
            {"--time", "", "tell how long it took"}},
           {"spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy -o loss=-",

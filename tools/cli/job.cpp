@@ -7,6 +7,7 @@
 #include "frontend/base/near_name.h"
 #include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
+#include "tools/cli/element_type.h"
 #include "tools/io/arguments.h"
 #include "tools/io/files.h"
 #include "tools/io/npz.h"
@@ -68,8 +69,13 @@ Source load_source(const std::string& path, const std::string& function) {
   return {path, std::move(text), std::move(module), *it};
 }
 
-InputList::InputList(const Source& source, const std::vector<std::string>& arguments, bool cast)
-    : source_(source), cast_(cast) {
+InputList::InputList(const Source& source, const std::vector<std::string>& arguments, bool cast,
+                     std::optional<DType> element)
+    : source_(source), cast_(cast), element_(element) {
+  if (element && source.signature.type_parameters.empty())
+    throw usage_error("'--dtype' chooses a type parameter, '" + source.signature.name + "' has none")
+        .note(source.signature.str())
+        .hint("declare one in place of the element type, as in x: T[N]");
   for (const std::string& a : arguments) {
     if (const auto named = io::split_argument(a))
       add(named->name, named->text);
@@ -79,6 +85,7 @@ InputList::InputList(const Source& source, const std::vector<std::string>& argum
       throw usage_error("'" + a + "' is no input")
           .hint("inputs are written name=value; this function takes: " + source.signature.str());
   }
+  add_untyped();
 }
 
 void InputList::add(const std::string& name, const std::string& text) {
@@ -86,9 +93,11 @@ void InputList::add(const std::string& name, const std::string& text) {
     return std::any_of(list.begin(), list.end(), [&](const auto& g) { return g.name == name; });
   };
   const bool shape_taken = std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s.first == name; });
-  if (taken(given_) || taken(open_) || shape_taken) throw Error("SG0503", "input '" + name + "' is given twice");
+  const bool waits = std::any_of(untyped_.begin(), untyped_.end(), [&](const Untyped& u) { return u.param.name == name; });
+  if (taken(given_) || taken(open_) || shape_taken || waits) throw Error("SG0503", "input '" + name + "' is given twice");
   for (const text::DeclaredParam& p : source_.signature.params)
     if (p.name == name) {
+      if (!p.type_parameter.empty()) return add_generic(p, text);
       given_.push_back({name, io::load_argument(name, text, declared_dtype(p.type), cast_)});
       return;
     }
@@ -96,6 +105,32 @@ void InputList::add(const std::string& name, const std::string& text) {
     shapes_.emplace_back(name, *n);
   else
     open_.push_back({name, text});
+}
+
+void InputList::add_generic(const text::DeclaredParam& param, const std::string& text) {
+  if (element_)
+    given_.push_back({param.name, io::load_argument(param.name, text, *element_, cast_)});
+  else if (std::optional<HostArray> array = load_typed(param.name, text))
+    given_.push_back({param.name, *std::move(array)});
+  else
+    untyped_.push_back({param, text});
+}
+
+// Numbers as they are typed have no element type: that of an input with the same type parameter.
+void InputList::add_untyped() {
+  const auto& params = source_.signature.params;
+  for (const Untyped& u : untyped_) {
+    std::optional<DType> t;
+    for (const text::DeclaredParam& p : params)
+      for (const Given& g : given_)
+        if (!t && p.name == g.name && p.type_parameter == u.param.type_parameter) t = g.array.type.dtype;
+    if (!t)
+      throw Error("SG0106", "input '" + u.param.name + "' is declared " + u.param.type + ", and no input says what " +
+                                u.param.type_parameter + " stands for")
+          .hint("choose it: --dtype f64");
+    given_.push_back({u.param.name, io::load_argument(u.param.name, u.text, *t, cast_)});
+  }
+  untyped_.clear();
 }
 
 void InputList::add_all_of(const std::string& npz) {
@@ -111,12 +146,12 @@ Program InputList::instantiate() const {
     if (!o.name.starts_with("dot_")) throw unknown(o.name, names);
   std::vector<text::NamedType> types;
   for (const Given& g : given_) types.push_back({g.name, g.array.type});
-  return text::instantiate(source_.module, source_.signature.name, types, shapes_).value();
+  return text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value();
 }
 
 Program InputList::instantiate_types() const {
   if (any()) return instantiate();
-  return text::instantiate(source_.module, source_.signature.name, shapes_).value();
+  return text::instantiate(source_.module, source_.signature.name, shapes_, nullptr, element_).value();
 }
 
 Error InputList::unknown(const std::string& name, std::vector<std::string> known) const {

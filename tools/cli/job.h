@@ -36,7 +36,9 @@ struct Job {
 class InputList {
  public:
   /// Loads what the function takes. Throws SG0503, SG0506, ...
-  InputList(const Source& source, const std::vector<std::string>& arguments, bool cast);
+  /// `element`: what type parameters stand for; if not given, what the inputs say. Throws SG0106 if none of them does.
+  InputList(const Source& source, const std::vector<std::string>& arguments, bool cast,
+            std::optional<DType> element = std::nullopt);
 
   /// The function for these inputs. Throws SG0502, SG0503, and what the language finds.
   Program instantiate() const;
@@ -58,14 +60,25 @@ class InputList {
     std::string name, text;
   };
   void add(const std::string& name, const std::string& text);
+  void add_generic(const text::DeclaredParam& param, const std::string& text);
+  void add_untyped();
   void add_all_of(const std::string& npz);
   Error unknown(const std::string& name, std::vector<std::string> known) const;
   const Source& source_;
   bool cast_;
   std::vector<Given> given_;
   std::vector<Open> open_;  // names that the function does not have
+  struct Untyped {
+    text::DeclaredParam param;
+    std::string text;
+  };
+  std::vector<Untyped> untyped_;  // inputs that follow the element type of others
+  std::optional<DType> element_;
   text::ShapeVariables shapes_;
 };
+
+/// --dtype as typed. Throws a usage error.
+std::optional<DType> element_type(const Options& options);
 
 /// Where programs run: the interpreter in double, or a Vulkan device.
 class Engine {

@@ -121,7 +121,7 @@ int opt(const Options& options) {
     throw usage_error("'--kernels', '--spirv' and '--schedule' exclude each other");
   form_of(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
-  const InputList list(source, options.inputs(), options.has("--cast"));
+  const InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Program traced = list.instantiate_types();
   list.check_all_used(traced);
   std::string stage = "traced", text;
@@ -172,6 +172,7 @@ Command opt_command() {
        device_option(),
        form_option(),
        cast_option(),
+       dtype_option(),
        json_option()},
       {"spirograd opt samples/gmm.sg N=100 K=5 D=2 --bot --grad mu --simplify",
        "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},

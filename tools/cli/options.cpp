@@ -115,6 +115,9 @@ OptionSpec device_option() {
   return {"--device", "D", "number or part of the name of a Vulkan device, or 'interpreter' (also SPIROGRAD_DEVICE)", "-d"};
 }
 OptionSpec cast_option() { return {"--cast", "", "convert inputs to the element types that the program wants"}; }
+OptionSpec dtype_option() {
+  return {"--dtype", "f32|f64", "what a type parameter (x: T[N]) stands for; as the inputs say if not given"};
+}
 OptionSpec json_option() { return {"--json", "", "results as JSON on stdout"}; }
 OptionSpec output_option(const std::string& help) { return {"--output", "NAME=FILE", help, "-o", true}; }
 OptionSpec form_option() {

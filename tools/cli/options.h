@@ -63,6 +63,7 @@ std::string help_text(const Command& command);
 OptionSpec function_option();
 OptionSpec device_option();
 OptionSpec cast_option();
+OptionSpec dtype_option();
 OptionSpec json_option();
 OptionSpec output_option(const std::string& help);
 OptionSpec form_option();

@@ -12,7 +12,7 @@ namespace {
 int run(const Options& options) {
   const Outputs outputs(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
-  InputList list(source, options.inputs(), options.has("--cast"));
+  InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Program program = list.instantiate();
   const std::vector<HostArray> inputs = list.match(program);
   std::vector<std::pair<std::string, std::string>> names;
@@ -62,6 +62,7 @@ Command run_command() {
            device_option(),
            form_option(),
            cast_option(),
+           dtype_option(),
            json_option(),
            {"--time", "", "tell how long it took"}},
           {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",

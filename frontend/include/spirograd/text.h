@@ -34,6 +34,7 @@ struct Signature {
   std::string name;
   std::vector<DeclaredParam> params;
   std::string results;  // as declared, "" if not
+  std::vector<std::string> type_parameters;  // {"T"}: element types that a call or --dtype decides on
   std::string str() const;  // "gmm(alpha: f32[K], mu: f32[K,D]) -> f32"
 };
 

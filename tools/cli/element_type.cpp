@@ -1,0 +1,55 @@
+#include "tools/cli/element_type.h"
+
+#include <unistd.h>
+
+#include "tools/cli/job.h"
+#include "tools/io/arguments.h"
+#include "tools/io/files.h"
+#include "tools/io/npy.h"
+#include "tools/io/npz.h"
+
+namespace spirograd::cli {
+namespace {
+
+std::optional<DType> dtype_named(const std::string& word) {
+  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+    if (word == name(t)) return t;
+  return std::nullopt;
+}
+
+// Of a type that the language lacks the message says how to go on.
+HostArray as_it_is(io::FileArray a, const std::string& where) {
+  try {
+    return io::to_host(std::move(a), where);
+  } catch (const Error& e) {
+    throw Error(e).hint("choose the element type and convert: --dtype f32 --cast");
+  }
+}
+
+}  // namespace
+
+std::optional<DType> element_type(const Options& options) {
+  const auto word = options.value("--dtype");
+  if (!word) return std::nullopt;
+  const auto t = dtype_named(*word);
+  if (!t) throw usage_error("'--dtype' is f32 or f64 (or i32, u32, bool), not '" + *word + "'");
+  return t;
+}
+
+std::optional<HostArray> load_typed(const std::string& name, const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string head = text.substr(0, colon), where = "input '" + name + "': " + text;
+  for (const char* maker : {"zeros", "ones", "iota", "random"})
+    if (head == maker) {
+      const auto t = dtype_named(text.substr(text.find_last_of(":x") + 1));
+      return t ? std::optional(io::load_argument(name, text, *t, false)) : std::nullopt;
+    }
+  if (colon != std::string::npos && head.ends_with(".npz"))
+    return as_it_is(io::NpzReader(io::read_file(head), head).read(text.substr(colon + 1)), where);
+  const bool number = text.find_first_not_of("+-.0123456789[") != 0;
+  if (text.ends_with(".npy") || (!number && ::access(text.c_str(), F_OK) == 0))
+    return as_it_is(io::parse_npy(io::read_file(text), text), where);
+  return std::nullopt;
+}
+
+}  // namespace spirograd::cli
