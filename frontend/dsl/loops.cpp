@@ -23,9 +23,12 @@ Exprs usable_operands(Tracer& tracer, const char* what, std::span<const Arg> arg
     if (!tracer.usable(what, a)) throw *tracer.first_error();
   Exprs out;
   for (const Arg& a : args) {
-    if (a.kind == Arg::Kind::Integer) out.push_back(literal(tracer.nodes(), what, a, types.integers));
-    else if (a.kind == Arg::Kind::Real) out.push_back(literal(tracer.nodes(), what, a, types.reals));
-    else out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+    if (a.kind == Arg::Kind::Integer)
+      out.push_back(literal(tracer.nodes(), what, a, types.integers));
+    else if (a.kind == Arg::Kind::Real)
+      out.push_back(literal(tracer.nodes(), what, a, types.reals));
+    else
+      out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
   }
   return out;
 }

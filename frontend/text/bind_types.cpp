@@ -90,7 +90,7 @@ Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
 }
 
 void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const GivenTypes& given,
-    Env& env) {
+                Env& env) {
   std::map<std::string_view, Bound> bound;
   std::map<std::string_view, BoundType> types;
   if (given.element)
@@ -101,47 +101,53 @@ void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Ty
   const ShapeVariables none;
   for (const auto& [name, value] : given.shapes ? *given.shapes : none) {
     if (types.contains(name) || std::ranges::count(type_parameters(def), std::string_view(name)))
-      throw elaborator.source().error("SG0104", "'" + name + "' is an element type, not a size", def.place)
+      throw elaborator.source()
+          .error("SG0104", "'" + name + "' is an element type, not a size", def.place)
           .hint("choose it: --dtype f64 on the command line");
-    if (value < 0) throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value),
-        def.place);
+    if (value < 0)
+      throw elaborator.source().error("SG0101", "shape variable '" + name + "' is " + std::to_string(value), def.place);
     bound[name] = {value, "the call"};
     text::bind(env, name, Value::integer(value));  // std::bind would take a string
   }
   const auto mismatch = [&](size_t j, const std::string& why) {
     const ParamSyntax& p = def.params[j];
     std::string note;
-    for (const auto& [name, b] : bound) note += (note.empty() ? "" : ", ") + std::string(name) + " = " +
-        std::to_string(b.value) + " from " + b.from;
-    Error e = elaborator.source().error(
-        "SG0103", "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " +
-            std::string(p.type.text) + ", given " +
-                      to_string(actual[j]) + why, p.place);
+    for (const auto& [name, b] : bound)
+      note += (note.empty() ? "" : ", ") + std::string(name) + " = " + std::to_string(b.value) + " from " + b.from;
+    Error e = elaborator.source().error("SG0103",
+                                        "'" + std::string(p.name) + "' of '" + std::string(def.name) + "' is declared " +
+                                            std::string(p.type.text) + ", given " + to_string(actual[j]) + why,
+                                        p.place);
     if (!note.empty()) e.notes.push_back(note);
     return e;
   };
   for (size_t j = 0; j < def.params.size(); ++j) {
     const ParamSyntax& p = def.params[j];
     if (!p.type.parameter.empty()) {
-      const auto [it, fresh] = types.try_emplace(p.type.parameter, BoundType{actual[j].dtype, "'" + std::string(p.name) + "'"});
+      const auto [it, fresh] =
+          types.try_emplace(p.type.parameter, BoundType{actual[j].dtype, "'" + std::string(p.name) + "'"});
       if (fresh) {
         bind(env, p.type.parameter, type_value(actual[j].dtype));
       } else if (const DType first = it->second.dtype; first != actual[j].dtype) {
-        const DType to = is_float(first) && is_float(actual[j].dtype) ? DType::F64 : is_float(first) ? first : actual[j].dtype;
+        const DType to = is_float(first) && is_float(actual[j].dtype) ? DType::F64
+                         : is_float(first)                            ? first
+                                                                      : actual[j].dtype;
         throw elaborator.source()
-            .error("SG0106", "the type parameter '" + std::string(p.type.parameter) + "' is " + std::string(name(first)) +
-                " (" + it->second.from + ") and " + std::string(name(actual[j].dtype)) + " ('" + std::string(p.name) + "')",
-                p.place)
+            .error("SG0106",
+                   "the type parameter '" + std::string(p.type.parameter) + "' is " + std::string(name(first)) + " (" +
+                       it->second.from + ") and " + std::string(name(actual[j].dtype)) + " ('" + std::string(p.name) + "')",
+                   p.place)
             .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " +
-                to_string(actual[j]))
-            .hint("convert one of them, as in " + std::string(name(to)) + "(x)");
+                  to_string(actual[j]))
+            .hint(elaborator.outermost() ? "choose one and convert the inputs: --dtype " + std::string(name(to)) + " --cast"
+                                         : "convert one of them, as in " + std::string(name(to)) + "(x)");
       }
     } else if (actual[j].dtype != p.type.dtype) {
       throw mismatch(j, ": the element types differ").hint(cure(p, p.type.dtype, actual[j].dtype));
     }
     if (static_cast<size_t>(actual[j].shape.rank()) != p.type.extents.size())
-      throw mismatch(j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " +
-          std::to_string(p.type.extents.size()));
+      throw mismatch(
+          j, ": rank " + std::to_string(actual[j].shape.rank()) + " instead of " + std::to_string(p.type.extents.size()));
     for (int axis = 0; axis < actual[j].shape.rank(); ++axis) {
       const Ast& extent = *p.type.extents[static_cast<size_t>(axis)];
       if (extent.form != Form::Name) continue;
@@ -152,11 +158,12 @@ void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Ty
         bind(env, extent.text, Value::integer(d));
       } else if (it->second.value != d) {
         throw elaborator.source()
-            .error("SG0104", "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) +
-                " (" +
-                                 it->second.from + ") and " + std::to_string(d) + " (" + from + ")", p.place)
+            .error("SG0104",
+                   "the shape variable '" + std::string(extent.text) + "' is " + std::to_string(it->second.value) + " (" +
+                       it->second.from + ") and " + std::to_string(d) + " (" + from + ")",
+                   p.place)
             .note("'" + std::string(p.name) + "' is declared " + std::string(p.type.text) + ", given " +
-                to_string(actual[j]));
+                  to_string(actual[j]));
       }
     }
   }

@@ -76,7 +76,8 @@ std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args
   }
   std::vector<Value*> out;
   for (size_t j = from; j < std::min(to, args.size()); ++j) {
-    if (args[j].kind != Value::Kind::Tuple) out.push_back(&args[j]);
+    if (args[j].kind != Value::Kind::Tuple)
+      out.push_back(&args[j]);
     else
       for (Value& item : args[j].items) out.push_back(&item);
   }

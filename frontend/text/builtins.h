@@ -42,7 +42,7 @@ struct Builtin {
   std::string_view usage;
   Value (*run)(Call&);
   Follows follows = Follows::Nothing;
-  bool floats = false;        // whole numbers count as floats
+  bool floats = false;  // whole numbers count as floats
 };
 
 const Builtin* find_builtin(std::string_view name);

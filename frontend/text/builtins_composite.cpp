@@ -90,7 +90,8 @@ Type type_of(Call& c, const Ast& ast) {
       known = true;
     }
   // A type parameter of the definition.
-  if (const Value* v = known || word.form != Form::Name ? nullptr : lookup(c.env, word.text); v && v->kind == Value::Kind::Type) {
+  if (const Value* v = known || word.form != Form::Name ? nullptr : lookup(c.env, word.text);
+      v && v->kind == Value::Kind::Type) {
     t.dtype = v->type.dtype;
     known = true;
   }

@@ -38,7 +38,9 @@ Value extreme(Call& c) {
 }
 
 template <DType t>
-Value convert(Call& c) { return c.elaborator.convert(c.args[0], t); }
+Value convert(Call& c) {
+  return c.elaborator.convert(c.args[0], t);
+}
 
 DType type_argument(Call& c, const Value* v) {
   if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0) c.fail("needs an element type",

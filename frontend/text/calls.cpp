@@ -310,7 +310,7 @@ int64_t Elaborator::body_function(size_t index, Place) {
 }
 
 Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
-    std::optional<DType> element) {
+                            std::optional<DType> element) {
   const DefSyntax& def = source_.defs[index];
   current_def_ = static_cast<int>(index);
   located_ = graph_.size();

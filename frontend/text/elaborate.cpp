@@ -219,7 +219,8 @@ Value Elaborator::binary(Op op, const Value& a, const Value& b) {
   // Truth values have an element type of their own: numbers alone are compared as f32 or i32.
   if (open && ir::has_flag(op, ir::kPredicate))
     return Value::array(ir::binary_broadcast(op, materialise(a, t), materialise(b, t)));
-  return lift({a, b}, what, [op](std::span<const Expr> in) { return ir::binary_broadcast(op, in[0], in[1]); }, floats);
+  return lift(
+      {a, b}, what, [op](std::span<const Expr> in) { return ir::binary_broadcast(op, in[0], in[1]); }, floats);
 }
 
 Value Elaborator::eval_operators(const Ast& ast, const Env& env) {

@@ -26,12 +26,12 @@ struct Weak;
 /// What an expression stands for.
 struct Value {
   enum class Kind : uint8_t {
-    Array,     // a node
-    Literal,   // numbers that take their dtype from the other operand; also shape variables and static integers
-    Weak,      // an array made of literals alone: it takes its dtype as they do
+    Array,    // a node
+    Literal,  // numbers that take their dtype from the other operand; also shape variables and static integers
+    Weak,     // an array made of literals alone: it takes its dtype as they do
     Tuple,
     Function,
-    Type,      // f32, f32[2,3] as an argument
+    Type,  // f32, f32[2,3] as an argument
   };
   Kind kind = Kind::Tuple;
   ir::Expr expr;                // Array
@@ -60,8 +60,8 @@ struct Value {
 struct Weak {
   using Make = std::function<ir::Expr(DType, std::span<const ir::Expr>)>;
   bool is_float = false;
-  std::vector<Value> operands;        // weak ones; they are made at the same element type
-  Make make;                          // pure
+  std::vector<Value> operands;         // weak ones; they are made at the same element type
+  Make make;                           // pure
   std::array<ir::Expr, 5> nodes = {};  // by element type, those that were asked for
 };
 
@@ -102,7 +102,7 @@ class Elaborator {
   /// `shapes`: values given from outside; `inputs`: null to take the declared types.
   /// `element`: what type parameters stand for that no input shows.
   Program program(size_t def, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
-      std::optional<DType> element);
+                  std::optional<DType> element);
 
   // ---- for the operations (builtins*.cpp, index.cpp, loops.cpp)
   const Source& source() const { return source_; }
@@ -195,7 +195,8 @@ struct GivenTypes {
 };
 /// Binds the shape variables and type parameters in the types of `def` to `actual`, checks everything; those of `given` are
 /// bound already. Errors SG0103, SG0104, SG0106.
-void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const GivenTypes& given, Env& env);
+void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Type> actual, const GivenTypes& given,
+                Env& env);
 /// The same for what is given alone, before any actual type is known.
 void bind_given(const DefSyntax& def, const GivenTypes& given, Env& env);
 Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env);

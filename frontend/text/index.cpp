@@ -139,8 +139,8 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
   const Value base = el.eval(*ast.kids[0], env);
   if (base.kind == Value::Kind::Type) {
     Value v = base;
-    for (size_t j = 1; j < ast.kids.size(); ++j) v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env),
-        "an extent"));
+    for (size_t j = 1; j < ast.kids.size(); ++j)
+      v.type.shape.push_back(static_integer(el.eval(*ast.kids[j], env), "an extent"));
     return v;
   }
   // x.shape[0]: one of a list of numbers that is known.
@@ -152,8 +152,8 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
       return Value::literal(base.numbers[static_cast<size_t>(j)], base.is_float);
     }
   }
-  if (base.kind == Value::Kind::Tuple) throw Error("SG0102", "a tuple cannot be indexed")
-      .hint("take it apart: let (a, b) = ...");
+  if (base.kind == Value::Kind::Tuple)
+    throw Error("SG0102", "a tuple cannot be indexed").hint("take it apart: let (a, b) = ...");
   const std::vector<Item> items = items_of(el, ast, env, base);
   return el.lift({base}, "index", [items](std::span<const Expr> in) { return indexed(in[0], items); });
 }

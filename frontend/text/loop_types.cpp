@@ -1,4 +1,5 @@
-// The element types of loops, by iteration: states start as weak as their literals are and become what the step makes of them.
+// The element types of loops, by iteration: states start as weak as their literals are and become what the step makes of
+// them.
 #include "frontend/text/loop_types.h"
 
 #include <algorithm>
@@ -57,11 +58,14 @@ Expr Traced::next_at(size_t j, DType t) const {
   const Value& got = next[j];
   if (!got.is_array() && !got.is_weak())
     throw Error("SG0101", loop.name + ": the state is " + to_string(want) + ", the step returns " + describe(got));
-  const Expr e = got.may_become(want.dtype) ? elaborator->materialise(got, want.dtype) : elaborator->array_of(got, loop.name);
+  const Expr e =
+      got.may_become(want.dtype) ? elaborator->materialise(got, want.dtype) : elaborator->array_of(got, loop.name);
   if (e.type() != want)
     throw Error(e.dtype() == want.dtype ? "SG0101" : "SG0102",
                 loop.name + ": the state is " + to_string(want) + ", the step returns " + to_string(e.type()))
-        .hint(e.dtype() == want.dtype || e.dtype() == DType::Bool ? "" : "give the start that element type, as in 0.0d or f64(x)");
+        .hint(e.dtype() == want.dtype || e.dtype() == DType::Bool
+                  ? ""
+                  : "give the start that element type, as in 0.0d or f64(x)");
   return e;
 }
 
@@ -168,8 +172,10 @@ bool separate_integers(Traced& t) {
   bool changed = false;
   for (Leaf& leaf : t.leaves) {
     if (leaf.type || leaf.is_float) continue;
-    if (stands_in(leaf, DType::F32, used)) leaf.is_float = true;
-    else leaf.type = DType::I32;
+    if (stands_in(leaf, DType::F32, used))
+      leaf.is_float = true;
+    else
+      leaf.type = DType::I32;
     changed = true;
   }
   return changed;

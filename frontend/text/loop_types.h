@@ -27,6 +27,6 @@ struct LoopValues {
 /// or wants of it, and the step then runs again on a state of that type. What meets no element type stays weak, and so does
 /// the result of the loop.
 LoopValues typed_loop(Elaborator& elaborator, const LoopShape& loop,
-    const std::function<Value(const Value& state, const Value& element)>& step);
+                      const std::function<Value(const Value& state, const Value& element)>& step);
 
 }  // namespace spirograd::text

@@ -17,12 +17,12 @@ const Closure& step_of(Call& c, size_t j) {
 }
 
 LoopValues run_loop(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length,
-    LoopRows rows) {
+                    LoopRows rows) {
   // fori's step takes the counter first, as a mathematician writes it.
   const bool counter_first = c.name == "fori";
   const auto call_step = [&](const Value& state, const Value& element) {
     return c.elaborator.apply(step, counter_first ? std::vector<Value>{element, state} : std::vector<Value>{state, element},
-        c.ast.place);
+                              c.ast.place);
   };
   return typed_loop(c.elaborator, {std::string(c.name), init, xs, reverse, length, rows}, call_step);
 }
@@ -34,8 +34,8 @@ int64_t loop_length(Call& c, const Value& xs) {
   const Shape& first = shape_of(stacks[0], c.name);
   for (const Value& v : stacks) {
     const Shape& shape = shape_of(v, c.name);
-    if (shape.rank() == 0) throw Error("SG0101", std::string(c.name) + ": cannot run over " + describe(v) +
-        ", which has no axes");
+    if (shape.rank() == 0)
+      throw Error("SG0101", std::string(c.name) + ": cannot run over " + describe(v) + ", which has no axes");
     if (shape[0] != first[0])
       throw Error("SG0101", std::string(c.name) + ": runs over " + describe(stacks[0]) + " and " + describe(v) +
                                 ", whose first extents differ");
@@ -43,11 +43,13 @@ int64_t loop_length(Call& c, const Value& xs) {
   return first[0];
 }
 
-Value fold(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), LoopRows::None)
-    .state; }
+Value fold(Call& c) {
+  return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), LoopRows::None).state;
+}
 
-Value scan(Call& c) { return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]),
-    LoopRows::States).rows; }
+Value scan(Call& c) {
+  return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), LoopRows::States).rows;
+}
 
 template <bool reverse>
 Value map_accum_lr(Call& c) {

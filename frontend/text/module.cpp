@@ -36,8 +36,7 @@ bool mentions_name(const Ast& a) {
 }
 
 Program make(const Module& module, std::string_view function, const std::vector<NamedType>* inputs,
-    const ShapeVariables& shapes,
-             std::optional<DType> element, std::shared_ptr<ir::Graph> graph) {
+             const ShapeVariables& shapes, std::optional<DType> element, std::shared_ptr<ir::Graph> graph) {
   const Source& source = module.state().source;
   const size_t def = find(source, function);
   if (!graph) graph = std::make_shared<ir::Graph>();
@@ -59,8 +58,8 @@ std::vector<Signature> Module::functions() const {
   for (const DefSyntax& d : state_->source.defs) {
     Signature s{std::string(d.name), {}, std::string(d.results_text), {}};
     for (std::string_view t : type_parameters(d)) s.type_parameters.emplace_back(t);
-    for (const ParamSyntax& p : d.params) s.params.push_back(
-        {std::string(p.name), std::string(p.type.text), std::string(p.type.parameter)});
+    for (const ParamSyntax& p : d.params)
+      s.params.push_back({std::string(p.name), std::string(p.type.text), std::string(p.type.parameter)});
     out.push_back(std::move(s));
   }
   return out;

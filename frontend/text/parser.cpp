@@ -185,8 +185,7 @@ class Parser {
           throw source_.error("SG0408", quoted + " is an element type and a size", size->place)
               .hint("give one of them another name, as in x: T[N]");
       for (const ParamSyntax& p : def.params)
-        if (p.name == t->parameter)
-          throw source_.error("SG0408", quoted + " is an element type and a parameter", p.place);
+        if (p.name == t->parameter) throw source_.error("SG0408", quoted + " is an element type and a parameter", p.place);
     }
   }
 
@@ -241,7 +240,7 @@ class Parser {
     }
     if (!known)
       fail("expected a type, found " + shown(word),
-          "types look like f32, i32[N], f64[N, 3]; also u32, bool, and a name with a capital, T[N], for any element type");
+           "types look like f32, i32[N], f64[N, 3]; also u32, bool, and a name with a capital, T[N], for any element type");
     take();
     if (accept("[")) {
       while (!peek().is("]")) {

@@ -8,6 +8,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/text/lexer.h"
+#include "frontend/text/weak_nodes.h"
 #include "spirograd/text.h"
 
 namespace spirograd::text {
@@ -102,26 +103,6 @@ std::string_view infix(Op op) {
       break;
   }
   return "";
-}
-
-// Nodes that read back as weak values: literals, and what is made of them alone (elaborate.h).
-std::unordered_set<uint32_t> weak_nodes(const Graph& g, std::span<const NodeId> roots) {
-  std::unordered_set<uint32_t> weak;
-  for (NodeId id : ir::postorder(g, roots)) {
-    const Node& n = g[id];
-    const DType t = n.type.dtype;
-    size_t from = 0, to = n.in.size();  // the operands that give the element type
-    if (n.op == Op::Select) from = 1;
-    if (n.op == Op::Gather || n.op == Op::Scatter) to = 1;
-    if (n.op == Op::Const && n.type.shape.rank() == 0 && (t == DType::F32 || t == DType::I32)) weak.insert(id.v);
-    if (t == DType::Bool || from == to || n.op == Op::Cast || n.op == Op::Quot || n.op == Op::ArgMax || n.op == Op::ArgMin ||
-        n.op == Op::MapAccum || n.op == Op::Proj)
-      continue;
-    const bool all = std::all_of(n.in.begin() + static_cast<int64_t>(from), n.in.begin() + static_cast<int64_t>(to),
-        [&](NodeId i) { return weak.contains(i.v); });
-    if (all) weak.insert(id.v);
-  }
-  return weak;
 }
 
 using BodyNames = std::unordered_map<int64_t, std::string>;
@@ -326,7 +307,8 @@ class DefPrinter {
       case Op::Cast:
         // What is made of literals would become that type itself: it gets its own one first.
         if (weak_.contains(in[0].v))
-          return std::string(name(n.type.dtype)) + "(" + std::string(name(g_[in[0]].type.dtype)) + "(" + operand(in[0]) + "))";
+          return std::string(name(n.type.dtype)) + "(" + std::string(name(g_[in[0]].type.dtype)) + "(" + operand(in[0]) +
+                 "))";
         return call(name(n.type.dtype), n);
       case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Eq: case Op::Ne: case Op::Lt:
       case Op::Le:

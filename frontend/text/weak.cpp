@@ -70,8 +70,8 @@ Expr Elaborator::materialise(const Value& v, std::optional<DType> want) {
       throw Error("SG0407", std::to_string(static_cast<int64_t>(x)) + " does not fit into " + std::string(name(t)));
     if (t != DType::F32) continue;
     const double rounded = static_cast<double>(static_cast<float>(x));
-    if (std::isinf(rounded) && !std::isinf(x)) throw Error("SG0407", "a literal is too large for f32")
-        .hint("2.0d is an f64");
+    if (std::isinf(rounded) && !std::isinf(x))
+      throw Error("SG0407", "a literal is too large for f32").hint("2.0d is an f64");
     if (!std::isnan(x)) x = rounded;
   }
   return ir::constant(graph_, {t, v.shape}, std::move(data));

@@ -104,6 +104,70 @@ TEST_F(Cli, EmptyArraysAndScalarsPass) {
         << d;
 }
 
+constexpr const char* kGeneric =
+    "def distance(x: T[N], y: T[N]) -> T = sqrt(sum(square(x - y)) + 0.1)\n"
+    "def main(x: T[N], y: T[N], k: f32) -> (d: T, r: T[N]) = (distance(x, y), 0.1 * x + T(k))\n";
+
+TEST_F(Cli, DtypeChoosesTheTypeParameterForEveryCommand) {
+  folder.write("generic.sg", kGeneric);
+  const Words typed = {"x=[1,2]", "y=[1,2]", "k=0", "--device", "interpreter"};
+  const auto with = [&](Words words, const std::string& dtype) {
+    words.insert(words.end(), typed.begin(), typed.end());
+    words.insert(words.end(), {"--dtype", dtype});
+    return good(words).out;
+  };
+  EXPECT_EQ(with({"run", "generic.sg"}, "f64"), "d = 0.31622776601683794\nr: f64[2]\n[0.1 0.2]\n");
+  EXPECT_NE(with({"run", "generic.sg"}, "f32").find("d = 0.316227"), std::string::npos);
+  EXPECT_NE(with({"run", "generic.sg"}, "f32").find("r: f32[2]"), std::string::npos);
+  EXPECT_NE(with({"grad", "generic.sg", "--wrt", "x"}, "f64").find("f64[2]"), std::string::npos);
+  EXPECT_EQ(with({"check", "generic.sg"}, "f64").find("FAIL"), std::string::npos);
+  EXPECT_NE(good({"opt", "generic.sg", "N=2", "--dtype", "f64"}).out.find("main(x: f64[2], y: f64[2], k: f32)"),
+            std::string::npos);
+  EXPECT_EQ(good({"check", "generic.sg", "N=2", "--dtype", "f64", "--device", "interpreter"}).out.find("FAIL"),
+            std::string::npos);
+}
+
+TEST_F(Cli, InputsSayWhatATypeParameterStandsFor) {
+  folder.write("generic.sg", kGeneric);
+  const auto results = [&](Words words) {
+    words.insert(words.begin(), {"run", "generic.sg", "k=0", "--device", "interpreter"});
+    return good(words).out;
+  };
+  for (const char* t : {"f32", "f64"}) {
+    const std::string type = std::string("r: ") + t + "[2]";
+    // Numbers without a type follow, in whatever order.
+    EXPECT_NE(results({"x=[1,2]", std::string("y=ones:2x") + t}).find(type), std::string::npos);
+    EXPECT_NE(results({std::string("x=random:7:2x") + t, "y=ones:2"}).find(type), std::string::npos);
+    results({std::string("x=ones:2x") + t, "y=[1,2]", "-o", "r=r.npy", "-o", "d=d.npy", "-o", "all.npz"});
+    EXPECT_NE(results({"x=[1,2]", "y=r.npy"}).find(type), std::string::npos);
+    EXPECT_NE(results({"x=all.npz:r", "y=ones:2"}).find(type), std::string::npos);
+  }
+  // A file of the other type is converted on request only.
+  EXPECT_EQ(
+      folder.run({"run", "generic.sg", "x=r.npy", "y=r.npy", "k=0", "--dtype", "f32", "--device", "interpreter"}).status, 5);
+  EXPECT_NE(results({"x=r.npy", "y=r.npy", "--dtype", "f32", "--cast"}).find("r: f32[2]"), std::string::npos);
+}
+
+TEST_F(Cli, AnElementTypeThatNothingSaysIsAskedFor) {
+  folder.write("generic.sg", kGeneric);
+  const auto told = [&](Words words, int status, const std::string& part) {
+    words.insert(words.begin() + 2, {"--device", "interpreter"});
+    const Finished f = folder.run(words);
+    EXPECT_EQ(f.status, status) << f.err;
+    EXPECT_NE(f.err.find(part), std::string::npos) << f.err;
+  };
+  told({"run", "generic.sg", "x=[1,2]", "y=ones:2", "k=0"}, 3, "choose it: --dtype f64");
+  told({"grad", "generic.sg", "x=[1,2]", "y=ones:2", "k=0"}, 3, "choose it: --dtype f64");
+  told({"check", "generic.sg", "N=2"}, 3, "choose it: --dtype f64");
+  told({"run", "generic.sg", "x=ones:2xf32", "y=ones:2xf64", "k=0"}, 3, "'T' is f32 ('x') and f64 ('y')");
+  told({"run", "generic.sg", "x=ones:2xf32", "y=ones:2xf64", "k=0"}, 3, "--dtype f64 --cast");
+  told({"run", "generic.sg", "x=[1,2]", "y=ones:2", "k=0", "--dtype", "f16"}, 2, "'--dtype' is f32 or f64");
+  told({"run", "model.sg", "w=[1]", "x=[[1]]", "k=1", "--dtype", "f64"}, 2, "has none");
+  folder.write("twice.sg", "def f(x: f64[2*L]) -> f64 = sum(x)\n");
+  told({"run", "twice.sg", "x=ones:4"}, 3, "give it: L=2 on the command line");
+  EXPECT_EQ(good({"run", "twice.sg", "x=ones:4", "L=2", "--device", "interpreter"}).out, "out = 4\n");
+}
+
 TEST_F(Cli, JsonOfRunParses) {
   for (const std::string& d : devices()) {
     const Json j =

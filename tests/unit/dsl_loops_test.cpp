@@ -72,9 +72,8 @@ TEST(DslLoops, ForiCountsFromZero) {
 
 TEST(DslLoops, NumbersInTheStartTakeTheTypeWithWhichTheBodyAgrees) {
   // f64 beside f64: every digit is kept, also where the array is captured and the body has to run again.
-  const auto beside = eval({f64({2})}, {{1, 1}}, [](Array xs) {
-    return fold([](Array s, Array x) { return s * x; }, 0.1, xs);
-  });
+  const auto beside =
+      eval({f64({2})}, {{1, 1}}, [](Array xs) { return fold([](Array s, Array x) { return s * x; }, 0.1, xs); });
   EXPECT_EQ(beside.type, f64());
   EXPECT_EQ(beside.data, (Values{0.1}));
   const auto captured = eval({f64()}, {{1}}, [](Array x) {

@@ -1,5 +1,5 @@
-// Element types in the text language: what is made of literals takes the type that it meets, with every digit; definitions may
-// leave the element type open.
+// Element types in the text language: what is made of literals takes the type that it meets, with every digit; definitions
+// may leave the element type open.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -117,10 +117,9 @@ const std::string kDefs =
 TEST(TextTypes, WhatIsMadeOfLiteralsKeepsEveryDigitInF64) {
   for (const Case& c : kMade) {
     const std::string source = kDefs + "def main(x: f64[3], s: f64, m: bool[3], k: i32[3]) = " + c.expression;
-    const Outcome o = run(source, {{{"x", f64({3})}, {1, 1, 1}},
-                                   {{"s", f64()}, {1}},
-                                   {{"m", boolean({3})}, {1, 1, 1}},
-                                   {{"k", i32({3})}, {1, 1, 1}}});
+    const Outcome o = run(
+        source,
+        {{{"x", f64({3})}, {1, 1, 1}}, {{"s", f64()}, {1}}, {{"m", boolean({3})}, {1, 1, 1}}, {{"k", i32({3})}, {1, 1, 1}}});
     ASSERT_EQ(o.error, "") << c.expression;
     EXPECT_EQ(o.types[0].dtype, DType::F64) << c.expression;
     for (double v : o.values) EXPECT_EQ(v, c.value) << c.expression;
@@ -131,11 +130,9 @@ TEST(TextTypes, WhatIsMadeOfLiteralsIsF32WhereItMeetsNothing) {
   for (const Case& c : kMade) {
     const std::string e = c.expression;
     if (e.find("wide") != e.npos || e.find("f64") != e.npos) continue;
-    const Outcome o = run(kDefs + "def main(x: f32[3], s: f32, m: bool[3], k: i32[3]) = " + e,
-                          {{{"x", f32({3})}, {1, 1, 1}},
-                           {{"s", f32()}, {1}},
-                           {{"m", boolean({3})}, {1, 1, 1}},
-                           {{"k", i32({3})}, {1, 1, 1}}});
+    const Outcome o = run(
+        kDefs + "def main(x: f32[3], s: f32, m: bool[3], k: i32[3]) = " + e,
+        {{{"x", f32({3})}, {1, 1, 1}}, {{"s", f32()}, {1}}, {{"m", boolean({3})}, {1, 1, 1}}, {{"k", i32({3})}, {1, 1, 1}}});
     ASSERT_EQ(o.error, "") << e;
     EXPECT_EQ(o.types[0].dtype, DType::F32) << e;
     for (double v : o.values) EXPECT_NEAR(v, c.value, 1e-6) << e;
@@ -143,12 +140,13 @@ TEST(TextTypes, WhatIsMadeOfLiteralsIsF32WhereItMeetsNothing) {
 }
 
 TEST(TextTypes, ValuesThatMeetNothingHaveTheUsualTypes) {
-  const Outcome p = run(
-      "def main() = { let (n, s) = fori(2, fn(i, (n, s)) => (n + 1, s * 0.5), (0, 1.0))\n"
-      "  (full([2], 7.0), full([2], 7), [1, 2] * 3, (for i: 2 => 1), fori(2, fn(i, s) => s + 1, 0), n, s,\n"
-      "   scan(fn(p, x) => p * x, 1, [2, 3]), exp(1), sum([1, 2])) }");
+  const Outcome p =
+      run("def main() = { let (n, s) = fori(2, fn(i, (n, s)) => (n + 1, s * 0.5), (0, 1.0))\n"
+          "  (full([2], 7.0), full([2], 7), [1, 2] * 3, (for i: 2 => 1), fori(2, fn(i, s) => s + 1, 0), n, s,\n"
+          "   scan(fn(p, x) => p * x, 1, [2, 3]), exp(1), sum([1, 2])) }");
   ASSERT_EQ(p.error, "");
-  EXPECT_EQ(p.types, (std::vector<Type>{f32({2}), i32({2}), i32({2}), i32({2}), i32(), i32(), f32(), i32({3}), f32(), i32()}));
+  EXPECT_EQ(p.types,
+            (std::vector<Type>{f32({2}), i32({2}), i32({2}), i32({2}), i32(), i32(), f32(), i32({3}), f32(), i32()}));
   EXPECT_EQ(p.values, (std::vector<double>{7, 7, 7, 7, 3, 6, 1, 1, 2, 2, 0.25, 1, 2, 6, std::exp(1.0), 3}));
 }
 
@@ -169,7 +167,8 @@ TEST(TextTypes, WholeNumbersBecomeAnyNumbers) {
 }
 
 TEST(TextTypes, ConversionsOfNumbersKeepTheirDigits) {
-  const Outcome o = run("def main() = (f64(0.1), cast(0.1, f64), f64(full([1], 0.1)), f64(f32(0.1)), f64([0.1][0]), 1e300d)");
+  const Outcome o =
+      run("def main() = (f64(0.1), cast(0.1, f64), f64(full([1], 0.1)), f64(f32(0.1)), f64([0.1][0]), 1e300d)");
   ASSERT_EQ(o.error, "");
   const double rounded = static_cast<double>(0.1f);
   EXPECT_EQ(o.values, (std::vector<double>{0.1, 0.1, 0.1, rounded, 0.1, 1e300}));
@@ -177,9 +176,9 @@ TEST(TextTypes, ConversionsOfNumbersKeepTheirDigits) {
 
 TEST(TextTypes, PartsOfALoopFollowDifferentTypes) {
   // The state stays i32, the row follows what it meets.
-  const Outcome o = run(
-      "def main(x: f64) = { let (n, rows) = mapAccumL(fn(n, v) => (n + 1, v * 0.1), 0, [1.0, 1.0])\n (n, rows * x) }",
-      {{{"x", f64()}, {1}}});
+  const Outcome o =
+      run("def main(x: f64) = { let (n, rows) = mapAccumL(fn(n, v) => (n + 1, v * 0.1), 0, [1.0, 1.0])\n (n, rows * x) }",
+          {{{"x", f64()}, {1}}});
   ASSERT_EQ(o.error, "");
   EXPECT_EQ(o.types, (std::vector<Type>{i32(), f64({2})}));
   EXPECT_EQ(o.values, (std::vector<double>{2, 0.1, 0.1}));
@@ -209,8 +208,7 @@ TEST(TextTypes, LoopsWithinLoopsFindTheirTypesOrGiveUp) {
 
 // ---- type parameters
 
-constexpr const char* kDistance =
-    "def distance(x: T[N], y: T[N]) -> T = { let d = x - y\n sqrt(sum(d * d) + 0.1) }\n";
+constexpr const char* kDistance = "def distance(x: T[N], y: T[N]) -> T = { let d = x - y\n sqrt(sum(d * d) + 0.1) }\n";
 
 TEST(TextTypes, ADefinitionServesEveryElementType) {
   for (DType t : {DType::F32, DType::F64}) {
@@ -222,32 +220,32 @@ TEST(TextTypes, ADefinitionServesEveryElementType) {
     EXPECT_NEAR(o.values[0], std::sqrt(25.1), t == DType::F32 ? 1e-6 : 1e-15);
   }
   // Both in one program, and of integers and truth values too.
-  const Outcome o = run(
-      "def pick(m: bool[N], a: T[N], b: T[N]) -> T[N] = where(m, a, b)\n"
-      "def main(m: bool[2], x: f64[2], n: u32[2]) = (pick(m, x, [0.1, 0.1]), pick(m, n, [5, 5]), pick(m, m, not m))",
-      {{{"m", boolean({2})}, {0, 1}}, {{"x", f64({2})}, {2, 3}}, {{"n", u32({2})}, {7, 8}}});
+  const Outcome o =
+      run("def pick(m: bool[N], a: T[N], b: T[N]) -> T[N] = where(m, a, b)\n"
+          "def main(m: bool[2], x: f64[2], n: u32[2]) = (pick(m, x, [0.1, 0.1]), pick(m, n, [5, 5]), pick(m, m, not m))",
+          {{{"m", boolean({2})}, {0, 1}}, {{"x", f64({2})}, {2, 3}}, {{"n", u32({2})}, {7, 8}}});
   ASSERT_EQ(o.error, "");
   EXPECT_EQ(o.types, (std::vector<Type>{f64({2}), u32({2}), boolean({2})}));
   EXPECT_EQ(o.values, (std::vector<double>{0.1, 3, 5, 8, 1, 1}));
 }
 
 TEST(TextTypes, ATypeParameterIsATypeInTheBody) {
-  const Outcome o = run(
-      "def mean_of(k: i32[N], x: T) -> T = sum(T(k)) / T(len(k)) + x * 0 + sum(zeros(2, dtype=T)) + const(T, [0.1])\n"
-      "def main(k: i32[3], x: T) -> (mean: T, z: T[1]) = (mean_of(k, x), cast(k[:1], T))",
-      {{{"k", i32({3})}, {1, 2, 4}}, {{"x", f64()}, {5}}});
+  const Outcome o =
+      run("def mean_of(k: i32[N], x: T) -> T = sum(T(k)) / T(len(k)) + x * 0 + sum(zeros(2, dtype=T)) + const(T, [0.1])\n"
+          "def main(k: i32[3], x: T) -> (mean: T, z: T[1]) = (mean_of(k, x), cast(k[:1], T))",
+          {{{"k", i32({3})}, {1, 2, 4}}, {{"x", f64()}, {5}}});
   ASSERT_EQ(o.error, "");
   EXPECT_EQ(o.types, (std::vector<Type>{f64(), f64({1})}));
   EXPECT_EQ(o.values, (std::vector<double>{7.0 / 3 + 0.1, 1}));
 }
 
 TEST(TextTypes, GenericDefinitionsCallEachOther) {
-  const Outcome o = run(
-      "def scaled(x: T[N], by: T) -> T[N] = x * by\n"
-      "def twice(x: U[N], y: V[N]) -> (a: U[N], b: V[N]) = (scaled(scaled(x, 2), 1.5), scaled(y, 3))\n"
-      "def through(f: T[N]) -> T[N] = fold(fn(s, v) => scaled(s, v), ones(N) * 0.1, f)\n"
-      "def main(x: f32[2], y: f64[2]) = { let (a, b) = twice(x, y)\n (a, b, through(y), scaled([0.1, 0.2], 3) * y) }",
-      {{{"x", f32({2})}, {1, 2}}, {{"y", f64({2})}, {1, 1}}});
+  const Outcome o =
+      run("def scaled(x: T[N], by: T) -> T[N] = x * by\n"
+          "def twice(x: U[N], y: V[N]) -> (a: U[N], b: V[N]) = (scaled(scaled(x, 2), 1.5), scaled(y, 3))\n"
+          "def through(f: T[N]) -> T[N] = fold(fn(s, v) => scaled(s, v), ones(N) * 0.1, f)\n"
+          "def main(x: f32[2], y: f64[2]) = { let (a, b) = twice(x, y)\n (a, b, through(y), scaled([0.1, 0.2], 3) * y) }",
+          {{{"x", f32({2})}, {1, 2}}, {{"y", f64({2})}, {1, 1}}});
   ASSERT_EQ(o.error, "");
   EXPECT_EQ(o.types, (std::vector<Type>{f32({2}), f64({2}), f64({2}), f64({2})}));
   EXPECT_EQ(o.values, (std::vector<double>{3, 6, 3, 3, 0.1, 0.1, 0.1 * 3, 0.2 * 3}));

@@ -1,7 +1,7 @@
 // Loops with a state: fold, scan, map_accum, fori. The body runs on symbolic values; the number of steps is static. State,
 // elements and outputs are Bundles: an Array, a std::tuple or std::pair of Bundles, or a std::vector<Array>. Numbers are
-// allowed where a start or a result is given: in a start they take the element type with which the body agrees (the body runs
-// again for each that is tried; f64 beside f64 arrays, else f32 or i32 first). What the body captures from outside is
+// allowed where a start or a result is given: in a start they take the element type with which the body agrees (the body
+// runs again for each that is tried; f64 beside f64 arrays, else f32 or i32 first). What the body captures from outside is
 // evaluated once, before the loop.
 #pragma once
 
