@@ -263,6 +263,7 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
     key.push_back(e.id.v);
     types.push_back(e.type());
   }
+  const Within called(call_depth_, call_depth_ + 1);
   if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
   Env env = nested({});
   try {
@@ -278,7 +279,6 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
   std::vector<Value> results;
   try {
     const Within within(current_def_, static_cast<int>(index));
-    const Within called(call_depth_, call_depth_ + 1);
     results = run_body(def, env);
   } catch (Error& e) {
     if (e.notes.size() < 4)
