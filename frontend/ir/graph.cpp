@@ -22,8 +22,9 @@ uint64_t hash(const Node& n) {
   return h;
 }
 
-// Operations of a program and all that is derived from it in one graph; about half a gigabyte. Functions that call each other
-// twice per level, and derivatives of high order, grow exponentially: they end here instead of with the machine's memory.
+// Operations of a program and all that is derived from it in one graph; about half a gigabyte. Functions that call each
+// other twice per level, and derivatives of high order, grow exponentially: they end here instead of with the machine's
+// memory.
 constexpr uint32_t kMostNodes = 1'000'000;
 
 }  // namespace

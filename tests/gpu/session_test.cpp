@@ -250,7 +250,7 @@ TEST_F(SessionTest, MemoryIsGivenBackAndFewSlabsServeMany) {
 
 TEST_F(SessionTest, SelfTestToldItsVerdicts) {
   const DeviceInfo& i = device->info();
-  ASSERT_EQ(i.verdicts.size(), 2u);
+  ASSERT_EQ(i.verdicts.size(), 3u);
   EXPECT_EQ(i.verdicts[1], "compare-exchange f32 add: proved");
   const std::string driver = std::getenv("SPIROGRAD_TEST_DRIVER") ? std::getenv("SPIROGRAD_TEST_DRIVER") : "";
   if (driver == "lavapipe") {
@@ -260,6 +260,7 @@ TEST_F(SessionTest, SelfTestToldItsVerdicts) {
     EXPECT_EQ(i.verdicts[0], "atomic f32 add: not offered");
   }
   EXPECT_EQ(i.target.atomic_float_add, i.verdicts[0] == "atomic f32 add: proved");
+  EXPECT_NE(i.verdicts[2].find(std::to_string(i.target.max_loop_iterations)), std::string::npos) << i.verdicts[2];
 }
 
 TEST_F(SessionTest, DevicesListsThisOne) {
