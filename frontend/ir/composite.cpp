@@ -115,15 +115,12 @@ Expr square(Expr a) { return a * a; }
 
 Expr recip(Expr a) { return full_like(a, 1) / a; }
 
-Expr relu(Expr a) {
-  const Expr zero = full_like(a, 0);
-  return select(binary(Op::Gt, a, zero), a, zero);
-}
+Expr relu(Expr a) { return binary(Op::Max, full_like(a, 0), a); }
 
 Expr leaky_relu(Expr a, double slope) {
   require_float(a, "leaky_relu");
   if (a.dtype() == DType::F32) slope = static_cast<float>(slope);
-  return select(binary(Op::Gt, a, full_like(a, 0)), a, full_like(a, slope) * a);
+  return a * select(binary(Op::Gt, a, full_like(a, 0)), full_like(a, 1), full_like(a, slope));
 }
 
 Expr floor_to_int(Expr a) {

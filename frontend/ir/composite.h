@@ -38,8 +38,9 @@ Expr arg_reduce_all(Op op, Expr a);
 
 Expr square(Expr a);
 Expr recip(Expr a);
-Expr relu(Expr a);                             // select(a > 0, a, 0)
-Expr leaky_relu(Expr a, double slope);         // select(a > 0, a, slope * a)
+// No select of its argument in either: what a select leaves out is kept zero at the price of a compare per product.
+Expr relu(Expr a);                             // max(0, a)
+Expr leaky_relu(Expr a, double slope);         // a * select(a > 0, 1, slope)
 Expr floor_to_int(Expr a);                     // i32
 Expr one_hot(Expr index, int64_t n, DType t);  // new last axis; all zero for an index out of range
 
