@@ -1,5 +1,7 @@
 #include "ad/deriv_rules.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numbers>
 
 namespace spirograd::ad {
@@ -26,12 +28,31 @@ bool is_number(Expr e, double value) {
   return c != nullptr && *c == value;
 }
 
+bool is_divisor(Expr e) {
+  while (e.op() == Op::Broadcast || e.op() == Op::Reshape || e.op() == Op::Transpose || e.op() == Op::Neg) e = e.in(0);
+  return e.op() == Op::Const && std::ranges::all_of(e.node().data, [](double x) { return x != 0 && !std::isnan(x); });
+}
+
+bool is_finite(Expr e) {
+  for (;;) {
+    const Op op = e.op();
+    if (op == Op::Const) return std::ranges::all_of(e.node().data, [](double x) { return std::isfinite(x); });
+    if (op == Op::Cast && !is_float(e.in(0).dtype())) return true;
+    const bool one_operand = op == Op::Neg || op == Op::Abs || op == Op::Sign || op == Op::Broadcast ||
+                             op == Op::Transpose || op == Op::Reshape || op == Op::Window || op == Op::Reverse ||
+                             op == Op::Gather;
+    if (!one_operand) return false;
+    e = e.in(0);
+  }
+}
+
 namespace {
 
 Factor scale(Expr k) { return {FactorKind::Scale, k, false}; }
 Factor over(Expr k) { return {FactorKind::Over, k, false}; }
 Factor keep(Expr mask) { return {FactorKind::Keep, mask, false}; }
 Factor drop(Expr mask) { return {FactorKind::Drop, mask, false}; }
+Factor strong_scale(Expr k) { return {FactorKind::Scale, k, false, true}; }
 Factor minus(Factor f) { return f.negative = !f.negative, f; }
 Factor one(const Point&) { return {FactorKind::One, {}, false}; }
 Factor minus_one(const Point&) { return {FactorKind::One, {}, true}; }
@@ -223,6 +244,12 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     zero   (Op::Ge,           "bool"),
     zero   (Op::And,          "bool"),
     zero   (Op::Or,           "bool"),
+    partials(Op::MaskedMul,   "v; u, 0 where u = 0", {[](const Point& p) { return scale(p.b); },
+                                                      [](const Point& p) { return strong_scale(p.a); }}),
+    partials(Op::MaskedDiv,   "1 / v; -r / v, 0 where u = 0", {[](const Point& p) { return over(p.b); },
+      [](const Point& p) { return minus(strong_scale(binary(Op::MaskedDiv, p.y, p.b))); }}, {-2, 2}, {0.4, 2}),
+    partials(Op::StrongMul,   "v, 0 where v = 0; u, 0 where u = 0", {
+      [](const Point& p) { return strong_scale(p.b); }, [](const Point& p) { return strong_scale(p.a); }}),
     partials(Op::Select,      "to the branch that was taken", {
       nullptr, [](const Point& p) { return keep(p.a); }, [](const Point& p) { return drop(p.a); }}),
     linear (Op::Broadcast,    "sum over the new axes", broadcast_back),

@@ -28,6 +28,7 @@ struct Factor {
   FactorKind kind = FactorKind::None;
   ir::Expr k;
   bool negative = false;
+  bool strong = false;  // Scale: where k is 0 the product is 0, whatever t
 };
 
 /// What a partial derivative may mention: the operands, the result (never computed anew) and the node.
@@ -74,5 +75,9 @@ bool differentiable(const ir::Graph& g, const ir::Node& node, int j);
 ir::Expr number(ir::Graph& g, Type type, double value);
 /// True if `e` is that number in every element, seen without folding anything.
 bool is_number(ir::Expr e, double value);
+/// True if every element is seen to be a finite number: constants and what was no float, rearranged.
+bool is_finite(ir::Expr e);
+/// True if every element is seen to be a number other than 0: zero divided by it is zero.
+bool is_divisor(ir::Expr e);
 
 }  // namespace spirograd::ad

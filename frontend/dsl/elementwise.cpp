@@ -110,6 +110,9 @@ Array cast(Arg a, DType dtype) {
 }
 
 Array pow(Arg a, Arg b) { return binary(ir::Op::Pow, a, b); }
+Array masked_mul(Arg x, Arg y) { return binary(ir::Op::MaskedMul, x, y); }
+Array masked_div(Arg x, Arg y) { return binary(ir::Op::MaskedDiv, x, y); }
+Array strong_mul(Arg x, Arg y) { return binary(ir::Op::StrongMul, x, y); }
 Array atan2(Arg y, Arg x) { return binary(ir::Op::Atan2, y, x); }
 Array quot(Arg a, Arg b) { return binary(ir::Op::Quot, a, b); }
 Array rem(Arg a, Arg b) { return binary(ir::Op::Rem, a, b); }

@@ -454,7 +454,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
     case Op::Cast: return cast(in[0], n.type.dtype);
     case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min: case Op::Max:
     case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or:
+    case Op::And: case Op::Or: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
       return binary(n.op, in[0], in[1]);
     case Op::Select: return select(in[0], in[1], in[2]);
     case Op::Broadcast: return broadcast(in[0], n.type.shape, n.attr);

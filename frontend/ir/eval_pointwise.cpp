@@ -139,6 +139,9 @@ void eval_pointwise(const Node& n, std::span<const View> in, double* out) {
     case Op::Ge:           return test([](double x, double y) { return x >= y; });
     case Op::And:          return test([](double x, double y) { return x != 0 && y != 0; });
     case Op::Or:           return test([](double x, double y) { return x != 0 || y != 0; });
+    case Op::MaskedMul:    return two([](double x, double y) { return x == 0 ? 0 : x * y; });
+    case Op::MaskedDiv:    return two([](double x, double y) { return x == 0 ? 0 : x / y; });
+    case Op::StrongMul:    return two([](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; });
     case Op::Select:       return choose(count, in, out);
     case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
     case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:

@@ -37,6 +37,8 @@ enum class Op : uint8_t {
   Erf, Logistic, Cast, StopGradient,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
+  // a * b and a / b, but 0 where a is 0, whatever b; a * b, but 0 where either is 0: derivatives under a mask
+  MaskedMul, MaskedDiv, StrongMul,
   // mask, value where true, value where false
   Select,
   Broadcast, Transpose, Reshape, Window, Reverse, Concat, Stack,
@@ -118,6 +120,9 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::Ge,           "ge",            2, Kind::Pointwise, kPredicate | kIntegerOk},
     {Op::And,          "and",           2, Kind::Pointwise, kCommutative | kZeroPreserving | kBoolOk},
     {Op::Or,           "or",            2, Kind::Pointwise, kCommutative | kZeroPreserving | kBoolOk},
+    {Op::MaskedMul,    "masked_mul",    2, Kind::Pointwise, kZeroPreserving | kFloatOnly},
+    {Op::MaskedDiv,    "masked_div",    2, Kind::Pointwise, kZeroPreserving | kFloatOnly},
+    {Op::StrongMul,    "strong_mul",    2, Kind::Pointwise, kCommutative | kZeroPreserving | kFloatOnly},
     {Op::Select,       "select",        3, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
     {Op::Broadcast,    "broadcast",     1, Kind::Layout,    kNone},
     {Op::Transpose,    "transpose",     1, Kind::Layout,    kNone},

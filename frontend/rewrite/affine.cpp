@@ -366,6 +366,7 @@ class Derive {
       case Op::Div:
       case Op::Pow:
       case Op::Atan2:
+      case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
       case Op::Eq:
       case Op::Ne:
       case Op::Lt:

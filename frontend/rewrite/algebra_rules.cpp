@@ -22,7 +22,8 @@ bool foldable(Expr e) {
   switch (n.op) {
     case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Add: case Op::Sub: case Op::Mul:
     case Op::Div: case Op::Min: case Op::Max: case Op::Quot: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt:
-    case Op::Ge: case Op::And: case Op::Or: case Op::Select: case Op::Transpose: case Op::Reshape: case Op::Window:
+    case Op::Ge: case Op::And: case Op::Or: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
+    case Op::Select: case Op::Transpose: case Op::Reshape: case Op::Window:
     case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Cast:
       return true;
     case Op::Rem: return is_integer(n.type.dtype);

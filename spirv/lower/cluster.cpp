@@ -271,9 +271,10 @@ int op_cost(const Node& n) {
     case Op::Reverse: case Op::Neg: case Op::Not: case Op::Add: case Op::Sub: case Op::Mul: case Op::Eq: case Op::Ne:
     case Op::Lt:
     case Op::Le: case Op::Gt: case Op::Ge: case Op::And: case Op::Or: case Op::Select: case Op::Floor: return 1;
-    case Op::Abs: case Op::Min: case Op::Max: case Op::Cast: return 3;
+    case Op::Abs: case Op::Min: case Op::Max: case Op::Cast: case Op::MaskedMul: return 3;
     case Op::Reshape: case Op::Window: case Op::Concat: case Op::Stack: case Op::Sign: case Op::Sqrt: case Op::Div: return 4;
-    case Op::Quot: return 6;
+    case Op::StrongMul: return 5;
+    case Op::Quot: case Op::MaskedDiv: return 6;
     case Op::Gather: case Op::Scatter: return 5;
     case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: return 8;
     case Op::Exp: case Op::Logistic: case Op::Erf: return 25;

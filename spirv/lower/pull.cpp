@@ -103,7 +103,7 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
     case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2:
     case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or: case Op::Select:
+    case Op::And: case Op::Or: case Op::Select: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
       return pointwise(scope, n, points);
     case Op::IndexVar: case Op::Var: case Op::Scatter: case Op::Build: case Op::MapAccum: break;
   }

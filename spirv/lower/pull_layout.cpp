@@ -146,7 +146,7 @@ void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
     case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2:
     case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or: case Op::Select:
+    case Op::And: case Op::Or: case Op::Select: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
       for (NodeId in : n.in) hoist_below(scope, in, point, guard);
       return;
   }

@@ -37,6 +37,9 @@ Value sign(Builder& b, Value x) {
   return b.select(positive, b.constant(t, 1), b.select(b.op(KOp::Lt, x, null), b.constant(t, -1), x));  // 0 and NaN: x
 }
 
+Value is_zero(Builder& b, Value x) { return b.op(KOp::Eq, x, b.constant(b.type(x), 0)); }
+Value zero_if(Builder& b, Value mask, Value x) { return b.select(mask, b.constant(b.type(x), 0), x); }
+
 // x quot y and x rem y with a zero divisor read as 1 and INT_MIN quot -1 wrapping; fix-ups only where the interval of y
 // needs them.
 Value divide(Builder& b, Value x, Value y, bool want_quotient) {
@@ -139,6 +142,9 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
     case Op::Ge: return b.op(KOp::Ge, x, y);
     case Op::And: return b.op(KOp::And, x, y);
     case Op::Or: return b.op(KOp::Or, x, y);
+    case Op::MaskedMul: return zero_if(b, is_zero(b, x), b.mul(x, y));
+    case Op::MaskedDiv: return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y));
+    case Op::StrongMul: return zero_if(b, b.op(KOp::Or, is_zero(b, x), is_zero(b, y)), b.mul(x, y));
     case Op::Select: return b.select(x, in[1], in[2]);
     case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
     case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:

@@ -170,7 +170,7 @@ inline Program with_plain_zeros(const Program& p) {
       n.in[j] = ir::select(ir::binary(ir::Op::Eq, x, zero), zero, x).id;
     };
     if (n.op == ir::Op::Atan2 || n.op == ir::Op::Pow) plain(0);
-    if (n.op == ir::Op::Atan2 || n.op == ir::Op::Div) plain(1);
+    if (n.op == ir::Op::Atan2 || n.op == ir::Op::Div || n.op == ir::Op::MaskedDiv) plain(1);
     return g.intern(std::move(n));
   });
 }

@@ -206,8 +206,8 @@ class Generator : Choices {
 
   Expr binary(const Type& t, int depth) {
     constexpr std::array integers = {Op::Add, Op::Sub, Op::Mul, Op::Quot, Op::Rem, Op::Min, Op::Max};
-    constexpr std::array floats = {Op::Add, Op::Mul, Op::Sub,   Op::Add, Op::Mul, Op::Div,
-                                   Op::Min, Op::Max, Op::Atan2, Op::Pow, Op::Rem};
+    constexpr std::array floats = {Op::Add, Op::Mul,   Op::Sub, Op::Add, Op::Mul,       Op::Div,       Op::Min,
+                                   Op::Max, Op::Atan2, Op::Pow, Op::Rem, Op::MaskedMul, Op::MaskedDiv, Op::StrongMul};
     constexpr std::array smooth = {Op::Add, Op::Mul, Op::Sub, Op::Mul};
     constexpr std::array logical = {Op::And, Op::Or, Op::Eq, Op::Ne};
     constexpr std::array tests = {Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne};

@@ -152,6 +152,7 @@ std::vector<Expr> samples(Case& c, Op op) {
     case Op::Add: case Op::Sub: case Op::Mul: case Op::Min: case Op::Max: case Op::Rem: case Op::Lt: case Op::Le:
     case Op::Gt: case Op::Ge:
       return {binary(op, x(), x()), binary(op, n(), n())};
+    case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
     case Op::Div: case Op::Pow: case Op::Atan2: return {binary(op, x(), x())};
     case Op::Eq: case Op::Ne: return {binary(op, x(), x()), binary(op, n(), n()), binary(op, b(), b())};
     case Op::And: case Op::Or: return {binary(op, b(), b())};

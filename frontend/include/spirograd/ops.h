@@ -59,7 +59,7 @@ Array erf(Arg a);
 Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
 Array square(Arg a);
 Array recip(Arg a);
-Array relu(Arg a);
+Array relu(Arg a);  // max(0, a): NaN of NaN
 Array leaky_relu(Arg a, double slope = 0.01);
 /// Rounds toward minus infinity; gives i32, saturated, 0 for NaN.
 Array floor(Arg a);
@@ -71,13 +71,16 @@ Array stop_gradient(Arg a);
 // ---- elementwise, two operands, broadcast
 Array pow(Arg a, Arg b);
 Array atan2(Arg y, Arg x);
+Array masked_mul(Arg x, Arg y);  // x * y, but 0 where x is 0, whatever y; what derivatives under a mask are made of
+Array masked_div(Arg x, Arg y);  // x / y, but 0 where x is 0
+Array strong_mul(Arg x, Arg y);  // x * y, but 0 where either is 0
 Array quot(Arg a, Arg b);  // integers; truncates; a divisor of 0 reads as 1
 Array rem(Arg a, Arg b);   // integers as quot; floats as C's fmod
 Array minimum(Arg a, Arg b);
 Array maximum(Arg a, Arg b);
 
-/// Element by element: `a` where the mask is true, `b` elsewhere. All three broadcast. Both sides are evaluated; derivatives
-/// of the side that is not taken are 0, not NaN.
+/// Element by element: `a` where the mask is true, `b` elsewhere. All three broadcast. Both sides are evaluated; the one
+/// that is not taken adds exactly 0 to every derivative, whatever its value and slopes are: no guard is needed inside.
 Array select(Arg mask, Arg a, Arg b);
 /// One scalar condition for whole arrays.
 Array cond(Arg condition, Arg a, Arg b);
