@@ -28,20 +28,20 @@ DeltaId Deltas::neg(DeltaId a) {
   return push({DeltaKind::Neg, nodes_[a].type, {a}, {}});
 }
 
-DeltaId Deltas::scale(Expr k, DeltaId a) {
+DeltaId Deltas::scale(Expr k, DeltaId a, Zeros kept_from, bool strong) {
   if (a == kZeroDelta || is_number(k, 0)) return kZeroDelta;
   if (is_number(k, 1)) return a;
-  return push({DeltaKind::Scale, k.type(), {a}, k});
+  return push({DeltaKind::Scale, k.type(), {a}, k, 0, {}, kept_from, strong});
 }
 
 DeltaId Deltas::over(DeltaId a, Expr k) {
   if (a == kZeroDelta || is_number(k, 1)) return a;
-  return push({DeltaKind::Over, k.type(), {a}, k});
+  return push({DeltaKind::Over, k.type(), {a}, k, 0, {}, Zeros::Choice});
 }
 
-DeltaId Deltas::choose(Expr mask, DeltaId a, DeltaId b) {
+DeltaId Deltas::choose(Expr mask, DeltaId a, DeltaId b, Zeros zeros) {
   if (a == b) return a;
-  return push({DeltaKind::Choose, nodes_[a == kZeroDelta ? b : a].type, {a, b}, mask});
+  return push({DeltaKind::Choose, nodes_[a == kZeroDelta ? b : a].type, {a, b}, mask, 0, {}, zeros});
 }
 
 DeltaId Deltas::linear(Expr node, std::vector<DeltaId> in) {
@@ -113,14 +113,16 @@ class Dualiser {
       switch (f.kind) {
         case FactorKind::None: break;
         case FactorKind::One: d = in[j]; break;
-        case FactorKind::Scale: d = deltas_.scale(f.k, in[j]); break;
+        case FactorKind::Scale:
+          d = deltas_.scale(f.k, in[j], n.op == Op::Mul ? Zeros::Mask : Zeros::Choice, f.strong);
+          break;
         case FactorKind::Over: d = deltas_.over(in[j], f.k); break;
         case FactorKind::Keep: mask = f.k, branch[0] = in[j]; break;
         case FactorKind::Drop: mask = f.k, branch[1] = in[j]; break;
       }
       total = deltas_.add(total, f.negative ? deltas_.neg(d) : d);
     }
-    if (mask) total = deltas_.choose(mask, branch[0], branch[1]);
+    if (mask) total = deltas_.choose(mask, branch[0], branch[1], n.op == Op::Select ? Zeros::Mask : Zeros::Choice);
     // A reduction: the partial lives on the operand, the sum over the axes brings it to the result.
     if (info(n.op).kind == Kind::Reduce && total != kZeroDelta)
       total = deltas_.linear(reduce(Op::Sum, p.a, n.attr), {total});

@@ -26,6 +26,15 @@ enum class DeltaKind : uint8_t {
   Proj,    // result `which` of the loop in[0]
 };
 
+/// What the zeros of a tangent or cotangent may stand for. Above None: for what a min, a max or a select did not take, and
+/// then they stay zero whatever they are multiplied with. Known before any value is; in increasing order of protection.
+enum class Zeros : uint8_t {
+  Absent,  // no tangent or cotangent arrives
+  None,    // nothing in particular
+  Choice,  // some: left out by min or max. Kept by all factors but those of a plain product
+  Mask,    // some: left out by a select. Kept by all factors
+};
+
 struct Delta {
   DeltaKind kind = DeltaKind::Zero;
   Type type;
@@ -33,6 +42,8 @@ struct Delta {
   ir::Expr k;
   int64_t which = 0;
   std::vector<bool> active{};
+  Zeros zeros = Zeros::None;  // Choose: what its zeros are. Scale, Over: from where on zeros of in[0] are kept
+  bool strong = false;        // Scale: zeros of k are kept, too
 };
 
 class Deltas {
@@ -44,9 +55,9 @@ class Deltas {
   DeltaId input(Type type, int64_t which);
   DeltaId add(DeltaId a, DeltaId b);
   DeltaId neg(DeltaId a);
-  DeltaId scale(ir::Expr k, DeltaId a);
+  DeltaId scale(ir::Expr k, DeltaId a, Zeros kept_from, bool strong);
   DeltaId over(DeltaId a, ir::Expr k);
-  DeltaId choose(ir::Expr mask, DeltaId a, DeltaId b);
+  DeltaId choose(ir::Expr mask, DeltaId a, DeltaId b, Zeros zeros);
   DeltaId linear(ir::Expr node, std::vector<DeltaId> in);
   DeltaId loop(ir::Expr map_accum, std::vector<DeltaId> in, std::vector<bool> active);
   DeltaId proj(DeltaId loop, int64_t j, Type type);

@@ -127,6 +127,9 @@ struct Work {
   }
 };
 
+// Of tangents and cotangents that the user gives: zeros in them are numbers like others.
+std::vector<ad::Zeros> plain_zeros(size_t n) { return std::vector<ad::Zeros>(n, ad::Zeros::None); }
+
 Program reverse_of_scalar(const Program& program, const std::vector<std::string>& wrt, std::string_view of, bool with_value,
                           const char* what) {
   const std::vector<size_t> slots = resolve_wrt(program, wrt, what);
@@ -136,7 +139,7 @@ Program reverse_of_scalar(const Program& program, const std::vector<std::string>
   std::vector<Expr> others;
   if (with_value)
     for (size_t j = 0; j < work.p.results.size(); ++j) others.push_back(work.result(j));
-  const ad::Derivative d = ad::pull_back(work.g(), {&root, 1}, work.inputs(slots), {&one, 1}, others);
+  const ad::Derivative d = ad::pull_back(work.g(), {&root, 1}, work.inputs(slots), {&one, 1}, plain_zeros(1), others);
   for (size_t j = 0; j < others.size(); ++j) work.old_result(j, j == target ? d.primal[0] : d.others[j]);
   if (with_value) work.result_names.take(work.p.results);
   for (size_t j = 0; j < slots.size(); ++j)
@@ -167,7 +170,7 @@ Result<Program> vjp(const Program& program, const std::vector<std::string>& wrt)
       (is_root ? roots : others).push_back(work.result(j));
       if (is_root) cts.push_back(work.new_param("ct_", r.name, r.type));
     }
-    const ad::Derivative d = ad::pull_back(work.g(), roots, work.inputs(slots), cts, others);
+    const ad::Derivative d = ad::pull_back(work.g(), roots, work.inputs(slots), cts, plain_zeros(roots.size()), others);
     for (size_t j = 0; j < place.size(); ++j)
       work.old_result(j, is_float(work.p.results[j].type.dtype) ? d.primal[place[j]] : d.others[place[j]]);
     work.result_names.take(work.p.results);
@@ -184,7 +187,7 @@ Result<Program> jvp(const Program& program, const std::vector<std::string>& wrt)
     std::vector<Expr> roots, dots;
     for (size_t j = 0; j < work.p.results.size(); ++j) roots.push_back(work.result(j));
     for (size_t s : slots) dots.push_back(work.new_param("dot_", work.p.params[s].name, work.p.params[s].type));
-    const ad::Derivative d = ad::push_forward(work.g(), roots, work.inputs(slots), dots);
+    const ad::Derivative d = ad::push_forward(work.g(), roots, work.inputs(slots), dots, plain_zeros(slots.size()));
     for (size_t j = 0; j < roots.size(); ++j) work.old_result(j, d.primal[j]);
     work.result_names.take(work.p.results);
     for (size_t j = 0; j < roots.size(); ++j) {

@@ -31,10 +31,11 @@ Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
 
 }  // namespace
 
-Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs,
-                        std::span<const Expr> tangents) {
+Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs, std::span<const Expr> tangents,
+                        std::span<const Zeros> input_zeros) {
   const std::vector<Expr> prepared = expand_products(g, roots, inputs);
   const DualScope dual = dualise(g, prepared, inputs);
+  const std::vector<Zeros> zeros = zeros_upwards(g, dual.deltas, input_zeros);
   std::vector<Expr> tangent(dual.deltas.size());
   std::unordered_map<DeltaId, std::vector<Expr>> loop_results;
   Replaced replaced;
@@ -51,14 +52,15 @@ Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const E
         break;
       }
       case DeltaKind::Neg: tangent[id] = -in(0); break;
-      case DeltaKind::Scale: tangent[id] = times(d.k, in(0)); break;
-      case DeltaKind::Over: tangent[id] = in(0) / d.k; break;
+      case DeltaKind::Scale:
+      case DeltaKind::Over: tangent[id] = multiplied(d, in(0), zeros[d.in[0]]); break;
       case DeltaKind::Choose: tangent[id] = select(d.k, in(0), in(1)); break;
       case DeltaKind::Linear: tangent[id] = apply_linear(g, d, tangent); break;
       case DeltaKind::Loop: {
         std::vector<Expr> operands;
-        for (DeltaId operand : d.in) operands.push_back(tangent[operand]);
-        loop_results[id] = push_loop(g, d, operands, replaced);
+        std::vector<Zeros> operand_zeros;
+        for (DeltaId operand : d.in) operands.push_back(tangent[operand]), operand_zeros.push_back(zeros[operand]);
+        loop_results[id] = push_loop(g, d, operands, operand_zeros, replaced);
         break;
       }
       case DeltaKind::Proj: tangent[id] = or_zeros(g, loop_results.at(d.in[0])[static_cast<size_t>(d.which)], d.type); break;

@@ -2,6 +2,7 @@
 // of the accumulators before each step; the transposed loop runs the other way, its accumulators are the cotangents of the
 // accumulators and the running sums of the cotangents of the constants. Bodies are differentiated here, when a tangent or a
 // cotangent really arrives, so nested loops cost one derivative per level.
+#include <algorithm>
 #include <set>
 
 #include "ad/scope.h"
@@ -55,6 +56,9 @@ void replace_results(Graph& g, NodeId old_loop, std::span<const Expr> results, R
   for (size_t j = 0; j < old.size(); ++j) replaced[old[j].id.v] = results[j].id;
 }
 
+// The Deltas of a body. Those of its inputs come first, so input j is Delta j + 1.
+DualScope dual_body(Graph& g, const Body& b) { return dualise(g, expand_products(g, b.roots, b.inputs), b.inputs); }
+
 // Slots of the parameters that `roots` read.
 std::set<size_t> used_slots(const Graph& g, std::span<const Expr> roots) {
   std::vector<NodeId> ids;
@@ -67,11 +71,55 @@ std::set<size_t> used_slots(const Graph& g, std::span<const Expr> roots) {
 
 }  // namespace
 
-std::vector<Expr> push_loop(Graph& g, const Delta& loop, std::span<const Expr> tangents, Replaced& replaced) {
+std::vector<Zeros> push_loop_zeros(Graph& g, const Delta& loop, std::span<const Zeros> operands) {
   const Body b = open_body(g, loop);
+  const DualScope dual = dual_body(g, b);
+  std::vector<Zeros> slots(operands.begin(), operands.end()), results(b.roots.size());
+  for (bool grown = true; grown;) {
+    grown = false;
+    std::vector<Zeros> inputs;
+    for (size_t slot : b.slot_of) inputs.push_back(std::max(slots[slot], Zeros::None));
+    const std::vector<Zeros> zeros = zeros_upwards(g, dual.deltas, inputs);
+    for (size_t j = 0; j < results.size(); ++j) {
+      results[j] = zeros[dual.roots[j]];
+      if (j >= b.n_acc) continue;
+      grown |= results[j] > slots[j];
+      results[j] = slots[j] = std::max(slots[j], results[j]);
+    }
+  }
+  return results;
+}
+
+std::vector<Zeros> pull_loop_zeros(Graph& g, const Delta& loop, std::span<const Zeros> results) {
+  const Body b = open_body(g, loop);
+  const DualScope dual = dual_body(g, b);
+  std::vector<Zeros> roots(results.begin(), results.end()), operands(b.params.size(), Zeros::Absent);
+  for (size_t j = 0; j < b.n_acc; ++j)
+    if (!b.active[j]) roots[j] = Zeros::Absent;
+  for (bool grown = true; grown;) {
+    grown = false;
+    const std::vector<Zeros> zeros = zeros_downwards(g, dual, roots);
+    for (size_t j = 0; j < b.inputs.size(); ++j) {
+      const size_t slot = b.slot_of[j];
+      operands[slot] = zeros[j + 1];
+      if (slot >= b.n_acc) continue;
+      grown |= operands[slot] > roots[slot];
+      operands[slot] = roots[slot] = std::max(roots[slot], operands[slot]);
+    }
+  }
+  return operands;
+}
+
+std::vector<Expr> push_loop(Graph& g, const Delta& loop, std::span<const Expr> tangents, std::span<const Zeros> zeros,
+                            Replaced& replaced) {
+  const Body b = open_body(g, loop);
+  const std::vector<Zeros> result_zeros = push_loop_zeros(g, loop, zeros);
+  std::vector<Zeros> input_zeros;
+  for (size_t slot : b.slot_of)
+    input_zeros.push_back(std::max(slot < b.n_acc ? result_zeros[slot] : zeros[slot], Zeros::None));
   std::vector<Expr> dots(b.params.size()), input_dots;
   for (size_t slot : b.slot_of) input_dots.push_back(dots[slot] = fresh_var(g, b.params[slot].type()));
-  const Derivative d = push_forward(g, b.roots, b.inputs, input_dots);
+  const Derivative d = push_forward(g, b.roots, b.inputs, input_dots, input_zeros);
 
   Loop pair{.function = 0, .reverse = b.parts.reverse, .length = b.parts.length, .acc = {}, .es = {}, .consts = {}};
   std::vector<Expr> vars, results;
@@ -108,12 +156,18 @@ std::vector<Expr> push_loop(Graph& g, const Delta& loop, std::span<const Expr> t
   return out;
 }
 
-std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> cotangents, Replaced& replaced) {
+std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> cotangents, std::span<const Zeros> zeros,
+                            Replaced& replaced) {
   const Body b = open_body(g, loop);
+  // Cotangents of accumulators come from the step behind as well as from outside. Where none ever comes there is none: a
+  // zero in its place would have to stay zero whatever it meets.
+  const std::vector<Zeros> operand_zeros = pull_loop_zeros(g, loop, zeros);
+  std::vector<Zeros> root_zeros(zeros.begin(), zeros.end());
+  std::copy_n(operand_zeros.begin(), b.n_acc, root_zeros.begin());
   std::vector<Expr> root_cts(b.roots.size());
   for (size_t j = 0; j < b.roots.size(); ++j)
-    if (j < b.n_acc ? b.active[j] : static_cast<bool>(cotangents[j])) root_cts[j] = fresh_var(g, b.roots[j].type());
-  const Derivative d = pull_back(g, b.roots, b.inputs, root_cts);
+    if (root_zeros[j] != Zeros::Absent) root_cts[j] = fresh_var(g, b.roots[j].type());
+  const Derivative d = pull_back(g, b.roots, b.inputs, root_cts, root_zeros);
   std::vector<Expr> grads(b.params.size());
   for (size_t j = 0; j < b.inputs.size(); ++j) grads[b.slot_of[j]] = d.linear[j];
 
@@ -121,7 +175,7 @@ std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> c
   std::vector<Expr> vars, results;
   std::vector<size_t> operand_of;  // result of the transposed loop -> operand of the primal one
   for (size_t j = 0; j < b.n_acc; ++j) {
-    if (!b.active[j]) continue;
+    if (!root_cts[j]) continue;
     vars.push_back(root_cts[j]);
     back.acc.push_back(or_zeros(g, cotangents[j], b.params[j].type()));
     results.push_back(or_zeros(g, grads[j], b.params[j].type()));
@@ -130,7 +184,7 @@ std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> c
   for (size_t j = b.consts(0); j < b.params.size(); ++j) {
     if (!grads[j]) continue;
     vars.push_back(fresh_var(g, b.params[j].type()));
-    back.acc.push_back(zeros(g, b.params[j].type()));
+    back.acc.push_back(ir::zeros(g, b.params[j].type()));
     results.push_back(vars.back() + grads[j]);
     operand_of.push_back(j);
   }

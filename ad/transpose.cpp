@@ -10,7 +10,9 @@ namespace {
 
 class Transposer {
  public:
-  Transposer(Graph& g, const Deltas& deltas) : g_(g), deltas_(deltas), ct_(deltas.size()) {}
+  /// `zeros`: per Delta, what the zeros of its cotangent stand for.
+  Transposer(Graph& g, const Deltas& deltas, std::vector<Zeros> zeros)
+      : g_(g), deltas_(deltas), zeros_(std::move(zeros)), ct_(deltas.size()) {}
 
   void deliver(DeltaId to, Expr ct) {
     if (to == kZeroDelta || !ct) return;
@@ -28,24 +30,24 @@ class Transposer {
         if (d.kind == DeltaKind::Input)
           grads[static_cast<size_t>(d.which)] = ct_[id];
         else
-          visit(d, ct_[id]);
+          visit(d, ct_[id], zeros_[id]);
       }
     }
     return grads;
   }
 
  private:
-  void visit(const Delta& d, Expr ct) {
+  void visit(const Delta& d, Expr ct, Zeros zeros) {
     switch (d.kind) {
       case DeltaKind::Zero:
       case DeltaKind::Input:
       case DeltaKind::Loop: break;
       case DeltaKind::Add: deliver(d.in[0], ct), deliver(d.in[1], ct); break;
       case DeltaKind::Neg: deliver(d.in[0], -ct); break;
-      case DeltaKind::Scale: deliver(d.in[0], times(d.k, ct)); break;
-      case DeltaKind::Over: deliver(d.in[0], ct / d.k); break;
+      case DeltaKind::Scale:
+      case DeltaKind::Over: deliver(d.in[0], multiplied(d, ct, zeros)); break;
       case DeltaKind::Choose: {
-        const Expr none = zeros(g_, d.type);
+        const Expr none = ir::zeros(g_, d.type);
         if (d.in[0] != kZeroDelta) deliver(d.in[0], select(d.k, ct, none));
         if (d.in[1] != kZeroDelta) deliver(d.in[1], select(d.k, none, ct));
         break;
@@ -56,9 +58,11 @@ class Transposer {
             deliver(d.in[j], rule(d.k.op()).transpose({.ct = ct, .y = d.k, .operand = static_cast<int>(j)}));
         break;
       case DeltaKind::Proj: {
-        std::vector<Expr>& results = loop_cts_[d.in[0]];
-        results.resize(deltas_[d.in[0]].active.size());
-        results[static_cast<size_t>(d.which)] = ct;
+        Arrived& results = loop_cts_[d.in[0]];
+        results.cts.resize(deltas_[d.in[0]].active.size());
+        results.zeros.resize(results.cts.size(), Zeros::Absent);
+        results.cts[static_cast<size_t>(d.which)] = ct;
+        results.zeros[static_cast<size_t>(d.which)] = zeros;
         break;
       }
     }
@@ -67,23 +71,30 @@ class Transposer {
   void visit_loop(DeltaId id, const Delta& d, Replaced& replaced) {
     const auto it = loop_cts_.find(id);
     if (it == loop_cts_.end()) return;
-    const std::vector<Expr> operands = pull_loop(g_, d, it->second, replaced);
+    const std::vector<Expr> operands = pull_loop(g_, d, it->second.cts, it->second.zeros, replaced);
     for (size_t j = 0; j < operands.size(); ++j) deliver(d.in[j], operands[j]);
   }
 
+  // The cotangents of the results of a loop.
+  struct Arrived {
+    std::vector<Expr> cts;
+    std::vector<Zeros> zeros;
+  };
+
   Graph& g_;
   const Deltas& deltas_;
+  std::vector<Zeros> zeros_;
   std::vector<Expr> ct_;
-  std::unordered_map<DeltaId, std::vector<Expr>> loop_cts_;
+  std::unordered_map<DeltaId, Arrived> loop_cts_;
 };
 
 }  // namespace
 
 Derivative pull_back(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs, std::span<const Expr> cotangents,
-                     std::span<const Expr> others) {
-  std::vector<Expr> all = guard_hazards(g, expand_products(g, roots, inputs), inputs);
+                     std::span<const Zeros> zeros, std::span<const Expr> others) {
+  std::vector<Expr> all = expand_products(g, roots, inputs);
   const DualScope dual = dualise(g, all, inputs);
-  Transposer transposer(g, dual.deltas);
+  Transposer transposer(g, dual.deltas, zeros_downwards(g, dual, zeros));
   for (size_t j = 0; j < roots.size(); ++j) transposer.deliver(dual.roots[j], cotangents[j]);
   Replaced replaced;
   const std::vector<Expr> grads = transposer.run(inputs.size(), replaced);
