@@ -3,9 +3,20 @@ spirograd_test(property/pipeline_test.cpp LABELS property
   LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(property/masks_property_test.cpp LABELS property
   LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+
+# Programs by size class. tools/test --long checks more of them.
+add_library(spirograd_sizes STATIC property/rounding.cpp property/sizes.cpp)
+target_include_directories(spirograd_sizes PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(spirograd_sizes PRIVATE SPIROGRAD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(spirograd_sizes PUBLIC spirograd_test_support spirograd_ad spirograd_text spirograd_compile GTest::gtest
+  PRIVATE spirograd_warnings)
+spirograd_test(property/sizes_test.cpp LABELS property LINK spirograd_sizes)
+
 if(TARGET spirograd_vk)
+  file(GLOB property_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
   spirograd_gpu_test(property/device_property_test.cpp LABELS property
     LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk)
-  file(GLOB property_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
   spirograd_embed_spirv(device_property_test ${property_shaders})
+  spirograd_gpu_test(property/device_sizes_test.cpp LABELS property LINK spirograd_sizes spirograd_vk)
+  spirograd_embed_spirv(device_sizes_test ${property_shaders})
 endif()

@@ -2,14 +2,13 @@
 // and nothing is contracted, so results agree bit by bit; only atomic additions, denormals and signs of zeros may differ.
 // Then against the interpreter, in double, up to f32 rounding.
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "frontend/rewrite/contract.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirv/lower/evaluate.h"
 #include "tests/gpu/fixture.h"
+#include "tests/property/bits.h"
 #include "tests/property/property.h"
 
 namespace spirograd::property {
@@ -23,35 +22,6 @@ struct Counts {
       lost_infinities = 0;
   double largest = 0;  // relative error to the interpreter, of programs that do not depend on rounding
 };
-
-bool adds_floats_atomically(const lower::Plan& plan) {
-  for (const kernel::Kernel& k : plan.kernels)
-    for (const kernel::Inst& i : k.body)
-      if (i.op == kernel::KOp::AtomicAdd && i.type == kernel::Scalar::F32) return true;
-  return false;
-}
-
-// "" if all elements have equal bits. NaN equals NaN. Denormals and signs of zeros may differ; `flushed` says if any does.
-std::string bit_difference(const std::vector<HostArray>& host, const std::vector<HostArray>& device, bool& flushed) {
-  for (size_t j = 0; j < host.size(); ++j) {
-    if (host[j].bytes == device[j].bytes) continue;
-    const Values a = host[j].values(), b = device[j].values();
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-      if (a[i] == b[i] && std::signbit(a[i]) == std::signbit(b[i])) continue;
-      constexpr double kLeastNormal = 0x1p-126;
-      if (is_float(host[j].type.dtype) && std::abs(a[i]) < kLeastNormal && std::abs(b[i]) < kLeastNormal) {
-        flushed = true;
-        continue;
-      }
-      std::ostringstream out;
-      out.precision(9);
-      out << "result " << j << "[" << i << "]: " << a[i] << " on the host, " << b[i] << " on the device";
-      return out.str();
-    }
-  }
-  return {};
-}
 
 double relative_error(const std::vector<Values>& want, const std::vector<Values>& have) {
   double worst = 0;

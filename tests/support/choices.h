@@ -1,6 +1,8 @@
 // Choices of the random-program generator that concern plain data: numbers, dtypes, extents, element values.
 #pragma once
 
+#include <array>
+
 #include "support/random_program.h"
 
 namespace spirograd::test {
@@ -13,6 +15,10 @@ class Choices {
   /// In [0, n); takes no decision if there is no choice.
   int below(int n);
   bool chance(int percent);
+  template <class T, size_t N>
+  T one_of(const std::array<T, N>& table) {
+    return table[static_cast<size_t>(below(static_cast<int>(N)))];
+  }
   DType some_dtype();
   int64_t some_extent();
   Shape some_shape(int max_rank);

@@ -1,0 +1,201 @@
+#include "tests/property/rounding.h"
+
+#include <algorithm>
+#include <random>
+
+#include "frontend/rewrite/vectorise.h"
+
+namespace spirograd::property {
+namespace {
+
+constexpr double kUnit = 0x1p-24;         // rounding of one operation in f32, relative
+constexpr double kAmplitude = 6 * kUnit;  // elementary functions are up to 4 units off
+constexpr int kTrials = 3;
+constexpr int64_t kTile = 4093;  // elements after which the same disturbances come again
+
+enum class Rounds : uint8_t { No, Result, SumOfMany };
+
+Rounds rounding_of(ir::Op op) {
+  using enum ir::Op;
+  switch (op) {
+    case Param:
+    case Const:
+    case Iota:
+    case IndexVar:
+    case Var:
+    case Neg:
+    case Abs:
+    case Sign:
+    case Not:
+    case Floor:
+    case StopGradient:
+    case Min:
+    case Max:
+    case Quot:
+    case Eq:
+    case Ne:
+    case Lt:
+    case Le:
+    case Gt:
+    case Ge:
+    case And:
+    case Or:
+    case Select:
+    case Broadcast:
+    case Transpose:
+    case Reshape:
+    case Window:
+    case Reverse:
+    case Concat:
+    case Stack:
+    case ReduceMax:
+    case ReduceMin:
+    case ArgMax:
+    case ArgMin:
+    case Gather:
+    case Build:
+    case MapAccum:
+    case Proj: return Rounds::No;
+    case Sqrt:
+    case Exp:
+    case Log:
+    case Sin:
+    case Cos:
+    case Tan:
+    case Asin:
+    case Acos:
+    case Atan:
+    case Sinh:
+    case Cosh:
+    case Tanh:
+    case Asinh:
+    case Acosh:
+    case Atanh:
+    case Erf:
+    case Logistic:
+    case Cast:
+    case Add:
+    case Sub:
+    case Mul:
+    case Div:
+    case Pow:
+    case Atan2:
+    case Rem:
+    case Prod: return Rounds::Result;
+    case Sum:
+    case Scatter: return Rounds::SumOfMany;
+  }
+  return Rounds::No;
+}
+
+// e with each element scaled by 1 + r, where |r| <= amplitude.
+ir::Expr disturbed(ir::Expr e, double amplitude, std::mt19937& random) {
+  ir::Graph& g = *e.graph;
+  const int64_t n = e.shape().count(), tile = std::min(n, kTile);
+  if (n == 0) return e;
+  Values data(static_cast<size_t>(tile));
+  for (double& x : data) x = 1 + amplitude * (static_cast<double>(random() % 20001) / 10000 - 1);
+  ir::Expr factor = ir::constant(g, {e.dtype(), {tile}}, std::move(data));
+  if (n > tile) {
+    const ir::Expr at = ir::iota(g, {n}, 0);
+    const ir::Expr index[] = {ir::binary(ir::Op::Rem, at, ir::full(g, at.type(), static_cast<double>(tile)))};
+    factor = ir::gather(factor, index);
+  }
+  return e * ir::reshape(factor, e.shape());
+}
+
+Program with_rounding(const Program& bulk, uint32_t trial) {
+  std::mt19937 random(trial);
+  return mapped(bulk, [&](ir::Graph& g, ir::Node n) {
+    const Rounds rounds = is_float(n.type.dtype) ? rounding_of(n.op) : Rounds::No;
+    if (rounds == Rounds::SumOfMany) {
+      // Sums on devices are compensated; those of scatters, in any order, are not.
+      const ir::Expr terms{&g, n.in[0]};
+      const double many = n.op == ir::Op::Scatter ? std::sqrt(static_cast<double>(terms.shape().count())) : 1;
+      n.in[0] = disturbed(terms, kAmplitude * std::max(1.0, many), random).id;
+    }
+    const ir::Expr e{&g, g.intern(std::move(n))};
+    return rounds == Rounds::No ? e.id : disturbed(e, kAmplitude, random).id;
+  });
+}
+
+double mean_of(const Values& v, const std::function<double(double)>& f) {
+  double total = 0, n = 0;
+  for (double x : v) {
+    const double y = f(x);
+    if (!std::isfinite(y)) continue;
+    total += y;
+    ++n;
+  }
+  return n > 0 ? total / n : 0;
+}
+
+// Elements for which `forgiven(result, element)` is not enough; -1 in `result` if there are none.
+struct Miss {
+  int64_t result = -1;
+  size_t element = 0;
+};
+Miss first_miss(const Program& p, const std::vector<Values>& want, const std::vector<Values>& have, double huge,
+                const std::function<double(size_t, size_t)>& forgiven) {
+  for (size_t j = 0; j < want.size(); ++j) {
+    const bool floats = is_float(p.results[j].type.dtype);
+    for (size_t i = 0; i < want[j].size(); ++i) {
+      const double a = want[j][i], b = have[j][i];
+      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+      if (floats && std::abs(a) >= huge && std::abs(b) >= huge && std::signbit(a) == std::signbit(b)) continue;
+      const double f = forgiven(j, i);
+      if (f == HUGE_VAL || std::abs(a - b) <= f) continue;
+      return {static_cast<int64_t>(j), i};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Values> sensitivity(const Program& bulk, const std::vector<Values>& inputs, const std::vector<Values>& want) {
+  std::vector<Values> moved;
+  for (const Values& v : want) moved.emplace_back(v.size(), 0.0);
+  for (uint32_t trial = 1; trial <= kTrials; ++trial) {
+    const std::vector<Values> other = run(with_rounding(bulk, trial), inputs);
+    for (size_t j = 0; j < want.size(); ++j)
+      for (size_t i = 0; i < want[j].size(); ++i) {
+        const double a = want[j][i], b = other[j][i];
+        if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+        const double change = std::abs(a - b);
+        moved[j][i] = std::max(moved[j][i], std::isnan(change) ? HUGE_VAL : change);
+      }
+  }
+  return moved;
+}
+
+std::string rounded_difference(const Program& program, const std::vector<Values>& inputs, const std::vector<Values>& want,
+                               const std::vector<Values>& have, double huge) {
+  if (want.size() != have.size()) return "the number of results differs";
+  for (size_t j = 0; j < want.size(); ++j)
+    if (want[j].size() != have[j].size()) return "the size of a result differs";
+  // Most programs are well conditioned.
+  const Miss strict = first_miss(program, want, have, huge, [&](size_t j, size_t i) {
+    return is_float(program.results[j].type.dtype) ? 8 * kUnit * std::abs(want[j][i]) : 0;
+  });
+  if (strict.result < 0) return {};
+  const std::vector<Values> moved = sensitivity(rewrite::vectorise(program), inputs, want);
+  std::vector<double> typical;
+  for (const Values& v : moved) typical.push_back(mean_of(v, [](double x) { return x; }));
+  const Miss miss = first_miss(program, want, have, huge, [&](size_t j, size_t i) {
+    // What rounding moves at all may also move the other way, over a border.
+    if (!is_float(program.results[j].type.dtype)) return moved[j][i] > 0 ? HUGE_VAL : 0;
+    constexpr double kLeastNormal = 0x1p-126;
+    return 8 * kUnit * std::abs(want[j][i]) + 3 * moved[j][i] + typical[j] + kLeastNormal;
+  });
+  if (miss.result < 0) return {};
+  const auto j = static_cast<size_t>(miss.result);
+  std::ostringstream out;
+  out.precision(9);
+  out << "result " << j << "[" << miss.element << "]: " << want[j][miss.element] << " expected, got "
+      << have[j][miss.element];
+  if (is_float(program.results[j].type.dtype)) out << " (rounding moves it by " << moved[j][miss.element] << ")";
+  return out.str();
+}
+
+}  // namespace spirograd::property
