@@ -246,12 +246,24 @@ std::string seed_text(SizeClass c, const SizedProgram& sized, const std::string&
          "\n" + text::print(sized.program);
 }
 
-void keep(const std::string& content, const std::string& name) {
-  const char* folder = std::getenv("SPIROGRAD_FOUND");
-  if (!folder) return;
-  std::filesystem::create_directories(folder);
-  std::ofstream(std::filesystem::path(folder) / name) << content;
-}
+// A file in the folder of failures; nothing if there is no such folder.
+class Kept {
+ public:
+  explicit Kept(const std::string& name) {
+    if (const char* folder = std::getenv("SPIROGRAD_FOUND")) file_ = std::filesystem::path(folder) / (name + ".sg");
+  }
+  void write(const std::function<std::string()>& content) const {
+    if (file_.empty()) return;
+    std::filesystem::create_directories(file_.parent_path());
+    std::ofstream(file_) << content();
+  }
+  void remove() const {
+    if (!file_.empty()) std::filesystem::remove(file_);
+  }
+
+ private:
+  std::filesystem::path file_;
+};
 
 }  // namespace
 
@@ -265,7 +277,13 @@ Tallies check_sizes(const Engine& engine, SizeClass c, uint64_t count) {
   for (uint64_t k = 0; failures < 3 && (given ? seconds_since(start) < seconds : k < count); ++k) {
     const Decisions decisions = test::sized_decisions((base_seed() * 16 + static_cast<uint64_t>(c)) * 1000003 + k);
     const auto defect = [&](const Decisions& d, Tallies& t) { return checker.check(test::sized_program(c, d), k, t); };
+    const std::string where =
+        engine.name + ", SPIROGRAD_SEED=" + std::to_string(base_seed()) + ", program " + std::to_string(k);
+    const std::string name = std::string(name_of(c)) + "-" + engine.name;
+    const Kept running(name + "-unfinished");  // stays if the program crashes or takes for ever
+    running.write([&] { return seed_text(c, test::sized_program(c, decisions), "it has not ended", where); });
     const std::string wrong = defect(decisions, tallies);
+    running.remove();
     if (wrong.empty()) continue;
     ++failures;
     const auto shrinking = Clock::now();
@@ -275,11 +293,8 @@ Tallies check_sizes(const Engine& engine, SizeClass c, uint64_t count) {
     };
     const Decisions least = test::shrink(decisions, fails, 400);
     const SizedProgram small = test::sized_program(c, least);
-    const std::string where =
-        engine.name + ", SPIROGRAD_SEED=" + std::to_string(base_seed()) + ", program " + std::to_string(k);
     const std::string content = seed_text(c, small, checker.check(small, k, ignored), where);
-    keep(content,
-         std::string(name_of(c)) + "-" + engine.name + "-" + std::to_string(base_seed()) + "-" + std::to_string(k) + ".sg");
+    Kept(name + "-" + std::to_string(base_seed()) + "-" + std::to_string(k)).write([&] { return content; });
     ADD_FAILURE() << wrong << "\nshrunk, to be kept in tests/property/seeds:\n" << content;
   }
   for (size_t m = 0; m < tallies.size(); ++m) {

@@ -6,7 +6,7 @@ namespace spirograd::property {
 namespace {
 
 Engine engine(bool cpu) {
-  Engine e{cpu ? "host as a CPU" : "host as a GPU", {}, {}};
+  Engine e{cpu ? "host-as-cpu" : "host-as-gpu", {}, {}};
   e.target.cpu = cpu;
   e.target.float64 = true;
   e.target.subgroup_size = cpu ? 8 : 32;

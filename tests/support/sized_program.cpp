@@ -274,8 +274,11 @@ class Generator {
     if (op == Op::ReduceMax || op == Op::ReduceMin || is_wild())
       return not_smooth(ir::reduce(op == Op::Sum || op == Op::Prod ? Op::ReduceMax : op, e, axes));
     if (!is_float(e.dtype())) return ir::reduce(op, e, axes);
-    if (op == Op::Prod)  // factors near 1
-      return ir::reduce(op, full_like(e, 1) + squashed(e) * full_like(e, 1.0 / 512), axes);
+    if (op == Op::Prod) {  // factors near 1; kernels of the gradient of a longer product grow faster than its length
+      const Expr product = ir::reduce(op, full_like(e, 1) + squashed(e) * full_like(e, 1.0 / 512), axes);
+      const bool is_short = e.shape().count() <= 300 * std::max<int64_t>(1, product.shape().count());
+      return is_short ? product : not_smooth(ir::unary(Op::StopGradient, product));
+    }
     switch (below(5)) {
       case 1: return ir::mean(e, axes);
       case 2: return ir::log_sum_exp(squashed(e), axes);
@@ -393,7 +396,7 @@ class Generator {
       out_.smooth = false;
       test = e;
     }
-    const Expr bound = full_like(test, below(7) - 1);
+    const Expr bound = full_like(test, below(7) - (test.dtype() == DType::U32 ? 0 : 1));
     const Expr mask = ir::binary(one_of(std::array{Op::Lt, Op::Ge, Op::Ne, Op::Eq, Op::Le, Op::Gt}), test, bound);
     return ir::select(mask, e, below(2) == 0 ? full_like(e, 0) : partner(e));
   }
