@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostSteps = 2500;        // dispatches that a device is asked for under validation
 constexpr int64_t kDifferences = 100'000;  // elements, results included, up to which differences are taken
-constexpr double kShrinkSeconds = 45;
+constexpr double kShrinkSeconds = 30;
 
 double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 

@@ -274,10 +274,12 @@ class Generator {
     if (op == Op::ReduceMax || op == Op::ReduceMin || is_wild())
       return not_smooth(ir::reduce(op == Op::Sum || op == Op::Prod ? Op::ReduceMax : op, e, axes));
     if (!is_float(e.dtype())) return ir::reduce(op, e, axes);
-    if (op == Op::Prod) {  // factors near 1; kernels of the gradient of a longer product grow faster than its length
-      const Expr product = ir::reduce(op, full_like(e, 1) + squashed(e) * full_like(e, 1.0 / 512), axes);
-      const bool is_short = e.shape().count() <= 300 * std::max<int64_t>(1, product.shape().count());
-      return is_short ? product : not_smooth(ir::unary(Op::StopGradient, product));
+    if (op == Op::Prod) {  // of factors near 1
+      const int64_t length = e.shape().count() / std::max<int64_t>(1, ir::reduce(op, e, axes).shape().count());
+      if (length <= 300) return ir::reduce(op, full_like(e, 1) + squashed(e) * full_like(e, 1.0 / 512), axes);
+      // The gradient of a product takes kernels that grow faster than its length: longer ones hang on integers only.
+      const Expr digits = ir::cast(squashed(e) * full_like(e, 4), DType::I32);
+      return not_smooth(ir::reduce(op, full_like(e, 1) + ir::cast(digits, e.dtype()) * full_like(e, 0x1p-17), axes));
     }
     switch (below(5)) {
       case 1: return ir::mean(e, axes);

@@ -21,6 +21,7 @@ long_run() {
     END {
       form = "%-14s %-11s %-8s %8s %8s %9s %8s %6s\n"
       printf form, "driver", "size class", "mode", "agreed", "refused", "too long", "by f64", "found"
+      fflush()
       for (w in seen) {
         split(w, name, " ")
         printf form, name[1], name[2], name[3], count[w, 6], count[w, 7], count[w, 8], count[w, 9], count[w, 10] | "sort"
@@ -28,8 +29,8 @@ long_run() {
       close("sort")
       printf form, "all", "", "", total[6], total[7], total[8], total[9], total[10]
     }' "$log"
-  echo "refused: the device declines such programs. too long: so many dispatches that only the host ran them. by f64: right in f64,"
-  echo "where rounding decides. None of these three counts as a pass."
+  echo "refused: the device declines such programs. too long: so many dispatches that only the host ran them. Neither is a pass."
+  echo "by f64: among those that agreed, but in f64 only, for rounding decides."
   for driver in "${missing_drivers[@]}"; do
     echo "WARNING: $driver was not to be had: NOTHING ran on it."
   done
