@@ -81,6 +81,9 @@ Rounds rounding_of(ir::Op op) {
     case Pow:
     case Atan2:
     case Rem:
+    case MaskedMul:
+    case MaskedDiv:
+    case StrongMul:
     case Prod: return Rounds::Result;
     case Sum:
     case Scatter: return Rounds::SumOfMany;
