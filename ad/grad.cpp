@@ -6,6 +6,7 @@
 
 #include "ad/scope.h"
 #include "frontend/base/near_name.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/vectorise.h"
 
 namespace spirograd {
@@ -31,6 +32,7 @@ bool float_type(const Type& t) { return is_float(t.dtype); }
 
 // Slots of the parameters to differentiate by.
 std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>& wrt, const char* what) {
+  ir::require_made(p);
   std::vector<size_t> slots;
   for (size_t j = 0; wrt.empty() && j < p.params.size(); ++j)
     if (is_float(p.params[j].type.dtype)) slots.push_back(j);
@@ -102,15 +104,16 @@ class Names {
 // A vectorised program, its expressions, and the program that is being made of it.
 struct Work {
   Program p, out;
+  ir::Graph& graph;
   Names param_names, result_names;
-  ir::Graph& g() { return *p.graph; }
+  ir::Graph& g() { return graph; }
 
-  explicit Work(const Program& program) : p(rewrite::vectorise(program)) {
+  explicit Work(const Program& program) : p(rewrite::vectorise(program)), graph(*ir::make_graph_private(p)) {
     out = p;
     out.results.clear();
     param_names.take(p.params);
   }
-  Expr result(size_t j) { return {p.graph.get(), {p.results[j].node}}; }
+  Expr result(size_t j) { return {&graph, {p.results[j].node}}; }
   std::vector<Expr> inputs(const std::vector<size_t>& slots) {
     std::vector<Expr> list;
     for (size_t s : slots) list.push_back(ir::param(g(), static_cast<int64_t>(s), p.params[s].type));

@@ -9,6 +9,7 @@
 
 #include "frontend/ir/eval_ops.h"
 #include "frontend/ir/eval_plan.h"
+#include "frontend/ir/own_graph.h"
 
 namespace spirograd::ir {
 namespace {
@@ -182,6 +183,7 @@ bool fits(double x, DType t) {
 }
 
 std::vector<Array> evaluate(const Program& program, std::span<const std::vector<double>> inputs) {
+  require_made(program);
   check_inputs(program, inputs);
   const Graph& g = *program.graph;
   std::vector<NodeId> roots;

@@ -7,6 +7,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ir {
@@ -156,9 +157,11 @@ void check_user_rank(const std::string& what, const Type& t) {
                               std::to_string(kMaxUserRank) + " axes");
 }
 
-void require_well_formed(const Program& program) {
-  if (!program.graph) throw Error("SG0900", "internal: program " + program.name + " has no graph");
-  Graph& g = *program.graph;
+void require_well_formed(const Program& checked) {
+  if (!checked.graph) throw Error("SG0900", "internal: program " + checked.name + " has no graph");
+  scopes(checked);            // what can be reached at all
+  Program program = checked;  // nodes are made again for their types, in a graph of our own
+  Graph& g = *make_graph_private(program);
   for (const Scope& scope : scopes(program)) {
     for (NodeId id : postorder(g, scope.roots)) {
       check_node(g, id, scope);

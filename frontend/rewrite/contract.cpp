@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
@@ -80,9 +81,9 @@ Expr factor_out(Expr sum) {
 }
 
 Program contract(const Program& p) {
-  ir::Graph& g = *p.graph;
   Program out = p;
   for (int round = 0; round < 4; ++round) {
+    ir::Graph& g = *ir::make_graph_private(out);
     std::vector<NodeId> roots;
     for (const ProgramResult& r : out.results) roots.push_back({r.node});
     ir::Memo memo;

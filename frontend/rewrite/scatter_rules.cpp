@@ -74,7 +74,7 @@ std::optional<std::vector<double>> known_elements(Expr e) {
     if (n.op == Op::Param || n.op == Op::MapAccum || n.type.shape.count() > kMaxTable) return std::nullopt;
   }
   Program p;
-  p.graph = std::shared_ptr<Graph>(std::shared_ptr<Graph>(), e.graph);  // borrowed: the graph outlives this call
+  p.graph = std::shared_ptr<const Graph>(std::shared_ptr<Graph>(), e.graph);  // borrowed: the graph outlives this call
   p.results = {{"e", e.id.v, e.type()}};
   return evaluate(p, {})[0].data;
 }

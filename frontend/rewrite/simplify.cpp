@@ -5,6 +5,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/prune_loops.h"
 #include "frontend/rewrite/simplify_rules.h"
@@ -159,9 +160,10 @@ class Engine {
 
 Program simplify(const Program& program) {
   Program out = program;
+  Graph& g = *make_graph_private(out);
   std::vector<NodeId> roots;
-  for (const ProgramResult& r : program.results) roots.push_back({r.node});
-  roots = Engine(*out.graph).scope(std::move(roots));
+  for (const ProgramResult& r : out.results) roots.push_back({r.node});
+  roots = Engine(g).scope(std::move(roots));
   for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
   return out;
 }

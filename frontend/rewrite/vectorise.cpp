@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/build_rules.h"
 #include "frontend/rewrite/index_rules.h"
@@ -92,12 +93,13 @@ class Vectoriser {
 
 Program vectorise(const Program& program) {
   Program out = program;
+  Graph& g = *make_graph_private(out);
   std::vector<NodeId> roots;
-  for (const ProgramResult& r : program.results) roots.push_back({r.node});
-  roots = Vectoriser(*program.graph).scope(std::move(roots));
+  for (const ProgramResult& r : out.results) roots.push_back({r.node});
+  roots = Vectoriser(g).scope(std::move(roots));
   for (size_t j = 0; j < roots.size(); ++j) {
     out.results[j].node = roots[j].v;
-    if ((*program.graph)[roots[j]].free_vars != 0)
+    if (g[roots[j]].free_vars != 0)
       throw Error("SG0901", "internal: an index variable is used outside of its build");
   }
   return out;

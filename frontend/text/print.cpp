@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/text/lexer.h"
 #include "frontend/text/weak_nodes.h"
@@ -362,6 +363,7 @@ void find_bodies(const Graph& g, std::span<const NodeId> roots, std::vector<int6
 }  // namespace
 
 std::string print(const Program& program) {
+  if (!ir::is_made(program)) return "";
   const Graph& g = *program.graph;
   std::vector<NodeId> roots;
   for (const ProgramResult& r : program.results) roots.push_back({r.node});

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
 #include "spirv/kernel/iterations.h"
@@ -336,6 +337,10 @@ class Lowering {
 
 }  // namespace
 
-Plan lower(const Program& p, const Target& target) { return Lowering(*p.graph, target).run(p); }
+Plan lower(const Program& p, const Target& target) {
+  Program own = p;
+  ir::Graph& g = *ir::make_graph_private(own);
+  return Lowering(g, target).run(own);
+}
 
 }  // namespace spirograd::lower

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
@@ -185,9 +186,10 @@ Program derivative_of_derivative(Surface surface, DType dtype) {
     return parsed(with_floats_of(dtype, source), "composed.sg", "f");
   }
   // The C++ surface has no calls of programs: put the result in the place of the parameter.
-  const ir::NodeId x = ir::param(*slope.graph, 0, slope.params[0].type).id;
+  ir::Graph& g = *ir::make_graph_private(slope);
+  const ir::NodeId x = ir::param(g, 0, slope.params[0].type).id;
   const ir::NodeId once = {slope.results[0].node};
-  slope.results[0].node = ir::substitute(*slope.graph, once, {{x.v, once}}).v;
+  slope.results[0].node = ir::substitute(g, once, {{x.v, once}}).v;
   return slope;
 }
 

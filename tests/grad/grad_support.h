@@ -8,6 +8,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/grad.h"
 
@@ -20,8 +21,8 @@ using Inputs = std::vector<Values>;
 /// Collects parameters and results of a program.
 class Maker {
  public:
-  Maker() { p_.graph = std::make_shared<Graph>(); }
-  Graph& g() { return *p_.graph; }
+  Maker() { p_.graph = graph_; }
+  Graph& g() { return *graph_; }
   Expr param(const std::string& name, Type type) {
     p_.params.push_back({name, type});
     return ir::param(g(), static_cast<int64_t>(p_.params.size()) - 1, type);
@@ -37,6 +38,7 @@ class Maker {
   Program done() const { return p_; }
 
  private:
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   Program p_;
 };
 
@@ -59,7 +61,8 @@ inline Inputs run(const Program& p, const Inputs& inputs) {
 
 /// The program with one result: the sum of all elements of the first result of `p`.
 inline Program summed(Program p) {
-  const Expr y = sum_all({p.graph.get(), {p.results[0].node}});
+  const auto g = make_graph_private(p);
+  const Expr y = sum_all({g.get(), {p.results[0].node}});
   p.results = {{"sum", y.id.v, y.type()}};
   return p;
 }

@@ -164,8 +164,8 @@ TEST(Grad, HigherDerivativesOfSine) {
 TEST(Grad, DerivativeInsideAnExpressionIsAnOrdinaryTerm) {
   // x -> sin'(sin'(x)): the inner derivative program is spliced in twice.
   const Program sine = make(kOne, [](Maker&, In in) { return fn(Op::Sin, in[0]); });
-  const Program d = derivative(sine);
-  Graph& g = *d.graph;
+  Program d = derivative(sine);
+  Graph& g = *make_graph_private(d);
   const Expr x = param(g, 0, f64()), first = {&g, {d.results[0].node}};
   Program twice = d;
   twice.results = {{"y", substitute(g, first.id, {{x.id.v, first.id}}).v, f64()}};

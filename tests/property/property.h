@@ -13,6 +13,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
 #include "spirograd/text.h"
@@ -131,9 +132,9 @@ inline std::string difference(const std::vector<Values>& want, const std::vector
 
 /// The program with every node, in loop bodies too, given to `f` with its operands replaced, and with other types.
 inline Program mapped(
-    const Program& p, const std::function<ir::NodeId(ir::Graph&, ir::Node)>& f,
+    Program p, const std::function<ir::NodeId(ir::Graph&, ir::Node)>& f,
     const std::function<Type(Type)>& retype = [](Type t) { return t; }) {
-  ir::Graph& g = *p.graph;
+  ir::Graph& g = *ir::make_graph_private(p);
   std::map<int64_t, int64_t> functions;
   std::function<std::vector<ir::NodeId>(const std::vector<ir::NodeId>&)> map = [&](const std::vector<ir::NodeId>& roots) {
     ir::Memo memo;  // one per scope: parameters of loop bodies are nodes of their own scope

@@ -180,9 +180,9 @@ TEST(ScatterRules, RunTimeTableStaysAndItsIdentityComponentMovesToTheRows) {
   const Program s =
       checked_simplify(program_of(g, {f32({3, 4}), i32({4})}, {scatter(param(*g, 0, f32({3, 4})), index, {3, 5})}));
   ASSERT_EQ(count_ops(s, Op::Scatter), 1);
-  for (NodeId id : postorder(*g, roots_of(s)))
-    if ((*g)[id].op == Op::Scatter) {
-      EXPECT_EQ((*g)[id].in.size(), 2u) << "one component is left";
+  for (NodeId id : postorder(*s.graph, roots_of(s)))
+    if ((*s.graph)[id].op == Op::Scatter) {
+      EXPECT_EQ((*s.graph)[id].in.size(), 2u) << "one component is left";
     }
 }
 

@@ -69,7 +69,8 @@ Result<Program> instantiate(const Module& module, std::string_view function = ""
 /// Whether all parameter types of `function` are fixed, so that instantiate() needs no inputs.
 bool has_fixed_types(const Module& module, std::string_view function = "");
 
-/// Source text of a program: one `def` per loop body, then the program itself. Depends on structure only.
+/// Source text of a program: one `def` per loop body, then the program itself. Depends on structure only. An empty program
+/// has no text.
 std::string print(const Program& program);
 
 /// Names of all built-in operations, sorted; for messages and completion.

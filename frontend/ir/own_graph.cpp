@@ -1,0 +1,88 @@
+#include "frontend/ir/own_graph.h"
+
+#include <algorithm>
+
+namespace spirograd::ir {
+namespace {
+
+struct Reached {
+  std::vector<uint32_t> nodes;     // ascending: operands before their users
+  std::vector<int64_t> functions;  // ascending
+};
+
+Reached reachable(const Graph& g, const Program& program) {
+  Reached out;
+  std::vector<bool> seen(g.size(), false), called(static_cast<size_t>(g.function_count()), false);
+  std::vector<uint32_t> stack;
+  const auto enter = [&](NodeId id) {
+    if (!id || seen[id.v]) return;
+    seen[id.v] = true;
+    stack.push_back(id.v);
+  };
+  for (const ProgramResult& r : program.results) enter({r.node});
+  while (!stack.empty()) {
+    const uint32_t id = stack.back();
+    stack.pop_back();
+    out.nodes.push_back(id);
+    const Node& n = g[{id}];
+    for (const NodeId operand : n.in) enter(operand);
+    if (n.op != Op::MapAccum || called[static_cast<size_t>(n.attr[0])]) continue;
+    called[static_cast<size_t>(n.attr[0])] = true;
+    out.functions.push_back(n.attr[0]);
+    for (const NodeId result : g.function(n.attr[0]).results) enter(result);
+  }
+  std::sort(out.nodes.begin(), out.nodes.end());
+  std::sort(out.functions.begin(), out.functions.end());
+  return out;
+}
+
+}  // namespace
+
+bool is_made(const Program& program) {
+  return program.graph && std::all_of(program.results.begin(), program.results.end(), [&](const ProgramResult& r) {
+           return r.node != 0 && r.node < program.graph->size();
+         });
+}
+
+void require_made(const Program& program) {
+  if (is_made(program)) return;
+  throw Error("SG0404", "the program '" + program.name + (program.graph ? "' has a result without value" : "' is empty"))
+      .hint("programs are made by trace(), text::instantiate() and the transformations");
+}
+
+std::vector<NodeId> copy_into(Graph& to, const Program& program) {
+  require_made(program);
+  const Graph& from = *program.graph;
+  const Reached reached = reachable(from, program);
+  std::vector<NodeId> copy(from.size());
+  std::vector<int64_t> copied_function(static_cast<size_t>(from.function_count()), -1);
+  auto next = reached.functions.begin();
+  for (const uint32_t id : reached.nodes) {
+    Node n = from[{id}];
+    for (NodeId& operand : n.in) operand = copy[operand.v];
+    if (n.op == Op::MapAccum) {
+      // Functions were interned in the order of their numbers, each after its results and before the loop that calls it.
+      for (; next != reached.functions.end() && *next <= n.attr[0]; ++next) {
+        Function f = from.function(*next);
+        for (NodeId& result : f.results) result = copy[result.v];
+        copied_function[static_cast<size_t>(*next)] = to.intern(std::move(f));
+      }
+      n.attr[0] = copied_function[static_cast<size_t>(n.attr[0])];
+    }
+    copy[id] = to.intern(std::move(n));
+    if (const Loc loc = from.loc({id}); loc.line != 0) to.note_loc(copy[id], loc);
+  }
+  std::vector<NodeId> results;
+  for (const ProgramResult& r : program.results) results.push_back(copy[r.node]);
+  return results;
+}
+
+std::shared_ptr<Graph> make_graph_private(Program& program) {
+  const auto graph = std::make_shared<Graph>();
+  const std::vector<NodeId> results = copy_into(*graph, program);
+  for (size_t j = 0; j < results.size(); ++j) program.results[j].node = results[j].v;
+  program.graph = graph;
+  return graph;
+}
+
+}  // namespace spirograd::ir

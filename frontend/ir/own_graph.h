@@ -1,0 +1,23 @@
+// Transformations never intern into the graph of the program that they are given: other programs share it, maybe on other
+// threads. They work in a copy of what the program reaches.
+#pragma once
+
+#include "frontend/ir/graph.h"
+#include "spirograd/program.h"
+
+namespace spirograd::ir {
+
+/// Whether each result is a node of the program's graph; not so for Program{}.
+bool is_made(const Program& program);
+/// Throws SG0404 if it is not made.
+void require_made(const Program& program);
+
+/// Interns what the results of `program` reach, loop bodies included, with their places in the source; gives the nodes of the
+/// results. Takes time and room in proportion to what is reached. In an empty graph, nodes and functions keep their order.
+std::vector<NodeId> copy_into(Graph& graph, const Program& program);
+
+/// Gives `program` a graph that nobody else has, with what its results reach. Whatever follows the order of ids is the same
+/// as before. Returns that graph, for program.graph is read-only.
+std::shared_ptr<Graph> make_graph_private(Program& program);
+
+}  // namespace spirograd::ir
