@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "frontend/base/characters.h"
+
 namespace spirograd::text {
 namespace {
 
@@ -137,6 +139,10 @@ class Lexer {
     const size_t end = text_.find_first_of("`\n", at_ + 1);
     if (end == std::string_view::npos || text_[end] == '\n')
       throw source_.error("SG0401", "the quoted name that begins here has no closing '`'", place);
+    for (size_t c = at_ + 1; c < end; c += graphic_bytes(text_, c))
+      if (graphic_bytes(text_, c) == 0)
+        throw source_.error("SG0401",
+                            "the quoted name that begins here holds a control character, or bytes that are no UTF-8", place);
     push({Token::Kind::Name, 0, text_.substr(at_ + 1, end - at_ - 1), place, 0});
     at_ = end + 1;
   }

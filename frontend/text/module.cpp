@@ -19,8 +19,7 @@ size_t find(const Source& source, std::string_view function) {
     throw e;
   }
   if (function.empty()) return source.defs.size() - 1;
-  // Of several definitions with one name the last counts, as in calls.
-  for (size_t j = source.defs.size(); j-- > 0;)
+  for (size_t j = 0; j < source.defs.size(); ++j)
     if (source.defs[j].name == function) return j;
   std::vector<std::string> names;
   for (const DefSyntax& d : source.defs) names.emplace_back(d.name);

@@ -1,6 +1,7 @@
 // Tokens to syntax trees: recursive descent over statements, precedence climbing over operators. Nesting is bounded.
 #include <cctype>
 #include <optional>
+#include <unordered_map>
 
 #include "frontend/text/lexer.h"
 
@@ -142,6 +143,10 @@ class Parser {
     take();
     def.place = peek().place;
     def.name = expect_name("the name of the function");
+    if (const auto [first, fresh] = defined_.emplace(def.name, def.place); !fresh)
+      throw source_.error("SG0408", "function '" + std::string(def.name) + "' is defined twice", def.place)
+          .note("the first stands at " + source_.file + ":" + std::to_string(first->second.line))
+          .hint("rename one of them");
     expect("(", "after the name of the function");
     while (!peek().is(")")) {
       ParamSyntax p;
@@ -503,6 +508,7 @@ class Parser {
   }
 
   Source& source_;
+  std::unordered_map<std::string_view, Place> defined_;  // functions
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
