@@ -92,4 +92,22 @@ std::vector<uint32_t> plan_barriers(const Executable& e) {
   return barriers;
 }
 
+// A barrier between steps does what one before or after all steps would do for the steps on its other side.
+OuterBarriers plan_outer_barriers(const Executable& e, const std::vector<uint32_t>& barriers) {
+  const uint32_t first = barriers.empty() ? ~0u : barriers.front(), last = barriers.empty() ? 0 : barriers.back();
+  OuterBarriers out;
+  for (uint32_t i = 0; i < e.steps.size(); ++i) {
+    const Step& step = e.steps[i];
+    if (is_idle(step)) continue;
+    for (const BufferUse& use : step.uses) {
+      const Role role = e.buffers[use.buffer].role;
+      const bool argument = role == Role::Input || role == Role::Output;
+      const bool transfer_of_argument = argument && step.kind != Step::Kind::Dispatch;
+      out.before |= i < first && (role == Role::Scratch || transfer_of_argument);
+      out.after |= i >= last && transfer_of_argument;
+    }
+  }
+  return out;
+}
+
 }  // namespace spirograd::vk

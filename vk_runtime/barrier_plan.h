@@ -18,4 +18,13 @@ bool is_idle(const Step& step);
 /// and what validation sees.
 std::vector<uint32_t> plan_barriers(const Executable& executable);
 
+/// Barriers around all steps, for Session::record(), where the host promises only what concerns compute shaders.
+struct OuterBarriers {
+  /// Scratch memory may still be in use by the recording before, or a fill or copy touches an input or output.
+  bool before = false;
+  /// A fill or copy touched an input or output last.
+  bool after = false;
+};
+OuterBarriers plan_outer_barriers(const Executable& executable, const std::vector<uint32_t>& barriers);
+
 }  // namespace spirograd::vk

@@ -1,13 +1,14 @@
 #include "vk_runtime/cache_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <thread>
 
 namespace spirograd::vk {
 namespace {
@@ -71,34 +72,60 @@ std::string cache_path(const std::string& folder, const std::string& kind, const
   return (std::filesystem::path(folder) / (kind + "-" + hex + ".bin")).string();
 }
 
+namespace {
+
+constexpr off_t kMostBytes = off_t{1} << 30;
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+// The bytes go to a driver, so nobody else may have written them.
+bool is_trusted(const struct stat& info) {
+  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         info.st_size <= kMostBytes;
+}
+
+bool write_all(int fd, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<std::vector<uint8_t>> load_cache(const std::string& path, const CacheIdentity& id) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  // A pipe would block when it is opened, a link may lead to a device that never ends.
+  const Descriptor d{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat info {};
+  if (d.fd < 0 || ::fstat(d.fd, &info) != 0 || !is_trusted(info)) return std::nullopt;
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  for (size_t have = 0; have < bytes.size();) {
+    const ssize_t n = ::read(d.fd, bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    have += static_cast<size_t>(n);
+  }
   return unpack_cache(id, bytes);
 }
 
 bool save_cache(const std::string& path, const CacheIdentity& id, std::span<const uint8_t> payload) {
   std::error_code error;
-  const std::filesystem::path target(path);
-  std::filesystem::create_directories(target.parent_path(), error);
-  // The name is unique among processes and threads, so writers never share a temporary file.
-  const size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  const std::filesystem::path temporary = path + "." + std::to_string(getpid()) + "." + std::to_string(thread) + ".tmp";
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    const std::vector<uint8_t> file = pack_cache(id, payload);
-    out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-    out.close();
-    if (!out) {
-      std::filesystem::remove(temporary, error);
-      return false;
-    }
-  }
-  std::filesystem::rename(temporary, target, error);
-  if (!error) return true;
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  // A name that nobody can foresee, and a file that did not exist before and is private.
+  std::string temporary = path + ".XXXXXX";
+  const Descriptor d{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (d.fd < 0) return false;
+  // Renaming replaces whatever stands there, but for folders: these stay, and the cache is off.
+  if (write_all(d.fd, pack_cache(id, payload)) && ::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  ::unlink(temporary.c_str());
   return false;
 }
 

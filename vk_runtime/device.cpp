@@ -90,6 +90,12 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
 }  // namespace
 
 Device::Impl::~Impl() {
+  if (!may_destroy()) {
+    if (memory) memory->abandon();
+    // Its messages would go to what is about to end.
+    if (messenger && process == this_process()) instance_fns.vkDestroyDebugUtilsMessengerEXT(instance, messenger, nullptr);
+    return;
+  }
   if (device && fns.vkDestroyPipelineCache) {
     save_pipeline_cache();
     if (pipeline_cache) fns.vkDestroyPipelineCache(device, pipeline_cache, nullptr);
@@ -106,7 +112,18 @@ void Device::Impl::check(VkResult r, const char* call) {
 }
 
 void Device::Impl::check_alive() const {
+  if (process != this_process()) throw forked_error("the device '" + name() + "'");
   if (lost) throw vulkan_error(VK_ERROR_DEVICE_LOST, "an earlier call", name());
+}
+
+void Device::Impl::settle() {
+  const std::lock_guard lock(queue_mutex);
+  if (external.lock_queue) external.lock_queue(external.user);
+  const VkResult r = fns.vkQueueWaitIdle(queue);
+  if (external.unlock_queue) external.unlock_queue(external.user);
+  if (r == VK_SUCCESS) return;
+  abandoned = true;
+  memory->abandon();
 }
 
 void Device::Impl::submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value) {

@@ -8,6 +8,7 @@
 
 #include "spirograd/vk.h"
 #include "vk_runtime/device_plan.h"
+#include "vk_runtime/errors.h"
 #include "vk_runtime/functions.h"
 #include "vk_runtime/instance.h"
 #include "vk_runtime/memory.h"
@@ -39,13 +40,19 @@ struct Device::Impl {
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   std::mutex queue_mutex;
   std::atomic<bool> lost = false;
+  std::atomic<bool> abandoned = false;  // work may run on that no call waits for: nothing is destroyed any more
+  const int process = this_process();
   bool always_stage = false;  // tests: copy through staging memory even where arrays are mapped
 
   const std::string& name() const { return info.name; }
   /// Throws vulkan_error; remembers a lost device.
   void check(VkResult, const char* call);
-  /// Throws SG0310 when the device was lost before.
+  /// Throws SG0310 when the device was lost before, SG0311 in a process forked from the one that made the device.
   void check_alive() const;
+  /// After a wait that failed: waits for the queue, and where this fails as well, abandons the device.
+  void settle();
+  /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
+  bool may_destroy() const { return !abandoned && process == this_process(); }
   void submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value);
   /// Reads the pipeline cache of the cache folder, or starts with an empty one.
   void open_pipeline_cache();

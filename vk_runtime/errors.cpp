@@ -1,5 +1,7 @@
 #include "vk_runtime/errors.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 namespace spirograd::vk {
@@ -54,6 +56,14 @@ Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_n
                   std::string_view device) {
   return Error("SG0303", std::string(what) + " needs " + std::to_string(wish) + ", but " + std::string(limit_name) +
                              " of '" + std::string(device) + "' is " + std::to_string(limit));
+}
+
+int this_process() { return static_cast<int>(::getpid()); }
+
+Error forked_error(std::string_view what) {
+  return Error("SG0311", std::string(what) + " belongs to the process that this one was forked from")
+      .note("the driver's threads exist there alone; a call would wait for ever")
+      .hint("fork before the first Device, or start a new program (exec)");
 }
 
 std::string bytes_text(uint64_t bytes) {

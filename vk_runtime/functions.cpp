@@ -78,6 +78,7 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkDestroyFence,                 get, device, "vkDestroyFence");
   load(f.vkCreateSemaphore,              get, device, "vkCreateSemaphore");
   load(f.vkDestroySemaphore,             get, device, "vkDestroySemaphore");
+  load(f.vkQueueWaitIdle,                get, device, "vkQueueWaitIdle");
   load(f.vkWaitSemaphores,               get, device, "vkWaitSemaphores", false);
   load(f.vkCreateShaderModule,           get, device, "vkCreateShaderModule");
   load(f.vkDestroyShaderModule,          get, device, "vkDestroyShaderModule");

@@ -128,6 +128,8 @@ std::unique_ptr<Instance> create_instance(bool validation) {
 const Instance& process_instance(bool validation) {
   static std::mutex mutex;
   static Instance* instances[2] = {};  // never destroyed: at exit the drivers may be gone already
+  static int process = this_process();
+  if (process != this_process()) throw forked_error("the Vulkan instance");  // before the lock, which a thread may have held
   const std::lock_guard lock(mutex);
   Instance*& slot = instances[validation ? 1 : 0];
   if (!slot) slot = create_instance(validation).release();

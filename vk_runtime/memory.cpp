@@ -78,6 +78,7 @@ Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config)
     : fns_(fns), device_(device), config_(std::move(config)) {}
 
 Memory::~Memory() {
+  if (abandoned_) return;
   for (const auto& slab : slabs_) destroy_slab(*slab);
 }
 
@@ -172,7 +173,7 @@ Allocation Memory::allocate(MemoryKind kind, uint64_t bytes) {
 }
 
 void Memory::release(const Allocation& a) {
-  if (!a.slab) return;
+  if (!a.slab || abandoned_) return;
   const std::lock_guard lock(mutex_);
   a.slab->give(a.offset, a.bytes);
   if (!a.slab->dedicated || !a.slab->empty()) return;  // common slabs stay for the next session

@@ -2,6 +2,7 @@
 // array is a buffer handle, an offset and (where the device has them) an address.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,6 +51,8 @@ class Memory {
   /// Throws SG0601 when there is no room, SG0303 when the device has no suitable memory.
   Allocation allocate(MemoryKind kind, uint64_t bytes);
   void release(const Allocation&);
+  /// From now on nothing is given back: work may still use it.
+  void abandon() { abandoned_ = true; }
   const MemoryConfig& config() const { return config_; }
   /// Number of VkDeviceMemory objects.
   size_t slab_count() const;
@@ -61,6 +64,7 @@ class Memory {
   const DeviceFns& fns_;
   VkDevice device_;
   MemoryConfig config_;
+  std::atomic<bool> abandoned_ = false;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Slab>> slabs_;
 };

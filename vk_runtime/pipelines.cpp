@@ -37,6 +37,7 @@ Pipelines::Pipelines(Device::Impl& device, BindingForm form, const std::vector<K
 Pipelines::~Pipelines() { destroy(); }
 
 void Pipelines::destroy() {
+  if (!device_.may_destroy()) return;
   const DeviceFns& f = device_.fns;
   for (const Pipeline& p : pipelines_)
     if (p.handle) f.vkDestroyPipeline(device_.device, p.handle, nullptr);

@@ -57,7 +57,7 @@ DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const 
 }
 
 DescriptorSets::~DescriptorSets() {
-  if (pool_) device_.fns.vkDestroyDescriptorPool(device_.device, pool_, nullptr);
+  if (pool_ && device_.may_destroy()) device_.fns.vkDestroyDescriptorPool(device_.device, pool_, nullptr);
 }
 
 void DescriptorSets::update(const std::vector<Place>& places) {

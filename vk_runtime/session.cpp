@@ -44,6 +44,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 struct Session::Impl {
+  // Pre: device.
   Impl(std::shared_ptr<Device> device, const Executable& executable) : owner(std::move(device)), d(owner->impl()) {
     check_executable(executable);
     check_features(executable, d);
@@ -71,6 +72,7 @@ struct Session::Impl {
     return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
   }
   uint32_t n_arguments() const { return e.n_inputs + e.n_outputs; }
+  void check_overlaps(const std::vector<Place>& given) const;
 
   std::shared_ptr<Device> owner;
   Device::Impl& d;
@@ -90,17 +92,32 @@ struct Session::Impl {
                   core = VK_NULL_HANDLE;  // with and without the staging copies; the same where there are none
   VkQueryPool queries = VK_NULL_HANDLE;
   VkSemaphore timeline = VK_NULL_HANDLE;
-  uint64_t submitted = 0, completed = 0;
+  uint64_t submitted = 0;
 };
+
+// Steps run in any order that their dependencies on buffers allow, and these are told apart by name: an output may share no
+// byte with an input or another output. Inputs may share theirs.
+void Session::Impl::check_overlaps(const std::vector<Place>& given) const {
+  for (uint32_t out = e.n_inputs; out < n_arguments(); ++out)
+    for (uint32_t other = 0; other < out; ++other) {
+      const Place &a = given[other], &b = given[out];
+      const uint64_t a_end = a.offset + e.buffers[other].bytes, b_end = b.offset + e.buffers[out].bytes;
+      if (a.buffer != b.buffer || std::max(a.offset, b.offset) >= std::min(a_end, b_end)) continue;
+      const auto range = [&](uint32_t i, uint64_t begin, uint64_t end) {
+        return std::string(i < e.n_inputs ? "input '" : "output '") + e.buffers[i].name + "' (bytes " +
+               std::to_string(begin) + " to " + std::to_string(end) + ")";
+      };
+      throw Error("SG0501", "record: " + range(out, b.offset, b_end) + " and " + range(other, a.offset, a_end) +
+                                " share bytes of one buffer")
+          .hint("give the output a place of its own and copy afterwards");
+    }
+}
 
 void Session::Impl::destroy() {
   const DeviceFns& f = d.fns;
-  if (timeline && completed < submitted && !d.lost) {  // a wait failed; the commands may still run
-    VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
-    wait.semaphoreCount = 1;
-    wait.pSemaphores = &timeline;
-    wait.pValues = &submitted;
-    f.vkWaitSemaphores(d.device, &wait, 10'000'000'000);
+  if (!d.may_destroy()) {
+    d.memory->abandon();
+    return;
   }
   if (pool) f.vkDestroyCommandPool(d.device, pool, nullptr);
   if (queries) f.vkDestroyQueryPool(d.device, queries, nullptr);
@@ -275,8 +292,9 @@ double Session::Impl::submit_and_wait(VkCommandBuffer commands) {
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline;
   wait.pValues = &submitted;
-  d.check(d.fns.vkWaitSemaphores(d.device, &wait, UINT64_MAX), "vkWaitSemaphores");
-  completed = submitted;
+  const VkResult waited = d.fns.vkWaitSemaphores(d.device, &wait, UINT64_MAX);
+  if (waited != VK_SUCCESS) d.settle();  // the commands may still run
+  d.check(waited, "vkWaitSemaphores");
   if (!queries || (commands != core && commands != full)) return 0;
   uint64_t ticks[2] = {};
   const VkResult r =
@@ -291,8 +309,10 @@ Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device, const Executable& executable) {
-  return guarded(
-      [&] { return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable))); });
+  return guarded([&] {
+    if (!device) throw Error("SG0303", "Session::create: the device is null");
+    return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable)));
+  });
 }
 
 namespace {
@@ -350,6 +370,7 @@ Result<Timing> Session::replay() {
 Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs) {
   return guarded([&] {
     Impl& s = *impl_;
+    s.d.check_alive();
     if (inputs.size() != s.e.n_inputs || outputs.size() != s.e.n_outputs) {
       throw Error("SG0501", "the program has " + std::to_string(s.e.n_inputs) + " inputs and " +
                                 std::to_string(s.e.n_outputs) + " outputs; slices for " + std::to_string(inputs.size()) +
@@ -373,12 +394,12 @@ Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> in
         places[i].address = s.d.fns.vkGetBufferDeviceAddress(s.d.device, &info) + slice.offset;
       }
     }
+    s.check_overlaps(places);
     if (s.record_sets) s.record_sets->update(places);
-    // The host made its data visible to compute shaders; from there our fills and copies take over, and at the end all is a
-    // compute shader's write again.
-    memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
+    const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
+    if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
     record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get());
-    memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
+    if (outer.after) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
     return true;
   });
 }

@@ -157,6 +157,42 @@ TEST_F(FaultTest, ALostDeviceIsAnErrorAndStaysOne) {
   EXPECT_EQ(Session::create(device, e).error().code, "SG0310");
 }
 
+// The driver says that the device is lost while commands still run. What the session used must not be destroyed before they
+// have ended: it is waited for in another way, or where no wait answers, nothing is destroyed at all.
+TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
+  DeviceFns& f = device->impl().fns;
+  const auto really_wait = f.vkQueueWaitIdle;
+  const VkQueue queue = device->impl().queue;
+  for (const bool no_wait_answers : {false, true})
+    for (BindingForm form : kForms) {
+      constexpr int64_t kMany = 1 << 18;
+      auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
+      f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+      if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
+      const auto y = s->run(std::vector{ramp(kMany)});
+      ASSERT_FALSE(y);
+      EXPECT_EQ(y.error().code, "SG0310");
+      EXPECT_EQ(device->impl().abandoned, no_wait_answers);
+      EXPECT_EQ(s->run(std::vector{ramp(kMany)}).error().code, "SG0310") << "a lost device is not asked again";
+      s.reset();
+      device.reset();
+      if (no_wait_answers) ASSERT_EQ(really_wait(queue), VK_SUCCESS);  // the memory is still there
+      open();
+      ASSERT_EQ(live(affine_program(form, 4)), "") << "a new device works";
+    }
+}
+
+TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
+  DeviceFns& f = device->impl().fns;
+  f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+  MemoryConfig config = device->impl().memory->config();
+  config.direct = false;  // arrays out of the host's reach, so constants are copied
+  config.slab_bytes = 1;
+  device->impl().memory = std::make_unique<Memory>(f, device->impl().device, config);
+  EXPECT_EQ(live(affine_program(BindingForm::Address, 4)), "SG0310");
+  EXPECT_FALSE(device->impl().abandoned) << "the queue was waited for";
+}
+
 TEST_F(FaultTest, SteadyStateAllocatesNothing) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
@@ -174,6 +210,15 @@ TEST_F(FaultTest, SteadyStateAllocatesNothing) {
     }
 }
 
+int barriers_recorded = 0;
+PFN_vkCmdPipelineBarrier real_barrier = nullptr;
+VKAPI_ATTR void VKAPI_CALL count_barrier(VkCommandBuffer c, VkPipelineStageFlags a, VkPipelineStageFlags b,
+                                         VkDependencyFlags d, uint32_t nm, const VkMemoryBarrier* m, uint32_t nb,
+                                         const VkBufferMemoryBarrier* bm, uint32_t ni, const VkImageMemoryBarrier* i) {
+  ++barriers_recorded;
+  real_barrier(c, a, b, d, nm, m, nb, bm, ni, i);
+}
+
 TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
   Device::Impl& d = device->impl();
   const Allocation x = d.memory->allocate(MemoryKind::Arrays, 400), y = d.memory->allocate(MemoryKind::Arrays, 400);
@@ -184,19 +229,26 @@ TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
   allocate.commandPool = pool;
   allocate.commandBufferCount = 1;
   const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  for (BindingForm form : kForms) {
-    const auto s = session(chain_program(form, 100, 5));
-    VkCommandBuffer commands;
-    ASSERT_EQ(d.fns.vkAllocateCommandBuffers(d.device, &allocate, &commands), VK_SUCCESS);
-    ASSERT_EQ(d.fns.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
-    Faults counting;
-    active = &counting;
-    EXPECT_TRUE(
-        s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
-    active = nullptr;
-    EXPECT_TRUE(counting.calls.empty()) << "a call that may fail or wait: " << counting.calls.begin()->first;
-    ASSERT_EQ(d.fns.vkEndCommandBuffer(commands), VK_SUCCESS);
-  }
+  real_barrier = d.fns.vkCmdPipelineBarrier;
+  // One dispatch needs no barrier; five in a chain have four between them, and one before that guards the scratch memory.
+  for (const int length : {1, 5})
+    for (BindingForm form : kForms) {
+      const auto s = session(chain_program(form, 100, length));
+      VkCommandBuffer commands;
+      ASSERT_EQ(d.fns.vkAllocateCommandBuffers(d.device, &allocate, &commands), VK_SUCCESS);
+      ASSERT_EQ(d.fns.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
+      Faults counting;
+      active = &counting;
+      barriers_recorded = 0;
+      d.fns.vkCmdPipelineBarrier = count_barrier;
+      EXPECT_TRUE(
+          s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
+      active = nullptr;
+      d.fns.vkCmdPipelineBarrier = real_barrier;
+      EXPECT_EQ(barriers_recorded, length == 1 ? 0 : 5);
+      EXPECT_TRUE(counting.calls.empty()) << "a call that may fail or wait: " << counting.calls.begin()->first;
+      ASSERT_EQ(d.fns.vkEndCommandBuffer(commands), VK_SUCCESS);
+    }
   d.fns.vkDestroyCommandPool(d.device, pool, nullptr);
   d.memory->release(x);
   d.memory->release(y);

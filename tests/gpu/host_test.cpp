@@ -257,6 +257,73 @@ TEST_F(HostTest, SlicesTooSmallOrMisplacedAreRefused) {
   EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
 }
 
+TEST_F(HostTest, OutputsThatShareBytesAreRefusedByName) {
+  adopt(external());
+  Executable e = affine_program(BindingForm::Address, 16);
+  e.buffers.insert(e.buffers.begin() + 2, array(Role::Output, "z", f32({16})));
+  e.n_outputs = 2;
+  e.steps = {apply(e, 0, 3, 1), apply(e, 0, 3, 2)};
+  auto s = Session::create(device, e);
+  ASSERT_TRUE(s) << s.error().str();
+  const auto [x, data] = host_buffer(256);
+  const auto [other, other_data] = host_buffer(256);
+  const VkCommandBuffer commands = begin();
+  const auto refused = [&](Slice in, Slice y, Slice z) {
+    const auto r = (*s)->record(commands, std::vector{in}, std::vector{y, z});
+    return r ? std::string() : r.error().code + " " + r.error().message;
+  };
+  EXPECT_EQ(refused({x, 0, 64}, {x, 64, 64}, {x, 128, 64}), "") << "neighbours";
+  EXPECT_EQ(refused({x, 0, 64}, {x, 64, 64}, {other, 0, 64}), "") << "the same places of different buffers";
+  EXPECT_EQ(refused({x, 0, 256}, {x, 64, 128}, {x, 128, 64}), "") << "slices may be longer than their arrays";
+  EXPECT_EQ(refused({x, 0, 64}, {x, 60, 64}, {other, 0, 64}),
+            "SG0501 record: output 'y' (bytes 60 to 124) and input 'x' (bytes 0 to 64) share bytes of one buffer");
+  EXPECT_EQ(refused({x, 0, 64}, {other, 0, 64}, {other, 32, 64}),
+            "SG0501 record: output 'z' (bytes 32 to 96) and output 'y' (bytes 0 to 64) share bytes of one buffer");
+  EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+}
+
+// The contract, and not more: the host orders its own uses of inputs and outputs against compute shaders, and submits the
+// recording again without waiting. Scratch memory, fills and copies are the session's business. Validation watches.
+TEST_F(HostTest, TheHostsBarriersConcernComputeShadersOnly) {
+  adopt(external());
+  Executable copies = affine_program(BindingForm::Descriptors, 300);
+  copies.steps = {{Step::Kind::Copy, 0, 1, 0, {{0, 0, 1200, true, false}, {1, 0, 1200, false, true}}, "copy"}};
+  Executable fills = chain_program(BindingForm::Descriptors, 300, 3);
+  fills.steps.insert(fills.steps.begin(), {Step::Kind::Fill, 0, 1, 0, {{1, 0, 1200, false, true}}, "zeros"});
+  for (const Executable& e : {copies, fills, chain_program(BindingForm::Descriptors, 300, 3)}) {
+    auto s = Session::create(device, e);
+    ASSERT_TRUE(s) << s.error().str();
+    const auto [x, x_data] = host_buffer(1200);
+    const auto [y, y_data] = host_buffer(1200);
+    for (int i = 0; i < 300; ++i) x_data[i] = static_cast<float>(i);
+    const auto order = [&, y = y](VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
+                                  VkPipelineStageFlags to, VkAccessFlags read) {
+      VkBufferMemoryBarrier b{VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER};
+      b.srcAccessMask = written;
+      b.dstAccessMask = read;
+      b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+      b.buffer = y;
+      b.size = VK_WHOLE_SIZE;
+      vkCmdPipelineBarrier(commands, from, to, 0, 0, nullptr, 1, &b, 0, nullptr);
+    };
+    const VkCommandBuffer commands = begin();
+    constexpr auto compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+    order(commands, VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, compute,
+          VK_ACCESS_SHADER_WRITE_BIT);
+    ASSERT_TRUE((*s)->record(commands, std::vector{Slice{x, 0, 1200}}, std::vector{Slice{y, 0, 1200}}));
+    order(commands, compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+          VK_ACCESS_HOST_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+    ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+    VkSubmitInfo submits[2] = {{VK_STRUCTURE_TYPE_SUBMIT_INFO}, {VK_STRUCTURE_TYPE_SUBMIT_INFO}};
+    submits[0].commandBufferCount = submits[1].commandBufferCount = 1;
+    submits[0].pCommandBuffers = submits[1].pCommandBuffers = &commands;
+    EXPECT_EQ(vkQueueSubmit(queue, 1, submits, VK_NULL_HANDLE), VK_SUCCESS);
+    EXPECT_EQ(vkQueueWaitIdle(queue), VK_SUCCESS);
+    const bool copy = e.steps[0].kind == Step::Kind::Copy;
+    for (int i = 0; i < 300; ++i) ASSERT_EQ(y_data[i], copy ? x_data[i] : 8 * x_data[i] + 7);
+  }
+}
+
 TEST_F(HostTest, SubmitsHoldTheHostsLock) {
   struct Lock {
     int taken = 0, given = 0;

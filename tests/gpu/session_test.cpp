@@ -1,5 +1,6 @@
 // Sessions on a device of our own: both binding forms, empty arrays, staging, replay, errors, and the canaries of
 // validation.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -323,6 +324,35 @@ TEST_F(SessionTest, CanaryAMissingBarrierIsReported) {
   ASSERT_TRUE(s->run(std::vector{ramp(256)}));
   EXPECT_NE(messages.text().find("HAZARD"), std::string::npos) << messages.text();
   messages.lines.clear();
+}
+
+// A forked child has the handles, but none of the driver's threads: whatever it asks for is an error, at once.
+TEST_F(SessionTest, AForkedChildGetsErrors) {
+  auto s = session(affine_program(BindingForm::Address, 4));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // an end instead of a hang
+    const auto is_refused = [](const auto& r) { return !r && r.error().code == "SG0311"; };
+    int wrong = 0;
+    wrong += !is_refused(s->run(std::vector{ramp(4)}));
+    wrong += !is_refused(s->replay());
+    wrong += !is_refused(s->record(VK_NULL_HANDLE, {}, {}));
+    wrong += !is_refused(Session::create(device, affine_program(BindingForm::Address, 4)));
+    wrong += !is_refused(Device::create());
+    wrong += !is_refused(devices());
+    s.reset();
+    device.reset();
+    ::_exit(wrong);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "calls that were not refused";
+  EXPECT_TRUE(s->run(std::vector{ramp(4)})) << "the parent is none the wiser";
+}
+
+TEST_F(SessionTest, WithoutADeviceThereIsNoSession) {
+  EXPECT_EQ(Session::create(nullptr, affine_program(BindingForm::Address, 4)).error().code, "SG0303");
 }
 
 }  // namespace

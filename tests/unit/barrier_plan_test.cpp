@@ -142,6 +142,34 @@ TEST(BarrierPlan, OneBarrierServesAllEarlierSteps) {
             std::vector<uint32_t>{2});
 }
 
+// A barrier stands before or after all steps exactly where the definition asks for it: between a step and what the host or
+// the recording before did, no other barrier.
+TEST(BarrierPlan, OuterBarriersStandWhereNoOtherSeparates) {
+  std::mt19937 rng(7);
+  int before = 0, after = 0, neither = 0;
+  for (int trial = 0; trial < 5000; ++trial) {
+    const Executable e = random_executable(rng);
+    const std::vector<uint32_t> plan = plan_barriers(e);
+    bool wants_before = false, wants_after = false;
+    for (size_t i = 0; i < e.steps.size(); ++i) {
+      const Step& s = e.steps[i];
+      if (is_idle(s)) continue;
+      const bool first = std::none_of(plan.begin(), plan.end(), [&](uint32_t b) { return b <= i; });
+      const bool last = std::none_of(plan.begin(), plan.end(), [&](uint32_t b) { return b > i; });
+      for (const BufferUse& u : s.uses) {
+        const bool scratch = e.buffers[u.buffer].role == Role::Scratch, transfer = s.kind != Step::Kind::Dispatch;
+        wants_before |= first && (scratch || transfer);
+        wants_after |= last && !scratch && transfer;
+      }
+    }
+    const OuterBarriers outer = plan_outer_barriers(e, plan);
+    ASSERT_EQ(outer.before, wants_before) << trial;
+    ASSERT_EQ(outer.after, wants_after) << trial;
+    before += outer.before, after += outer.after, neither += !outer.before && !outer.after;
+  }
+  EXPECT_GT(std::min({before, after, neither}), 20);
+}
+
 TEST(BarrierPlan, TenThousandIndependentStepsAreQuick) {
   Executable e;
   e.buffers.push_back({Role::Output, "y", {}, 80000, 0, {}});

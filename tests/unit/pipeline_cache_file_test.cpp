@@ -1,6 +1,7 @@
 // Damaged or foreign cache files are never handed to a driver.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -77,6 +78,44 @@ TEST(CacheFile, SavesByRenamingAndLoads) {
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
     files += entry.is_regular_file();
   EXPECT_EQ(files, 1u) << "a temporary file was left";
+}
+
+TEST(CacheFile, FilesThatOthersMayHaveWrittenAreNotTrusted) {
+  const Folder folder;
+  const std::string path = cache_path(folder.path.string(), "pipelines", identity());
+  ASSERT_TRUE(save_cache(path, identity(), payload()));
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  for (const mode_t mode : {0620, 0602, 0666}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    EXPECT_FALSE(load_cache(path, identity())) << std::oct << mode;
+  }
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  EXPECT_TRUE(load_cache(path, identity()));
+  if (::chown(path.c_str(), 65534, 65534) == 0) {
+    EXPECT_FALSE(load_cache(path, identity())) << "of another user";
+  }
+}
+
+TEST(CacheFile, NothingButAFileIsRead) {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path);
+  const std::string path = cache_path(folder.path.string(), "pipelines", identity());
+  const std::string real = (folder.path / "real").string();
+  ASSERT_TRUE(save_cache(real, identity(), payload()));
+  ASSERT_EQ(::symlink(real.c_str(), path.c_str()), 0);
+  EXPECT_FALSE(load_cache(path, identity())) << "a link";
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(load_cache(path, identity())) << "a pipe that nobody writes to";
+  ASSERT_TRUE(save_cache(path, identity(), payload())) << "it is replaced";
+  EXPECT_EQ(load_cache(path, identity()), payload());
+  ::unlink(path.c_str());
+  std::filesystem::create_directory(path);
+  EXPECT_FALSE(load_cache(path, identity())) << "a folder";
+  EXPECT_FALSE(save_cache(path, identity(), payload()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 2) << "no temporary file";
 }
 
 TEST(CacheFile, UnwritableFolderIsNoError) {

@@ -100,18 +100,19 @@ class Session {
   ~Session();
 
   /// Copies the inputs in, submits the recorded commands, waits, copies the outputs out. Order as in the executable.
-  /// Allocates nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost.
+  /// Allocates nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost, SG0311 in a
+  /// forked process.
   Result<std::vector<HostArray>> run(std::span<const HostArray> inputs, Timing* timing = nullptr);
   /// The same with the inputs and outputs left on the device: replays with what is there.
   Result<Timing> replay();
 
   /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before:
   /// the inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its
-  /// own barrier. No submit, no wait, no allocation. The session's scratch memory (and in descriptor form its descriptor
-  /// sets) are used: one recording in flight at a time, and the session outlives it. Binds the compute pipeline, push
-  /// constants and set 0. Buffers need STORAGE, TRANSFER_SRC and TRANSFER_DST usage (fills and copies), in address form also
-  /// SHADER_DEVICE_ADDRESS. Slices start at multiples of the element size; those of empty arrays may be null. Errors: SG0501
-  /// wrong slices, SG0303 limits.
+  /// own barrier. Outputs share no bytes with inputs or each other. No submit, no wait, no allocation. The session's scratch
+  /// memory (and in descriptor form its descriptor sets) are used: one recording at a time, submitted to one queue, and the
+  /// session outlives it. Binds the compute pipeline, push constants and set 0. Buffers need STORAGE, TRANSFER_SRC and
+  /// TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS. Slices start at multiples of the
+  /// element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
   Result<bool> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
