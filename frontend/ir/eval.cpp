@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 
@@ -202,7 +203,13 @@ std::vector<Array> evaluate(const Program& program, std::span<const std::vector<
 }
 
 Result<std::vector<Array>> try_evaluate(const Program& program, std::span<const std::vector<double>> inputs) {
-  return guarded([&] { return evaluate(program, inputs); });
+  return guarded([&] {
+    try {
+      return evaluate(program, inputs);
+    } catch (const std::length_error&) {
+      throw Error("SG0601", "an array of the program '" + program.name + "' is larger than any memory");
+    }
+  });
 }
 
 }  // namespace spirograd::ir

@@ -1,4 +1,7 @@
 // Bad input: one clear error, the right exit status, no crash, and no output, not even in part.
+#include <signal.h>
+#include <sys/stat.h>
+
 #include "tool/process.h"
 #include "tools/io/npz.h"
 
@@ -63,6 +66,14 @@ void furnish(const Folder& f) {
   f.write("flipped.npz", flipped);
   f.write("no.npz", "this is no archive, it is long enough to be one");
   fs::create_directory(f.path("folder"));
+  fs::create_symlink("out.npy", f.path("link.npy"));
+  fs::create_hard_link(f.path("w.npy"), f.path("w_too.npy"));
+  f.write("defined_twice.sg", "def f(x: f32) = x\n\ndef g(x: f32) = f(x)\n\ndef f(x: f32) = x * 2.0\n");
+  f.write("escape.sg", "def f(x: f32) -> (`red\x1b[31m`: f32) {\n  x\n}\n");
+  f.write("c1.sg", "def f(x: f32) -> (`red\xc2\x9b31m`: f32) {\n  x\n}\n");
+  f.write("climb.sg", "def f(x: f32) -> (`../../y`: f32) {\n  x\n}\n");
+  f.write("huge.sg", "def f(x: f32[N]) -> f32 {\n  sum(x) + sum(f32(iota([M])))\n}\n");
+  f.write("huge_type.sg", "def f(x: f32[4611686018427387904]) -> f32 {\n  sum(x)\n}\n");
 }
 
 const Words kGood = {"w=[1,2,3]", "x=zeros:2x3xf32", "k=4", "--device", "interpreter"};
@@ -161,7 +172,16 @@ const Case kCases[] = {
     {"TruncatedNpz", with_w("cut.npz:w"), 5, {"SG0501"}},
     {"DamagedNpz", with_w("flipped.npz:w"), 5, {"SG0501"}},
     {"NotAnArchive", with_w("no.npz:w"), 5, {"SG0501", "no zip directory"}},
+    {"LiteralBeyondAllFloats", with_w("[1e400,0,0]"), 2, {"SG0506", "holds 1e400"}},
+    {"NegativeLiteralBeyondAllFloats", with_w("[0,-1e400,0]"), 2, {"SG0506", "holds -1e400"}},
+    {"PseudoFileBeyondAllMachines", with_w("zeros:4611686018427387904"), 6, {"SG0601", "4611686018427387904"}},
+    {"PseudoFileWithOverflowingShape", with_w("zeros:4611686018427387904x4611686018427387904x0"), 6, {"SG0601"}},
+    {"ExtentBeyondAllMachines", of("huge.sg", {"x=[1]", "M=4611686018427387904"}), 6, {"SG0601", "larger than any memory"}},
+    {"TypeBeyondAllMachines", {"opt", "huge_type.sg", "--kernels"}, 3, {"4611686018427387904"}},
     // programs
+    {"FunctionDefinedTwice", of("defined_twice.sg", {"x=1"}), 3, {"SG0408", "defined_twice.sg:5:5", "defined_twice.sg:1"}},
+    {"EscapeInAName", of("escape.sg", {"x=1"}), 3, {"SG0401", "escape.sg:1:19", "control character", "\\x1b"}},
+    {"LongEscapeInAName", of("c1.sg", {"x=1"}), 3, {"SG0401", "\\xc2\\x9b"}},
     {"NoSuchProgram", of("absent.sg", {}), 5, {"SG0504", "absent.sg"}},
     {"FolderAsProgram", of("folder", {}), 5, {"SG0504", "directory"}},
     {"OpenBracket", of("bracket.sg", {"x=[1]"}), 3, {"SG0401", "bracket.sg:"}},
@@ -198,6 +218,16 @@ const Case kCases[] = {
     {"OutputDeviceIsFull", run({"-o", "rows=out.npy", "-o", "loss=/dev/full"}), 5, {"SG0505", "No space left"}},
     {"OutputOfUnknownKind", run({"-o", "loss=out.tiff"}), 2, {"neither .npy nor .npz"}},
     {"TwoOutputsInOneFile", run({"-o", "loss=out.npy", "-o", "rows=out.npy"}), 2, {"two outputs"}},
+    {"OneFileByTwoPaths", run({"-o", "loss=out.npy", "-o", "rows=./out.npy"}), 2, {"two outputs", "'./out.npy'"}},
+    {"OneFileByALink", run({"-o", "loss=out.npy", "-o", "rows=link.npy"}), 2, {"two outputs", "'link.npy'"}},
+    {"OneFileByAHardLink", run({"-o", "loss=w.npy", "-o", "rows=w_too.npy"}), 2, {"two outputs", "'w_too.npy'"}},
+    {"OneArchiveByTwoPaths", run({"-o", "out.npz", "-o", "folder/../out.npz"}), 2, {"two outputs"}},
+    {"StdoutTwice", run({"-o", "loss=-", "-o", "loss=-"}), 2, {"two outputs"}},
+    {"StdoutByTwoNames", run({"-o", "loss=-", "-o", "rows=/dev/stdout"}), 2, {"two outputs", "'/dev/stdout'"}},
+    {"MemberThatClimbs",
+     {"run", "climb.sg", "x=1", "--device", "interpreter", "-o", "out.npz"},
+     2,
+     {"SG0508", "'../../y'", "is a path"}},
     {"NamedOutputInNpz", run({"-o", "loss=out.npz"}), 2, {"takes all results"}},
     {"OneBadOutputOfTwo", run({"-o", "loss=out.npy", "-o", "rows=absent/rows.npy"}), 5, {"SG0505"}},
     // devices
@@ -244,6 +274,33 @@ TEST(BadOutput, StdoutThatTakesNothingIsAnError) {
   const Finished f = folder.run(run({}), {}, "/dev/full");
   EXPECT_EQ(f.status, 5);
   EXPECT_NE(f.err.find("SG0505"), std::string::npos) << f.err;
+}
+
+TEST(BadOutput, StdoutThatIsTheOutputIsAnError) {
+  const Folder folder;
+  furnish(folder);
+  const Finished f = folder.run(run({"-o", "loss=out.npy"}), {}, folder.path("out.npy").string());
+  EXPECT_EQ(f.status, 2);
+  EXPECT_NE(f.err.find("stdout"), std::string::npos) << f.err;
+}
+
+TEST(BadOutput, ASignalLeavesNoTemporaryFile) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    const Folder folder;
+    furnish(folder);
+    ASSERT_EQ(mkfifo(folder.path("pipe.npy").c_str(), 0600), 0);
+    const std::vector<std::string> before = folder.files();
+    // The first output stands in its temporary file while the second waits for somebody who reads the pipe.
+    const pid_t child = folder.start(run({"-o", "rows=out.npy", "-o", "loss=pipe.npy"}));
+    for (int j = 0; j < 1000 && folder.files() == before; ++j) usleep(10000);
+    EXPECT_EQ(folder.files().size(), before.size() + 1) << "the temporary file";
+    usleep(50000);
+    kill(child, number);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
+    EXPECT_EQ(folder.files(), before);
+  }
 }
 
 TEST(BadOutput, AnOldFileStaysWhenTheRunFails) {

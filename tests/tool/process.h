@@ -61,29 +61,34 @@ class Folder {
     return out;
   }
 
+  /// Starts the tool and does not wait for it.
+  pid_t start(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
+              const std::string& out_file = "/dev/null", const std::string& err_file = "/dev/null") const {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    const int o = open(out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+              e = open(err_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(o, 1);
+    dup2(e, 2);
+    if (chdir(path_.c_str()) != 0) _exit(126);
+    unsetenv("SPIROGRAD_DEVICE");
+    setenv("SPIROGRAD_CACHE", "", 1);
+    std::vector<std::string> variables = environment, words = arguments;
+    for (std::string& v : variables) putenv(v.data());
+    words.insert(words.begin(), SPIROGRAD_TOOL);
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    execv(SPIROGRAD_TOOL, argv.data());
+    _exit(127);
+  }
+
   /// `environment`: "NAME=value". Output that goes to `out` instead of a pipe can be /dev/full.
   Finished run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
                const std::string& out = "") const {
     const std::string stem = path_.string() + ".log";  // beside the folder, so that files() does not see it
     const std::string out_file = out.empty() ? stem + ".out" : out, err_file = stem + ".err";
-    const pid_t child = fork();
-    if (child == 0) {
-      const int o = open(out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
-                e = open(err_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      dup2(o, 1);
-      dup2(e, 2);
-      if (chdir(path_.c_str()) != 0) _exit(126);
-      unsetenv("SPIROGRAD_DEVICE");
-      setenv("SPIROGRAD_CACHE", "", 1);
-      std::vector<std::string> variables = environment, words = arguments;
-      for (std::string& v : variables) putenv(v.data());
-      words.insert(words.begin(), SPIROGRAD_TOOL);
-      std::vector<char*> argv;
-      for (std::string& w : words) argv.push_back(w.data());
-      argv.push_back(nullptr);
-      execv(SPIROGRAD_TOOL, argv.data());
-      _exit(127);
-    }
+    const pid_t child = start(arguments, environment, out_file, err_file);
     int status = 0;
     waitpid(child, &status, 0);
     Finished f;

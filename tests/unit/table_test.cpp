@@ -48,5 +48,13 @@ TEST(Arrays, OfManyElementsAreShortened) {
   EXPECT_EQ(array_text(HostArray(i32({143, 7}), v)).find("..."), array_text(HostArray(i32({143, 7}), v)).rfind("..."));
 }
 
+TEST(Printable, KeepsTextAndEscapesControlCharactersAndWhatIsNoUtf8) {
+  EXPECT_EQ(printable("a\tb\nü→𝛼"), "a\tb\nü→𝛼");
+  EXPECT_EQ(printable("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "C1";
+  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80 \xff \xe2\x82"), "\\xc0\\xaf \\xed\\xa0\\x80 \\xff \\xe2\\x82");
+  EXPECT_EQ(printable(std::string("\0", 1)), "\\x00");
+}
+
 }  // namespace
 }  // namespace spirograd::io

@@ -13,6 +13,7 @@
 #include "tools/cli/measure.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tool.h"
+#include "tools/cli/warnings.h"
 #include "tools/io/arguments.h"
 #include "tools/io/progress.h"
 #include "tools/io/table.h"
@@ -35,6 +36,7 @@ class Checks {
  public:
   Checks(const Job& job, const Engine& engine, uint64_t seed, int64_t samples)
       : job_(job), engine_(engine), rng_(seed), samples_(samples), start_(values_of(job.inputs)) {
+    stop_ = place_of_stop_gradient(job.program);
     for (const Param& p : job.program.params) differentiable_ += is_float(p.type.dtype);
     for (const ProgramResult& r : job.program.results) float_results_ += is_float(r.type.dtype);
   }
@@ -55,10 +57,7 @@ class Checks {
       sample(s);
     }
     const std::string of = "of " + std::to_string(samples_) + " directions";
-    lines_.push_back(
-        {differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of,
-         differences_error_,
-         kinks_ ? std::to_string(kinks_) + " directions meet a kink: the differences to the two sides do not agree" : ""});
+    lines_.push_back(forward_line(of));
     lines_.push_back({products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of,
                       products_error_,
                       unbounded_ ? "in " + std::to_string(unbounded_) + " directions a derivative is NaN or infinite" : ""});
@@ -112,6 +111,18 @@ class Checks {
     return out;
   }
 
+  Line forward_line(const std::string& of) const {
+    if (!stop_.empty())
+      return {true, "forward = differences", "not comparable", 0,
+              "the stop_gradient at " + stop_ + " keeps its argument fixed, and differences move it"};
+    Line line{differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of,
+              differences_error_, ""};
+    if (kinks_ > 0)
+      line.note = "not comparable in " + std::to_string(kinks_) + " " + of + ": a kink at " + kink_ +
+                  ", where the differences to the two sides do not agree";
+    return line;
+  }
+
   void sample(int64_t) {
     const Values dots = directions(job_.program.params), cts = directions(job_.program.results);
     const size_t n = job_.program.results.size();
@@ -119,12 +130,12 @@ class Checks {
     const auto evaluate = [&](double step) {
       return values_of(interpret_exactly(job_.program, moved(start_, job_.program.params, dots, step)));
     };
-    const Slope slope = best_slope(evaluate, job_.program.results, tangents);
-    differences_error_ = std::max(differences_error_, slope.error);
-    if (slope.error <= kDifferenceTolerance)
-      ++differences_ok_;
-    else
-      kinks_ += slope.kink;
+    if (stop_.empty()) {
+      const Slope slope = best_slope(evaluate, job_.program.results, tangents);
+      differences_error_ = std::max(differences_error_, slope.error);
+      differences_ok_ += slope.error <= kDifferenceTolerance;
+      if (slope.kinks > 0 && kinks_++ == 0) kink_ = slope.kink;
+    }
 
     const Values gradients = tail(values_of(interpret_exactly(backward_, joined(start_, cts))), n);
     const double error = inner_product_error(cts, tangents, gradients, dots);
@@ -149,6 +160,8 @@ class Checks {
   Program forward_, backward_;
   int64_t differences_ok_ = 0, products_ok_ = 0, kinks_ = 0, unbounded_ = 0;
   double differences_error_ = 0, products_error_ = 0;
+  std::string kink_;  // where the first kink was met
+  std::string stop_;  // where a stop_gradient stands, "" if there is none
   std::vector<Line> lines_;
 };
 

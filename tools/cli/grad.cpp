@@ -94,7 +94,7 @@ Statistics statistics_of(const HostArray& a) {
       sum += (y / scale) * (y / scale);
     }
   }
-  s.norm = scale * std::sqrt(sum);
+  s.norm = s.nan > 0 ? std::nan("") : s.inf > 0 ? HUGE_VAL : scale * std::sqrt(sum);
   return s;
 }
 
@@ -120,7 +120,7 @@ int grad(const Options& options) {
   outputs.check_names(names);
 
   const Engine engine(options);
-  Engine::Outcome outcome = engine.run(program, inputs);
+  Engine::Outcome outcome = engine.run(program, inputs, options.has("--time"));
   std::vector<NamedArray> results;
   for (size_t j = 0; j < outcome.results.size(); ++j)
     results.push_back({names[j].first, names[j].second, std::move(outcome.results[j])});
@@ -145,10 +145,13 @@ int grad(const Options& options) {
                  std::to_string(s.nan) + " NaN, " + std::to_string(s.inf) + " Inf", type});
   }
   outputs.write(results);
-  if (options.has("--json"))
-    print_json({{"device", engine.name()}, {"values", values}, {"derivatives", derivatives}});
-  else
+  if (options.has("--json")) {
+    nlohmann::json out = {{"device", engine.name()}, {"values", values}, {"derivatives", derivatives}};
+    if (options.has("--time")) out["time"] = time_json(outcome);
+    print_json(out);
+  } else {
     print(text + table.str());
+  }
   if (options.has("--time")) std::fputs(time_text(engine, outcome).c_str(), stderr);
   return kOk;
 }
@@ -174,7 +177,7 @@ Command grad_command() {
            cast_option(),
            dtype_option(),
            json_option(),
-           {"--time", "", "tell how long it took"}},
+           time_option()},
           {"spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy -o loss=-",
            "spirograd grad model.sg --wrt w --hvp x=x.npy w=w.npy b=b.npy dot_w=random:1:64xf32"},
           grad};

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "frontend/base/near_name.h"
 #include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
 #include "tools/cli/element_type.h"
+#include "tools/cli/tool.h"
+#include "tools/cli/warnings.h"
 #include "tools/io/arguments.h"
 #include "tools/io/files.h"
 #include "tools/io/npz.h"
@@ -39,6 +43,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+Program warned(Program program) {
+  for (const std::string& line : constant_indices_out_of_range(program)) tell("warning: " + line + "\n");
+  return program;
+}
+
 std::string list_of(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
@@ -56,16 +65,14 @@ Source load_source(const std::string& path, const std::string& function) {
   for (const text::Signature& s : functions) names.push_back(s.name);
   if (functions.empty()) throw Error("SG0403", "the file defines no function").at({path, 0, 0});
   auto it = functions.end() - 1;
-  // Of several definitions with one name the last counts.
-  if (!function.empty())
-    while (it->name != function) {
-      if (it == functions.begin())
-        throw Error("SG0403", "no function '" + function + "' in this file")
-            .at({path, 0, 0})
-            .note("functions: " + list_of(names))
-            .hint(did_you_mean(function, names));
-      --it;
-    }
+  if (!function.empty()) {
+    it = std::find_if(functions.begin(), functions.end(), [&](const text::Signature& s) { return s.name == function; });
+    if (it == functions.end())
+      throw Error("SG0403", "no function '" + function + "' in this file")
+          .at({path, 0, 0})
+          .note("functions: " + list_of(names))
+          .hint(did_you_mean(function, names));
+  }
   return {path, std::move(text), std::move(module), *it};
 }
 
@@ -88,19 +95,21 @@ InputList::InputList(const Source& source, const std::vector<std::string>& argum
   add_untyped();
 }
 
-void InputList::add(const std::string& name, const std::string& text) {
-  const auto taken = [&](const auto& list) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& g) { return g.name == name; });
-  };
-  const bool shape_taken = std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s.first == name; });
-  const bool waits = std::any_of(untyped_.begin(), untyped_.end(), [&](const Untyped& u) { return u.param.name == name; });
-  if (taken(given_) || taken(open_) || shape_taken || waits) throw Error("SG0503", "input '" + name + "' is given twice");
+// `file`: where the array is a member of one that has been read.
+void InputList::add(const std::string& name, const std::string& text, const io::NpzReader* file) {
+  if (!taken_.insert(name).second) throw Error("SG0503", "input '" + name + "' is given twice");
   for (const text::DeclaredParam& p : source_.signature.params)
     if (p.name == name) {
-      if (!p.type_parameter.empty()) return add_generic(p, text);
-      given_.push_back({name, io::load_argument(name, text, declared_dtype(p.type), cast_)});
+      if (!p.type_parameter.empty()) return add_generic(p, file ? text + ":" + name : text);
+      const DType wanted = declared_dtype(p.type);
+      given_.push_back(
+          {name, file ? io::load_member(name, *file, wanted, cast_, text) : io::load_argument(name, text, wanted, cast_)});
       return;
     }
+  if (file) {
+    open_.push_back({name, text + ":" + name});
+    return;
+  }
   if (const auto n = io::whole_number(text); n && mentions(source_.text, name))
     shapes_.emplace_back(name, *n);
   else
@@ -135,7 +144,7 @@ void InputList::add_untyped() {
 
 void InputList::add_all_of(const std::string& npz) {
   const io::NpzReader reader(io::read_file(npz), npz);
-  for (const std::string& name : reader.names()) add(name, npz + ":" + name);
+  for (const std::string& name : reader.names()) add(name, npz, &reader);
 }
 
 Program InputList::instantiate() const {
@@ -146,12 +155,12 @@ Program InputList::instantiate() const {
     if (!o.name.starts_with("dot_")) throw unknown(o.name, names);
   std::vector<text::NamedType> types;
   for (const Given& g : given_) types.push_back({g.name, g.array.type});
-  return text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value();
+  return warned(text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value());
 }
 
 Program InputList::instantiate_types() const {
   if (any()) return instantiate();
-  return text::instantiate(source_.module, source_.signature.name, shapes_, nullptr, element_).value();
+  return warned(text::instantiate(source_.module, source_.signature.name, shapes_, nullptr, element_).value());
 }
 
 Error InputList::unknown(const std::string& name, std::vector<std::string> known) const {
@@ -238,13 +247,38 @@ Target Engine::target() const { return device_ ? device_->target() : plain_targe
 
 BindingForm Engine::form() const { return form_ ? *form_ : device_ ? device_->preferred_form() : BindingForm::Address; }
 
-Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> inputs) const {
+namespace {
+
+// At least one, and as many more as fit half a second.
+constexpr size_t kMostReplays = 25;
+constexpr double kReplaySeconds = 0.5;
+
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x[x.size() / 2];
+}
+
+void measure_replays(vk::Session& session, Engine::Outcome& out) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<double> host, device;
+  do {
+    const vk::Timing t = session.replay().value();
+    host.push_back(t.host);
+    device.push_back(t.device);
+  } while (host.size() < kMostReplays && seconds_since(start) < kReplaySeconds);
+  out.replays = host.size();
+  out.replay = {median(std::move(host)), median(std::move(device))};
+}
+
+}  // namespace
+
+Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> inputs, bool measure) const {
   Outcome out;
   const auto start = std::chrono::steady_clock::now();
   if (!device_) {
     const io::Progress progress("interpreting " + program.name + " ...");
     out.results = interpret(program, inputs);
-    out.host_seconds = seconds_since(start);
+    out.first.host = seconds_since(start);
     return out;
   }
   io::Progress progress("compiling " + program.name + " ...");
@@ -260,21 +294,31 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   const auto session = vk::Session::create(device_, executable).value();
   out.compile_seconds = seconds_since(start);
   progress.say("running " + program.name + " on " + name() + " ...");
-  vk::Timing timing;
-  out.results = session->run(inputs, &timing).value();
-  out.host_seconds = timing.host;
-  out.device_seconds = timing.device;
+  out.results = session->run(inputs, &out.first).value();
+  if (measure) measure_replays(*session, out);
   return out;
 }
 
 std::string time_text(const Engine& engine, const Engine::Outcome& o) {
   const auto ms = [](double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; };
+  const auto run = [&](const vk::Timing& t) {
+    return ms(t.host) + (t.device > 0 ? ", of that " + ms(t.device) + " on the device\n" : "\n");
+  };
   std::string out = engine.name() + ": ";
-  if (engine.is_interpreter()) return out + ms(o.host_seconds) + "\n";
+  if (engine.is_interpreter()) return out + "one run in " + run(o.first);
   out += std::to_string(o.kernels) + " kernels, " + std::to_string(o.dispatches) + " dispatches, compiled in " +
-         ms(o.compile_seconds);
-  out += ", run in " + ms(o.host_seconds);
-  return out + (o.device_seconds > 0 ? ", of that " + ms(o.device_seconds) + " on the device\n" : "\n");
+         ms(o.compile_seconds) + "\nfirst run, cold: " + run(o.first);
+  if (o.replays > 0) out += "median of " + std::to_string(o.replays) + " warm replays: " + run(o.replay);
+  return out;
+}
+
+nlohmann::json time_json(const Engine::Outcome& o) {
+  nlohmann::json out = {{"compile", o.compile_seconds},
+                        {"first", {{"host", o.first.host}, {"device", o.first.device}}},
+                        {"kernels", o.kernels},
+                        {"dispatches", o.dispatches}};
+  if (o.replays > 0) out["replay"] = {{"runs", o.replays}, {"host", o.replay.host}, {"device", o.replay.device}};
+  return out;
 }
 
 std::vector<HostArray> interpret(const Program& program, std::span<const HostArray> inputs) {

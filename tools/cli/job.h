@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "spirograd/host_array.h"
@@ -12,6 +14,10 @@
 #include "spirograd/text.h"
 #include "spirograd/vk.h"
 #include "tools/cli/options.h"
+
+namespace spirograd::io {
+class NpzReader;
+}
 
 namespace spirograd::cli {
 
@@ -59,7 +65,7 @@ class InputList {
   struct Open {
     std::string name, text;
   };
-  void add(const std::string& name, const std::string& text);
+  void add(const std::string& name, const std::string& text, const io::NpzReader* file = nullptr);
   void add_generic(const text::DeclaredParam& param, const std::string& text);
   void add_untyped();
   void add_all_of(const std::string& npz);
@@ -75,6 +81,7 @@ class InputList {
   std::vector<Untyped> untyped_;  // inputs that follow the element type of others
   std::optional<DType> element_;
   text::ShapeVariables shapes_;
+  std::unordered_set<std::string> taken_;
 };
 
 /// --dtype as typed. Throws a usage error.
@@ -85,8 +92,9 @@ class Engine {
  public:
   struct Outcome {
     std::vector<HostArray> results;
-    double compile_seconds = 0, host_seconds = 0, device_seconds = 0;
-    size_t kernels = 0, dispatches = 0;
+    double compile_seconds = 0;
+    vk::Timing first, replay;  // of the first run, which is cold; medians of the replays, which copy nothing in or out
+    size_t replays = 0, kernels = 0, dispatches = 0;
   };
   /// From --device and --form, or SPIROGRAD_DEVICE. Throws SG0301 to SG0304.
   explicit Engine(const Options& options);
@@ -95,15 +103,17 @@ class Engine {
   /// Facts of the device; for the interpreter those of a plain device with f64.
   Target target() const;
   BindingForm form() const;
-  Outcome run(const Program& program, std::span<const HostArray> inputs) const;
+  /// With `measure`, devices replay the run a few times: the first tells little of the speed.
+  Outcome run(const Program& program, std::span<const HostArray> inputs, bool measure = false) const;
 
  private:
   std::shared_ptr<vk::Device> device_;
   std::optional<BindingForm> form_;
 };
 
-/// One line: kernels, dispatches, times.
+/// Two lines: kernels, dispatches, times of the first run; medians of the replays.
 std::string time_text(const Engine& engine, const Engine::Outcome& outcome);
+nlohmann::json time_json(const Engine::Outcome& outcome);
 
 /// A device with nothing special, for output that does not depend on the machine.
 Target plain_target();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace spirograd::cli {
 namespace {
@@ -10,6 +11,14 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Below this a scale says nothing: the values may all be what is left of cancellation.
 constexpr double kLeastScale = 1e-3;
+
+double scale_of(std::span<const double> values) {
+  double squares = 0;
+  size_t finite = 0;
+  for (double x : values)
+    if (std::isfinite(x)) squares += x * x, ++finite;
+  return std::max(finite ? std::sqrt(squares / static_cast<double>(finite)) : 0, kLeastScale);
+}
 
 }  // namespace
 
@@ -49,11 +58,7 @@ bool all_finite(const Values& a) {
 }
 
 Deviation deviation(std::span<const double> have, std::span<const double> want) {
-  double squares = 0;
-  size_t finite = 0;
-  for (double x : want)
-    if (std::isfinite(x)) squares += x * x, ++finite;
-  const double scale = std::max(finite ? std::sqrt(squares / static_cast<double>(finite)) : 0, kLeastScale);
+  const double scale = scale_of(want);
   Deviation worst;
   for (size_t j = 0; j < want.size(); ++j) {
     const double h = have[j], w = want[j];
@@ -75,7 +80,20 @@ std::string element_name(const Shape& shape, size_t at) {
   return out.empty() ? "" : out + "]";
 }
 
+namespace {
+
+// Whether the slopes to the two sides differ, not in their last digits but as on the two sides of a corner or jump.
+bool is_kink(double forward, double backward, double scale) {
+  if (!std::isfinite(forward) || !std::isfinite(backward)) return false;
+  return std::abs(forward - backward) > 0.1 * std::max({std::abs(forward), std::abs(backward), scale});
+}
+
+}  // namespace
+
 Slope best_slope(const std::function<Values(double)>& f, const std::vector<ProgramResult>& results, const Values& tangents) {
+  std::vector<const ProgramResult*> names;
+  for (const ProgramResult& r : results)
+    if (is_float(r.type.dtype)) names.push_back(&r);
   // f(0) once; arrays that carry no derivative are left out.
   const auto floats = [&](const Values& all) {
     Values out;
@@ -84,25 +102,25 @@ Slope best_slope(const std::function<Values(double)>& f, const std::vector<Progr
     return out;
   };
   const Values middle = floats(f(0));
-  Slope best{kInfinity, false};
+  std::optional<Slope> best;
   for (const double h : {1e-5, 1e-4, 1e-6, 1e-3}) {
     const Values right = floats(f(h)), left = floats(f(-h));
-    Values central = tangents, forward = tangents, backward = tangents;
-    for (size_t j = 0; j < middle.size(); ++j)
-      for (size_t k = 0; k < middle[j].size(); ++k) {
-        central[j][k] = (right[j][k] - left[j][k]) / (2 * h);
-        forward[j][k] = (right[j][k] - middle[j][k]) / h;
-        backward[j][k] = (middle[j][k] - left[j][k]) / h;
-      }
     Slope s;
-    for (size_t j = 0; j < tangents.size(); ++j) {
-      s.error = std::max(s.error, deviation(tangents[j], central[j]).error);
-      s.kink = s.kink || deviation(forward[j], backward[j]).error > 0.1;
+    for (size_t j = 0; j < middle.size(); ++j) {
+      std::vector<double> central(middle[j].size());
+      for (size_t k = 0; k < central.size(); ++k) central[k] = (right[j][k] - left[j][k]) / (2 * h);
+      const double scale = scale_of(central);
+      for (size_t k = 0; k < central.size(); ++k) {
+        if (!is_kink((right[j][k] - middle[j][k]) / h, (middle[j][k] - left[j][k]) / h, scale)) continue;
+        central[k] = tangents[j][k];
+        if (s.kinks++ == 0) s.kink = names[j]->name + element_name(names[j]->type.shape, k);
+      }
+      s.error = std::max(s.error, deviation(tangents[j], central).error);
     }
-    if (s.error < best.error) best = s;
-    if (best.error < 1e-7) break;
+    if (!best || s.kinks < best->kinks || (s.kinks == best->kinks && s.error < best->error)) best = s;
+    if (best->kinks == 0 && best->error < 1e-7) break;
   }
-  return best;
+  return *best;
 }
 
 double inner_product_error(const Values& cts, const Values& tangents, const Values& gradients, const Values& dots) {

@@ -37,10 +37,13 @@ Deviation deviation(std::span<const double> have, std::span<const double> want);
 std::string element_name(const Shape& shape, size_t at);
 
 struct Slope {
-  double error = 0;
-  bool kink = false;  // the differences to the left and to the right do not agree
+  double error = 0;  // of the elements that can be compared
+  int64_t kinks =
+      0;             // elements at which the differences to the left and to the right do not agree: no slope to compare with
+  std::string kink;  // name of the first, "loss" or "y[3,1]"
 };
-/// Central differences of the float results of f(step) around 0 against `tangents`, at the step that fits best.
+/// Central differences of the float results of f(step) around 0 against `tangents`, at the step that shows the fewest kinks
+/// and then fits best.
 Slope best_slope(const std::function<Values(double)>& f, const std::vector<ProgramResult>& results, const Values& tangents);
 
 /// | <cts, tangents> - <gradients, dots> |, relative to the sum of the absolute terms.

@@ -118,6 +118,9 @@ OptionSpec cast_option() { return {"--cast", "", "convert inputs to the element 
 OptionSpec dtype_option() {
   return {"--dtype", "f32|f64", "what a type parameter (x: T[N]) stands for; as the inputs say if not given"};
 }
+OptionSpec time_option() {
+  return {"--time", "", "tell how long compiling, the first run and, on devices, warm replays of it took"};
+}
 OptionSpec json_option() { return {"--json", "", "results as JSON on stdout"}; }
 OptionSpec output_option(const std::string& help) { return {"--output", "NAME=FILE", help, "-o", true}; }
 OptionSpec form_option() {

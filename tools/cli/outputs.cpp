@@ -22,14 +22,19 @@ bool is_npz(const std::string& path) { return path.ends_with(".npz"); }
 Outputs::Outputs(const Options& options) : json_(options.has("--json")) {
   for (const std::string& text : options.values("--output")) {
     const auto named = io::split_argument(text);
-    Wish w = named ? Wish{named->name, named->text} : Wish{"", text};
+    Wish w = named ? Wish{named->name, named->text, ""} : Wish{"", text, ""};
+    w.identity = io::file_identity(w.path);
     for (const Wish& other : wishes_) {
-      if (w.path == other.path && w.path != "-") throw usage_error("two outputs go to '" + w.path + "'");
+      if (w.identity == other.identity && !(w.path == "-" && other.path == "-" && w.name != other.name))
+        throw usage_error("two outputs go to " + (w.path == other.path ? "" : "one file, '" + other.path + "' and ") + "'" +
+                          w.path + "'");
       if (w.name == other.name && w.path != "-" && other.path != "-" && !w.name.empty())
         throw usage_error("output '" + w.name + "' is given twice");
     }
     if (w.path != "-") {
       io::check_writable(w.path);
+      if (w.identity == io::file_identity("-") && !w.path.starts_with("/dev/"))
+        throw usage_error("'" + w.path + "' is the file that stdout goes to");
       if (!is_npz(w.path) && !w.path.ends_with(".npy") && !w.path.starts_with("/dev/"))
         throw usage_error("'" + w.path + "' is neither .npy nor .npz")
             .hint("-o " + (w.name.empty() ? "y" : w.name) + "=y.npy");
@@ -48,6 +53,11 @@ void Outputs::check_names(const std::vector<std::pair<std::string, std::string>>
     all += (all.empty() ? "" : ", ") + name;
   }
   for (const Wish& w : wishes_) {
+    if (is_npz(w.path))
+      for (const auto& [name, alias] : names)
+        if (name.find_first_of("/\\") != std::string::npos || name == ".." || name == ".")
+          throw Error("SG0508", "result '" + name + "' cannot be a member of " + w.path + ": its name is a path")
+              .hint("-o '" + name + "=y.npy' writes it alone");
     if (w.name.empty()) {
       if (!is_npz(w.path) && names.size() != 1)
         throw Error("SG0508", "-o " + w.path + ": there are " + std::to_string(names.size()) + " results")
@@ -91,12 +101,12 @@ void Outputs::write(const std::vector<NamedArray>& results) const {
   }
   if (!shown.empty()) print(shown);
   files.commit();
-  std::fputs(log.c_str(), stderr);
+  tell(log);
 }
 
 std::string result_text(const NamedArray& r) {
-  if (r.array.type.shape.rank() == 0) return r.name + " = " + io::array_text(r.array) + "\n";
-  return r.name + ": " + to_string(r.array.type) + "\n" + io::array_text(r.array) + "\n";
+  if (r.array.type.shape.rank() == 0) return io::printable(r.name) + " = " + io::array_text(r.array) + "\n";
+  return io::printable(r.name) + ": " + to_string(r.array.type) + "\n" + io::array_text(r.array) + "\n";
 }
 
 nlohmann::json json_number(double x) {

@@ -18,7 +18,8 @@ struct NamedArray {
 
 class Outputs {
  public:
-  /// Throws SG0505 for what can't be written and usage errors, before any work is done.
+  /// Throws SG0505 for what can't be written and usage errors, before any work is done: two outputs never go to one file,
+  /// whatever it is called, nor one to the file that stdout goes to. An output may replace an input, which is read by then.
   explicit Outputs(const Options& options);
   bool any() const { return !wishes_.empty(); }
   /// Throws SG0508 for names that are no results. `names`: pairs of name and alias.
@@ -32,6 +33,7 @@ class Outputs {
  private:
   struct Wish {
     std::string name, path;  // name "": the only result, or with .npz all of them
+    std::string identity;    // see io::file_identity
   };
   std::vector<Wish> wishes_;
   bool json_;

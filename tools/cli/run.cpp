@@ -20,7 +20,7 @@ int run(const Options& options) {
   outputs.check_names(names);
 
   const Engine engine(options);
-  Engine::Outcome outcome = engine.run(program, inputs);
+  Engine::Outcome outcome = engine.run(program, inputs, options.has("--time"));
   std::vector<NamedArray> results;
   for (size_t j = 0; j < outcome.results.size(); ++j) results.push_back({names[j].first, "", std::move(outcome.results[j])});
 
@@ -29,12 +29,7 @@ int run(const Options& options) {
     for (const NamedArray& r : results) all[r.name] = result_json(r.array, outputs.file_of(r));
     out["device"] = engine.name();
     out["results"] = all;
-    if (options.has("--time"))
-      out["time"] = {{"compile", outcome.compile_seconds},
-                     {"host", outcome.host_seconds},
-                     {"device", outcome.device_seconds},
-                     {"kernels", outcome.kernels},
-                     {"dispatches", outcome.dispatches}};
+    if (options.has("--time")) out["time"] = time_json(outcome);
     outputs.write(results);
     print_json(out);
     return kOk;
@@ -57,14 +52,8 @@ Command run_command() {
           "evaluate a function of a program",
           "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
           {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
-          {output_option("write a result; '-' prints it; FILE.npz alone takes all"),
-           function_option(),
-           device_option(),
-           form_option(),
-           cast_option(),
-           dtype_option(),
-           json_option(),
-           {"--time", "", "tell how long it took"}},
+          {output_option("write a result; '-' prints it; FILE.npz alone takes all"), function_option(), device_option(),
+           form_option(), cast_option(), dtype_option(), json_option(), time_option()},
           {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",
            "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
           run};

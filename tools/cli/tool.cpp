@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "frontend/base/near_name.h"
 #include "tools/io/table.h"
@@ -72,24 +73,8 @@ int run_command_line(const std::vector<std::string>& arguments) {
       .hint((near.empty() ? "" : near + "  ") + "spirograd --help lists all commands");
 }
 
-// Messages quote what the user typed and what stands in files: no control character of theirs reaches the terminal.
-std::string harmless(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= 32 && byte != 127) || c == '\n' || c == '\t') {
-      out += c;
-      continue;
-    }
-    char escaped[8];
-    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-    out += escaped;
-  }
-  return out;
-}
-
 int report(const Error& e) {
-  std::fprintf(stderr, "%s\n", harmless(e.str()).c_str());
+  tell(e.str() + "\n");
   return exit_code(e);
 }
 
@@ -117,10 +102,14 @@ int run_tool(const std::vector<std::string>& arguments) {
     return report(e);
   } catch (const std::bad_alloc&) {
     return report(Error("SG0601", "the host ran out of memory"));
+  } catch (const std::length_error&) {
+    return report(Error("SG0601", "an array is larger than any memory"));
   } catch (const std::exception& e) {
     return report(Error("SG0900", std::string("internal: ") + e.what()));
   }
 }
+
+void tell(const std::string& text) { std::fputs(io::printable(text).c_str(), stderr); }
 
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)

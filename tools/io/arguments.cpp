@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "frontend/base/near_name.h"
@@ -38,6 +39,8 @@ class Literal {
   /// Numbers written with a point, an exponent, or as nan and inf; true and false.
   bool has_reals() const { return reals_; }
   bool has_bools() const { return bools_; }
+  /// The last number beyond all doubles, "" if there is none. Those too near to 0 are 0, as in any rounding.
+  const std::string& too_large() const { return too_large_; }
 
  private:
   char peek() {
@@ -58,9 +61,10 @@ class Literal {
     double x = 0;
     const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + text_.size(), x);
     if (error == std::errc::result_out_of_range)
-      x = HUGE_VAL;
+      x = std::strtod(std::string(text_.data() + begin, end).c_str(), nullptr);  // +-infinity, or 0 and what is near it
     else if (error != std::errc())
       return false;
+    if (error == std::errc::result_out_of_range && std::isinf(x)) too_large_ = std::string(text_.data() + begin, end);
     const std::string_view digits(text_.data() + begin, static_cast<size_t>(end - text_.data()) - begin);
     reals_ = reals_ || digits.find_first_not_of("-0123456789") != std::string_view::npos;
     at_ = static_cast<size_t>(end - text_.data());
@@ -98,10 +102,13 @@ class Literal {
   std::vector<double> values_;
   int leaf_depth_ = -1;
   bool ragged_ = false, reals_ = false, bools_ = false;
+  std::string too_large_;
 };
 
 HostArray from_literal(const std::string& name, const std::string& text, const Literal& literal, DType t) {
   if (literal.ragged()) throw bad(name, text, "is no rectangular array");
+  if (!literal.too_large().empty())
+    throw bad(name, text, "holds " + literal.too_large() + ", which is beyond every float").hint("infinity is written inf");
   if (literal.has_bools() && t != DType::Bool)
     throw bad(name, text, "holds truth values, " + std::string(spirograd::name(t)) + " is wanted");
   if (literal.has_reals() && !is_float(t)) throw bad(name, text, "is no " + std::string(spirograd::name(t)));
@@ -234,6 +241,10 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
   if (!text.ends_with(".npy") && ::access(text.c_str(), F_OK) != 0)
     throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, kMakers));
   return to_host(parse_npy(read_file(text), text), wanted, cast, "input '" + name + "': " + text);
+}
+
+HostArray load_member(const std::string& name, const NpzReader& file, DType wanted, bool cast, const std::string& where) {
+  return to_host(file.read(name), wanted, cast, "input '" + name + "': " + where + ":" + name);
 }
 
 // SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) at position j of the stream of a

@@ -10,6 +10,8 @@
 
 namespace spirograd::io {
 
+class NpzReader;
+
 struct NamedText {
   std::string name, text;
 };
@@ -24,6 +26,9 @@ std::optional<int64_t> whole_number(const std::string& text);
 /// a type take it; all others must have it or be cast (see to_host). Errors: SG0501, SG0503 to SG0507; SG0506: the text
 /// itself.
 HostArray load_argument(const std::string& name, const std::string& text, DType wanted, bool cast);
+
+/// The same for the member `name` of an .npz file that is called `where` in errors.
+HostArray load_member(const std::string& name, const NpzReader& file, DType wanted, bool cast, const std::string& where);
 
 /// Element j of x=random:SEED:.. is a function of SEED and j only, in [0, 1), the same on every machine. The f32 number is
 /// the f64 number, truncated.

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 #include "spirograd/result.h"
+#include "tools/io/temporary_files.h"
 
 namespace spirograd::io {
 namespace {
@@ -43,11 +45,19 @@ fs::path target_of(const std::string& path) {
 
 fs::path folder_of(const fs::path& p) { return p.has_parent_path() ? p.parent_path() : fs::path("."); }
 
-// Devices and pipes (/dev/null, /dev/stdout) are written to, not replaced.
+// Devices and pipes (/dev/null, /dev/stdout) are written to, not replaced; so are streams that lead to a file.
 bool is_special(const std::string& path) {
+  if (path.starts_with("/dev/") || path.starts_with("/proc/self/fd/")) return true;
   std::error_code ignored;
   const fs::file_status s = fs::status(path, ignored);
   return fs::exists(s) && !fs::is_regular_file(s) && !fs::is_directory(s);
+}
+
+std::string random_suffix() {
+  std::random_device source;
+  std::string out = ".";
+  for (int j = 0; j < 12; ++j) out += "abcdefghijklmnopqrstuvwxyz012345"[source() % 32];
+  return out;
 }
 
 void write_all(int fd, std::span<const uint8_t> contents, const std::string& path) {
@@ -99,8 +109,16 @@ void check_writable(const std::string& path) {
   if (fs::exists(target, ignored) && ::access(target.c_str(), W_OK) != 0) throw cannot_write(path, std::strerror(errno));
 }
 
+std::string file_identity(const std::string& path) {
+  struct stat info {};
+  if (path == "-" ? ::fstat(STDOUT_FILENO, &info) == 0 : ::stat(path.c_str(), &info) == 0)
+    return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(target_of(path), ignored), ignored).string();
+}
+
 OutputFiles::~OutputFiles() {
-  for (const Staged& s : staged_) ::unlink(s.temporary.c_str());
+  for (const Staged& s : staged_) remove_temporary(s.temporary);
 }
 
 void OutputFiles::add(const std::string& path, std::span<const uint8_t> contents) {
@@ -112,12 +130,19 @@ void OutputFiles::add(const std::string& path, std::span<const uint8_t> contents
     return;
   }
   const fs::path target = target_of(path);
-  std::string temporary = (folder_of(target) / ("." + target.filename().string() + ".XXXXXX")).string();
-  Descriptor d{::mkstemp(temporary.data())};
-  if (d.fd < 0) throw cannot_write(path, std::strerror(errno));
+  // Noted before it exists, so that no signal can come in between.
+  staged_.reserve(staged_.size() + 1);  // so that it is ours to remove as soon as it exists
+  const Temporary temporary =
+      note_temporary((folder_of(target) / ("." + target.filename().string() + random_suffix())).string());
+  Descriptor d{::open(temporary.path(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  if (d.fd < 0) {
+    const int why = errno;
+    forget_temporary(temporary);
+    throw cannot_write(path, std::strerror(why));
+  }
   staged_.push_back({temporary, target.string()});
   write_all(d.fd, contents, path);
-  // mkstemp makes files private; outputs get the rights of the file they replace, or those of any new file.
+  // Temporary files are private; outputs get the rights of the file they replace, or those of any new file.
   struct stat old {};
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -133,9 +158,11 @@ void OutputFiles::add(const std::string& path, std::string_view contents) {
 }
 
 void OutputFiles::commit() {
+  const SignalsWait all_or_none;
   while (!staged_.empty()) {
     const Staged& s = staged_.front();
-    if (::rename(s.temporary.c_str(), s.path.c_str()) != 0) throw cannot_write(s.path, std::strerror(errno));
+    if (::rename(s.temporary.path(), s.path.c_str()) != 0) throw cannot_write(s.path, std::strerror(errno));
+    forget_temporary(s.temporary);
     staged_.erase(staged_.begin());
   }
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/io/temporary_files.h"
+
 namespace spirograd::io {
 
 /// Throws SG0504 with the reason of the system; also for folders and for streams
@@ -17,7 +19,12 @@ std::vector<uint8_t> read_file(const std::string& path);
 /// Throws SG0505 if `path` cannot become a file: a folder, or in a folder that is missing or not writable. Writes nothing.
 void check_writable(const std::string& path);
 
-/// A group of outputs: all appear, or none.
+/// What tells one file from another whatever its names are: device and number of an existing file, links followed; else the
+/// canonical path. Two outputs with the same identity would overwrite each other. "-" is stdout.
+std::string file_identity(const std::string& path);
+
+/// A group of outputs: all appear, or none. SIGINT, SIGTERM and SIGHUP remove what was not committed and then end the
+/// process as ever, unless the process handles or ignores them itself; while files are renamed they wait.
 class OutputFiles {
  public:
   OutputFiles() = default;
@@ -26,7 +33,8 @@ class OutputFiles {
   /// Removes what was not committed.
   ~OutputFiles();
 
-  /// Writes the contents to a temporary file in the same folder. Throws SG0505.
+  /// Writes the contents to a temporary file in the same folder; devices and pipes are written to as they are. An output may
+  /// take the place of a file that was read before. Throws SG0505.
   void add(const std::string& path, std::span<const uint8_t> contents);
   void add(const std::string& path, std::string_view contents);
   /// Renames all to their final names. Throws SG0505.
@@ -34,7 +42,8 @@ class OutputFiles {
 
  private:
   struct Staged {
-    std::string temporary, path;
+    Temporary temporary;
+    std::string path;
   };
   std::vector<Staged> staged_;
 };

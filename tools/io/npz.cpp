@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <unordered_set>
 
 #include "frontend/base/near_name.h"
 
@@ -80,6 +81,7 @@ void NpzReader::read_directory() {
   if (at > end || bytes > end - at || count > bytes / kCentralBytes)
     throw malformed("its directory does not lie inside the file");
   const uint64_t directory_end = at + bytes;
+  std::unordered_set<std::string> seen;
   for (; count > 0; --count) {
     if (directory_end - at < kCentralBytes || number(at, 4) != kCentral) throw malformed("its directory is damaged");
     Member m;
@@ -94,8 +96,7 @@ void NpzReader::read_directory() {
     if (directory_end - at < name + extra + comment) throw malformed("its directory is damaged");
     m.name.assign(file_.begin() + static_cast<std::ptrdiff_t>(at), file_.begin() + static_cast<std::ptrdiff_t>(at + name));
     read_zip64(m, at + name, at + name + extra);
-    for (const Member& other : members_)
-      if (other.name == m.name) throw malformed("it holds '" + m.name + "' twice");
+    if (!seen.insert(m.name).second) throw malformed("it holds '" + m.name + "' twice");
     members_.push_back(std::move(m));
     at += name + extra + comment;
   }
@@ -130,7 +131,9 @@ FileArray NpzReader::read(const std::string& name) const {
                                [&](const Member& m) { return array_name(m.name) == name || m.name == name; });
   if (it == members_.end()) {
     std::string all;
-    for (const std::string& n : names()) all += (all.empty() ? "" : ", ") + n;
+    const size_t n_told = std::min<size_t>(members_.size(), 20);
+    for (size_t j = 0; j < n_told; ++j) all += (j ? ", " : "") + array_name(members_[j].name);
+    if (n_told < members_.size()) all += " and " + std::to_string(members_.size() - n_told) + " more";
     throw Error("SG0503", where_ + " holds no array '" + name + "'")
         .note("it holds: " + (all.empty() ? "nothing" : all))
         .hint(did_you_mean(name, names()));

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tools/io/table.h"
+
 namespace spirograd::io {
 
 bool is_terminal(int fd) {
@@ -28,13 +30,13 @@ void Progress::update(const std::string& text) {
   if (terminal_)
     say(text);
   else
-    std::fprintf(stderr, "%s\n", text.c_str());
+    std::fprintf(stderr, "%s\n", printable(text).c_str());
   shown_ = Clock::now();
 }
 
 void Progress::say(const std::string& text) {
   if (!terminal_) return;
-  std::fprintf(stderr, "\r%s\033[K", text.c_str());
+  std::fprintf(stderr, "\r%s\033[K", printable(text).c_str());
   std::fflush(stderr);
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "frontend/base/characters.h"
+
 namespace spirograd::io {
 namespace {
 
@@ -22,7 +24,8 @@ std::string shortest(T x) {
 
 class ArrayPrinter {
  public:
-  ArrayPrinter(const HostArray& a, int64_t limit) : type_(a.type), shorten_(a.count() > limit), values_(a.values()) {
+  ArrayPrinter(const HostArray& a, int64_t limit)
+      : type_(a.type), shorten_(printed_places(a.type.shape) > static_cast<double>(limit)), values_(a.values()) {
     each(0, 0, [&](int64_t j) { width_ = std::max(width_, text(j).size()); });
   }
   std::string str() {
@@ -33,6 +36,12 @@ class ArrayPrinter {
  private:
   static constexpr int64_t kEdge = 3;
   std::string text(int64_t j) const { return number_text(values_[static_cast<size_t>(j)], type_.dtype); }
+  // Of empty arrays the brackets count: [100000000, 0] has as many rows.
+  static double printed_places(const Shape& shape) {
+    double n = 1;
+    for (const int64_t d : shape) n *= static_cast<double>(std::max<int64_t>(d, 1));
+    return n;
+  }
   bool hides(int64_t extent) const { return shorten_ && extent > 2 * kEdge + 1; }
 
   // Calls f with the positions of all shown elements.
@@ -105,6 +114,22 @@ std::string Table::str() const {
     }
     line.erase(line.find_last_not_of(' ') + 1);
     if (&row != &rows_[0] || !line.empty()) out += line + "\n";
+  }
+  return out;
+}
+
+std::string printable(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t n = graphic_bytes(text, at);
+    if (n > 0 || text[at] == '\n' || text[at] == '\t') {
+      out += text.substr(at, std::max<size_t>(n, 1));
+      at += std::max<size_t>(n, 1);
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<uint8_t>(text[at++]));
+    out += escaped;
   }
   return out;
 }

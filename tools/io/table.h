@@ -21,6 +21,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Text for a terminal, whoever wrote it: control characters, and bytes that are no UTF-8, become \x1b. Line ends and tabs
+/// stay.
+std::string printable(const std::string& text);
+
 /// The shortest digits that read back as the same number of that type: "0.1", "3", "-inf", "nan", "true".
 std::string number_text(double x, DType t);
 /// `digits` significant digits, for norms and errors.
