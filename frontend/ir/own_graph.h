@@ -12,8 +12,9 @@ bool is_made(const Program& program);
 /// Throws SG0404 if it is not made.
 void require_made(const Program& program);
 
-/// Interns what the results of `program` reach, loop bodies included, with their places in the source; gives the nodes of the
-/// results. Takes time and room in proportion to what is reached. In an empty graph, nodes and functions keep their order.
+/// Interns what the results of `program` reach, loop bodies included, with their places in the source; gives the nodes of
+/// the results. Takes time and room in proportion to what is reached. In an empty graph, nodes and functions keep their
+/// order.
 std::vector<NodeId> copy_into(Graph& graph, const Program& program);
 
 /// Gives `program` a graph that nobody else has, with what its results reach. Whatever follows the order of ids is the same

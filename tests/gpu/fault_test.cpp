@@ -160,23 +160,25 @@ TEST_F(FaultTest, ALostDeviceIsAnErrorAndStaysOne) {
 // The driver says that the device is lost while commands still run. What the session used must not be destroyed before they
 // have ended: it is waited for in another way, or where no wait answers, nothing is destroyed at all.
 TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
-  DeviceFns& f = device->impl().fns;
-  const auto really_wait = f.vkQueueWaitIdle;
-  const VkQueue queue = device->impl().queue;
   for (const bool no_wait_answers : {false, true})
     for (BindingForm form : kForms) {
       constexpr int64_t kMany = 1 << 18;
+      DeviceFns& f = device->impl().fns;
+      const auto really_wait = f.vkQueueWaitIdle;
+      const VkQueue queue = device->impl().queue;
       auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
       f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
       if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
       const auto y = s->run(std::vector{ramp(kMany)});
       ASSERT_FALSE(y);
       EXPECT_EQ(y.error().code, "SG0310");
-      EXPECT_EQ(device->impl().abandoned, no_wait_answers);
+      EXPECT_EQ(device->impl().abandoned.load(), no_wait_answers);
       EXPECT_EQ(s->run(std::vector{ramp(kMany)}).error().code, "SG0310") << "a lost device is not asked again";
       s.reset();
       device.reset();
-      if (no_wait_answers) ASSERT_EQ(really_wait(queue), VK_SUCCESS);  // the memory is still there
+      if (no_wait_answers) {
+        ASSERT_EQ(really_wait(queue), VK_SUCCESS) << "queue and memory are still there";
+      }
       open();
       ASSERT_EQ(live(affine_program(form, 4)), "") << "a new device works";
     }

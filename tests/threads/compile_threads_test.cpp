@@ -55,7 +55,8 @@ TEST(CompileThreads, LossAndGradientOfOneProgramAtTheSameTime) {
       std::vector<std::jthread> threads;
       for (int t = 0; t < kThreads; ++t)
         threads.emplace_back([&, t] {
-          for (int round = 0; round < kRounds; ++round) wrong[static_cast<size_t>(t)] += everything(p, t % 2) != alone[t % 2];
+          for (int round = 0; round < kRounds; ++round)
+            wrong[static_cast<size_t>(t)] += everything(p, t % 2) != alone[t % 2];
         });
     }
     EXPECT_EQ(wrong, std::vector<int>(kThreads, 0)) << source;

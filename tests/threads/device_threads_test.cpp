@@ -57,7 +57,8 @@ TEST(DeviceThreads, ThreadsShareADevice) {
 TEST(DeviceThreads, EachThreadHasItsDevice) {
   const size_t n_devices = vk::devices().value().size();
   const char* drivers = std::getenv("SPIROGRAD_TEST_DRIVER");
-  ASSERT_EQ(n_devices, drivers && std::string_view(drivers) == "both" ? 2u : 1u) << "drivers: " << (drivers ? drivers : "any");
+  ASSERT_EQ(n_devices, drivers && std::string_view(drivers) == "both" ? 2u : 1u)
+      << "drivers: " << (drivers ? drivers : "any");
   const Program p = gradient();
   std::vector<std::vector<std::vector<uint8_t>>> alone(2), out(2);
   for (size_t t = 0; t < 2; ++t) alone[t] = work(open(t % n_devices), p, 1);

@@ -134,7 +134,7 @@ TEST(Npz, DamagedArchivesNeverDoHarm) {
 
 TEST(Npz, SixtyThousandMembersAreQuick) {
   std::vector<std::pair<std::string, HostArray>> many;
-  for (int j = 0; j < 60000; ++j) many.emplace_back("a" + std::to_string(j), HostArray(f32({})));
+  for (int j = 0; j < 60000; ++j) many.emplace_back("a" + std::to_string(j), HostArray(f32()));
   const auto start = std::chrono::steady_clock::now();
   const NpzReader reader(npz_bytes(many), "many.npz");
   EXPECT_EQ(reader.names().size(), 60000u);

@@ -35,12 +35,14 @@ Error cannot_write(const std::string& path, const std::string& why) {
 
 // Renaming over a symbolic link would replace the link, so it is followed first.
 fs::path target_of(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_symlink(path, ignored)) {
-    const fs::path real = fs::weakly_canonical(path, ignored);
-    if (!ignored) return real;
+  std::error_code failed;
+  fs::path at = path;
+  for (int links = 0; links < 40 && fs::is_symlink(at, failed); ++links) {  // also where nothing stands at the end
+    const fs::path next = fs::read_symlink(at, failed);
+    if (failed) return path;
+    at = next.is_absolute() ? next : at.parent_path() / next;
   }
-  return path;
+  return at;
 }
 
 fs::path folder_of(const fs::path& p) { return p.has_parent_path() ? p.parent_path() : fs::path("."); }
