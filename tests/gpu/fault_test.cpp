@@ -180,7 +180,7 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
         ASSERT_EQ(really_wait(queue), VK_SUCCESS) << "queue and memory are still there";
       }
       open();
-      ASSERT_EQ(live(affine_program(form, 4)), "") << "a new device works";
+      ASSERT_EQ(live(affine_program(form, kElements)), "") << "a new device works";
     }
 }
 
@@ -191,7 +191,7 @@ TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
   config.direct = false;  // arrays out of the host's reach, so constants are copied
   config.slab_bytes = 1;
   device->impl().memory = std::make_unique<Memory>(f, device->impl().device, config);
-  EXPECT_EQ(live(affine_program(BindingForm::Address, 4)), "SG0310");
+  EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "SG0310");
   EXPECT_FALSE(device->impl().abandoned) << "the queue was waited for";
 }
 

@@ -428,8 +428,9 @@ TEST(Masks, MaskOverADerivative) {
       grad(parsed(
                "def main(x: f64[3]) -> (y: f64) = sum(where(x >= 0, sqrt(x) * x, 0)) + sum(where(x > 0, log(sqrt(x)), 0))"))
           .value();
-  const Expr d = {g.graph.get(), {g.results[0].node}}, x = param(*g.graph, 0, d.type());
-  const Expr penalty = select(fn(Op::Gt, x, full(*g.graph, d.type(), 0.5)), d * d, zeros(*g.graph, d.type()));
+  Graph& graph = *make_graph_private(g);
+  const Expr d = {&graph, {g.results[0].node}}, x = param(graph, 0, d.type());
+  const Expr penalty = select(fn(Op::Gt, x, full(graph, d.type(), 0.5)), d * d, zeros(graph, d.type()));
   g.results = {{"penalty", sum_all(penalty).id.v, f64()}};
   // d = 1.5 sqrt x + 0.5 / x; d (d^2)/dx = 2 d (0.75 / sqrt x - 0.5 / x^2)
   const Values want = {2 * 3.125 * (0.375 - 0.03125), 0, 0};

@@ -64,7 +64,7 @@ class Case {
 
   // Each float parameter passes through an operation with an infinite or undefined slope somewhere.
   void put_hazards_on_inputs() {
-    ir::Graph& g = *p_.graph;
+    ir::Graph& g = *ir::make_graph_private(p_);
     ir::Memo memo;
     for (size_t j : floats_) {
       const Expr x = ir::param(g, static_cast<int64_t>(j), p_.params[j].type), one = ir::full(g, x.type(), 1);
@@ -123,10 +123,11 @@ class Case {
 
   // The program of one loss: all results under masks, which are parameters.
   Program with_masks() {
-    ir::Graph& g = *p_.graph;
     Program out = p_;
+    ir::Graph& g = *ir::make_graph_private(out);
+    const std::vector<ProgramResult> results = out.results;
     Expr loss;
-    for (const ProgramResult& result : p_.results) {
+    for (const ProgramResult& result : results) {
       const Expr y = {&g, {result.node}}, none = ir::zeros(g, y.type());
       const Expr mask = ir::param(g, static_cast<int64_t>(out.params.size()), boolean(y.shape()));
       out.params.push_back({"mask" + std::to_string(out.params.size()), mask.type()});

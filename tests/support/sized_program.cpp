@@ -74,7 +74,7 @@ class Generator {
  public:
   Generator(SizeClass c, const Decisions& decisions) : class_(c), decisions_(decisions) {
     out_.program.name = "sized";
-    out_.program.graph = std::make_shared<ir::Graph>();
+    out_.program.graph = graph_ = std::make_shared<ir::Graph>();
   }
 
   SizedProgram run() {
@@ -95,7 +95,7 @@ class Generator {
   }
 
  private:
-  ir::Graph& graph() { return *out_.program.graph; }
+  ir::Graph& graph() { return *graph_; }
   int below(int n) { return choices_->below(n); }
   template <class T, size_t N>
   T one_of(const std::array<T, N>& table) {
@@ -499,6 +499,7 @@ class Generator {
   const SizeClass class_;
   const Decisions& decisions_;
   Choices* choices_ = nullptr;
+  std::shared_ptr<ir::Graph> graph_;
   SizedProgram out_;
   std::vector<Expr> pool_;  // what was made, the latest last
   bool two_results_ = false;

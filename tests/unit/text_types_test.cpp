@@ -6,6 +6,7 @@
 
 #include "frontend/ir/eval.h"
 #include "spirograd/text.h"
+#include "support/same_nodes.h"
 
 namespace spirograd {
 namespace {
@@ -31,13 +32,11 @@ Outcome run(const std::string& source, const Inputs& inputs = {}, std::optional<
   if (!p) return {{}, {}, p.error().str()};
   // What is printed is the same program.
   const auto again = text::parse(text::print(*p), "printed.sg");
-  const auto same = again ? text::instantiate(*again, "", text::ShapeVariables{}, p->graph) : again.error();
+  const auto same = again ? text::instantiate(*again) : again.error();
   if (!same) return {{}, {}, text::print(*p) + same.error().str()};
+  if (!test::same_nodes(*p, *same)) return {{}, {}, "other nodes after printing:\n" + text::print(*p)};
   Outcome out;
-  for (size_t j = 0; j < p->results.size(); ++j) {
-    if (p->results[j].node != same->results[j].node) return {{}, {}, "another node after printing:\n" + text::print(*p)};
-    out.types.push_back(p->results[j].type);
-  }
+  for (const ProgramResult& r : p->results) out.types.push_back(r.type);
   for (const ir::Array& r : ir::evaluate(*p, values)) out.values.insert(out.values.end(), r.data.begin(), r.data.end());
   return out;
 }

@@ -11,6 +11,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Below this a scale says nothing: the values may all be what is left of cancellation.
 constexpr double kLeastScale = 1e-3;
+// Relative gaps below this are what rounding leaves.
+constexpr double kLeastGap = 1e-6;
 
 double scale_of(std::span<const double> values) {
   double squares = 0;
@@ -82,10 +84,11 @@ std::string element_name(const Shape& shape, size_t at) {
 
 namespace {
 
-// Whether the slopes to the two sides differ, not in their last digits but as on the two sides of a corner or jump.
-bool is_kink(double forward, double backward, double scale) {
-  if (!std::isfinite(forward) || !std::isfinite(backward)) return false;
-  return std::abs(forward - backward) > 0.1 * std::max({std::abs(forward), std::abs(backward), scale});
+// The gap between the slopes to the two sides, at a step and at a quarter of it. In a smooth place it shrinks with the step;
+// at a corner or a jump it does not.
+bool is_kink(double gap, double quarter_gap, double scale) {
+  if (!std::isfinite(gap) || !std::isfinite(quarter_gap)) return false;
+  return std::abs(gap) > kLeastGap * scale && std::abs(quarter_gap) > 0.6 * std::abs(gap);
 }
 
 }  // namespace
@@ -105,13 +108,16 @@ Slope best_slope(const std::function<Values(double)>& f, const std::vector<Progr
   std::optional<Slope> best;
   for (const double h : {1e-5, 1e-4, 1e-6, 1e-3}) {
     const Values right = floats(f(h)), left = floats(f(-h));
+    const Values near_right = floats(f(h / 4)), near_left = floats(f(-h / 4));
     Slope s;
     for (size_t j = 0; j < middle.size(); ++j) {
       std::vector<double> central(middle[j].size());
       for (size_t k = 0; k < central.size(); ++k) central[k] = (right[j][k] - left[j][k]) / (2 * h);
       const double scale = scale_of(central);
       for (size_t k = 0; k < central.size(); ++k) {
-        if (!is_kink((right[j][k] - middle[j][k]) / h, (middle[j][k] - left[j][k]) / h, scale)) continue;
+        const double here = 2 * middle[j][k], gap = (right[j][k] + left[j][k] - here) / h;
+        const double quarter_gap = (near_right[j][k] + near_left[j][k] - here) / (h / 4);
+        if (!is_kink(gap, quarter_gap, std::max({scale, std::abs(central[k]), std::abs(gap)}))) continue;
         central[k] = tangents[j][k];
         if (s.kinks++ == 0) s.kink = names[j]->name + element_name(names[j]->type.shape, k);
       }
