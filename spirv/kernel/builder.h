@@ -62,6 +62,11 @@ class Builder {
   Value get(Value var);
   void set(Value var, Value value);
 
+  /// Results of a whole computation on `of`, by a name that the caller gives it: kept as long as the innermost open block is.
+  /// Variables and blocks are not numbered, so a formula that has them asks here first.
+  void remember(uint32_t what, Value of, std::array<Value, 3> results);
+  std::optional<std::array<Value, 3>> recall(uint32_t what, Value of) const;
+
   void begin_if(Value condition);
   void begin_else();
   void end_if();
@@ -123,6 +128,7 @@ class Builder {
   // Value numbering: one table per open block; closing a block drops its table.
   using Key = std::tuple<KOp, Scalar, std::array<uint32_t, 3>, uint64_t>;
   std::vector<std::map<Key, Value>> scopes_;
+  std::vector<std::map<std::pair<uint32_t, Value>, std::array<Value, 3>>> remembered_;  // one table per open block, too
 };
 
 }  // namespace spirograd::kernel
