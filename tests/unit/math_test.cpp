@@ -294,9 +294,11 @@ TEST(Math, PowAndAtan2OfF64WithinFourUlp) {
   }
   const auto check = [&](const char* name, const Binary& body, Real (*exact)(Real, Real)) {
     const auto got = apply<double>(body, xs, ys);
-    for (size_t i = 0; i < xs.size(); ++i) ASSERT_LE(ulps(got[i], exact(xs[i], ys[i])), 4) << name << " " << xs[i] << ", " << ys[i];
+    for (size_t i = 0; i < xs.size(); ++i)
+      ASSERT_LE(ulps(got[i], exact(xs[i], ys[i])), 4) << name << " " << xs[i] << ", " << ys[i];
   };
-  check("pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); }, [](Real x, Real y) { return std::pow(x, y); });
+  check("pow", [](Builder& b, Value x, Value y) { return kernel::pow(b, x, y); },
+        [](Real x, Real y) { return std::pow(x, y); });
   check("atan2", [](Builder& b, Value x, Value y) { return kernel::atan2(b, x, y); },
         [](Real x, Real y) { return std::atan2(x, y); });
 }
