@@ -41,7 +41,7 @@ class Builder {
   Value boolean(bool value) { return constant(Scalar::Bool, value ? 1 : 0); }
   Value constant_word(Scalar t, uint64_t bits);
 
-  Value index();                                    // u32, interval [0, invocations)
+  Value index();  // u32, interval [0, invocations)
   Value load(uint32_t binding, Value index);
   void store(uint32_t binding, Value index, Value value);
   void atomic_add(uint32_t binding, Value index, Value value);
@@ -62,8 +62,8 @@ class Builder {
   Value get(Value var);
   void set(Value var, Value value);
 
-  /// Results of a whole computation on `of`, by a name that the caller gives it: kept as long as the innermost open block is.
-  /// Variables and blocks are not numbered, so a formula that has them asks here first.
+  /// Results of a whole computation on `of`, by a name that the caller gives it: kept as long as the innermost open block
+  /// is. Variables and blocks are not numbered, so a formula that has them asks here first.
   void remember(uint32_t what, Value of, std::array<Value, 3> results);
   std::optional<std::array<Value, 3>> recall(uint32_t what, Value of) const;
 
@@ -84,11 +84,11 @@ class Builder {
   // close.
   struct Block {
     enum class Kind : uint8_t { Body, If, Else, Loop } kind = Kind::Body;
-    bool marked = true;                               // If/Loop instructions were emitted
-    bool dead = false;                                // never runs: cut at its end
+    bool marked = true;  // If/Loop instructions were emitted
+    bool dead = false;   // never runs: cut at its end
     Value condition = 0;
-    size_t start = 0;                                 // position of its marker, or of its first instruction
-    std::vector<std::pair<Value, Interval>> undo;     // intervals to restore at the end
+    size_t start = 0;                              // position of its marker, or of its first instruction
+    std::vector<std::pair<Value, Interval>> undo;  // intervals to restore at the end
   };
   // c0 + sum of coefficient * value
   struct Linear {

@@ -103,11 +103,12 @@ Pair exact_product(Num a, Num b) {
   return {p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)};
 }
 
-// log(x) as a sum of two numbers, for finite x > 0; relative error below 2^-33 (f64: 2^-62). With x = m 2^e and c the nearest
-// of 3/4, 1, 5/4 to m: log(x) = e log(2) + log(c) + 2 atanh((m - c)/(m + c)). The first two have high parts that add exactly.
+// log(x) as a sum of two numbers, for finite x > 0; relative error below 2^-33 (f64: 2^-62). With x = m 2^e and c the
+// nearest of 3/4, 1, 5/4 to m: log(x) = e log(2) + log(c) + 2 atanh((m - c)/(m + c)). The first two have high parts that add
+// exactly.
 Pair log_pair(Num x) {
   const Split parts = split_exponent(x);
-  const Num below = parts.m < 0.8660254, above = parts.m > 1.118034;
+  const Num below = parts.m<0.8660254, above = parts.m> 1.118034;
   const auto by_centre = [&](double three_quarters, double five_quarters, double one) {
     return select(below, x.constant(three_quarters), select(above, x.constant(five_quarters), one));
   };
@@ -115,7 +116,8 @@ Pair log_pair(Num x) {
   const Num c = by_centre(0.75, 1.25, 1);
   const Num log_c = wide ? by_centre(-0.2876820724513891036622, 0.2231435513140240800567, 0)
                          : by_centre(-0.287689208984375, 0.22314453125, 0);
-  const Num log_c_low = wide ? by_centre(-3.918237769963821687542e-13, 1.856757095979601065874e-13, 0) : by_centre(7.136532594072560780994e-6, -9.799357902442337e-7, 0);
+  const Num log_c_low = wide ? by_centre(-3.918237769963821687542e-13, 1.856757095979601065874e-13, 0)
+                             : by_centre(7.136532594072560780994e-6, -9.799357902442337e-7, 0);
   const Num f = parts.m - c, d = parts.m + c, d_low = parts.m - (d - c);
   const Num s = f / d;
   const Pair product = exact_product(s, d);
@@ -131,7 +133,7 @@ Pair log_pair(Num x) {
 Num exp_scaled(Num x, std::optional<Num> low, int extra) {
   // Beyond: infinity and 0; a negative `extra` lets larger arguments through.
   const double top = (is_f64(x) ? 712 : 91) - 0.7 * extra, bottom = is_f64(x) ? -748 : -106;
-  const Num capped = select(x > top, top, select(x < bottom, bottom, x));      // NaN stays
+  const Num capped = select(x > top, top, select(x < bottom, bottom, x));  // NaN stays
   return exp_core(capped, low, extra);
 }
 
@@ -154,8 +156,7 @@ Num log1p(Num x) {
 Num expm1(Num x) {
   const Num tiny = is_tinier(x);
   const double top = is_f64(x) ? 710 : 89, bottom = is_f64(x) ? -40 : -20;
-  const Exponent e =
-      split_logarithm(select(x > top, top, select(x < bottom, bottom, select(tiny, 0.0, x))));
+  const Exponent e = split_logarithm(select(x > top, top, select(x < bottom, bottom, select(tiny, 0.0, x))));
   const Num p = e.r + (e.r * e.r * exp_tail(e.r) + e.lost), half = scaled(x.constant(0.5), e.n);
   return select(tiny, x, 2.0 * ((half - 0.5) + half * p));
 }
@@ -238,8 +239,8 @@ std::optional<Num> easy_power(Num x, double y) {
 Value pow(Builder& b, Value base, Value exponent) {
   const Num x{&b, base}, y{&b, exponent};
   if (const auto bits = b.constant_bits(exponent))
-    if (const auto easy = easy_power(x, is_f64(x) ? std::bit_cast<double>(*bits)
-                                                  : std::bit_cast<float>(static_cast<uint32_t>(*bits))))
+    if (const auto easy =
+            easy_power(x, is_f64(x) ? std::bit_cast<double>(*bits) : std::bit_cast<float>(static_cast<uint32_t>(*bits))))
       return easy->v;
   const Num a = magnitude(x);
   // Larger exponents overflow or underflow for every base but 1.

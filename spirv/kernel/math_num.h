@@ -86,7 +86,8 @@ struct Split {
   Num m, e;
 };
 Split split_exponent(Num x);
-/// exp(x + low) 2^extra for -24 (f64: -54) <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to 0.
+/// exp(x + low) 2^extra for -24 (f64: -54) <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to
+/// 0.
 Num exp_scaled(Num x, std::optional<Num> low, int extra);
 /// log(x), log(1 + x), exp(x) - 1.
 Num log_of(Num x);

@@ -92,7 +92,8 @@ Reduced reduce_by_window(Num x) {
   const Num first = bitcast(Scalar::F32, bitcast(Scalar::U32, convert(Scalar::F32, whole)) & word(0xFFFFF000u));
   const Num second =
       convert(Scalar::F32, whole - convert(Scalar::I32, first)) * 0x1p-30 + convert(Scalar::F32, rest_low) * 0x1p-62;
-  const Num size_high = first * (0x1p-30 * 1.5703125), size_low = first * (0x1p-30 * 4.8382679489661923e-4) + second * (kPi / 2);
+  const Num size_high = first * (0x1p-30 * 1.5703125),
+            size_low = first * (0x1p-30 * 4.8382679489661923e-4) + second * (kPi / 2);
   const Num size = size_high + size_low, lost = (size_high - size) + size_low;
   const Num negative = is_negative(x), down = below ^ negative;
   const Num n = bitcast(Scalar::I32, quadrant);
@@ -113,8 +114,9 @@ Reduced reduce_quadrant(Num x) {
   if (is_f64(x)) {
     const Num fits = magnitude(x) < 1e9;
     const Num inside = select(fits, x, 0.0), whole = floor(inside * kTwoOverPi + 0.5);
-    const auto [r, low] = subtracted(
-        inside, whole, {1.5707960128784179688, 3.1391641641675960273e-7, 6.2233719696699885127e-14, 2.0222662487959506315e-21});
+    const auto [r, low] =
+        subtracted(inside, whole,
+                   {1.5707960128784179688, 3.1391641641675960273e-7, 6.2233719696699885127e-14, 2.0222662487959506315e-21});
     return {select(fits, r, kNan), low, convert(Scalar::I32, whole)};
   }
   constexpr uint32_t reduction = 1;  // sin and cos of one argument share it
@@ -155,8 +157,8 @@ Num sin_or_cos(Num x, bool cosine) {
   const SinCos both = on_quarter(reduced);
   const Num v = select(is_odd(n), both.cosine, both.sine);
   const Num second = n & n.constant(2);
-  const Num turned = is_f64(x) ? select(equal(second, 2), -v, v)
-                               : bitcast(Scalar::F32, bitcast(Scalar::I32, v) ^ shl(second, 30));
+  const Num turned =
+      is_f64(x) ? select(equal(second, 2), -v, v) : bitcast(Scalar::F32, bitcast(Scalar::I32, v) ^ shl(second, 30));
   return cosine ? turned : select(tiny, x, turned);
 }
 

@@ -35,7 +35,9 @@ double log_add_exp(double x, double y) {
 }
 double larger_size(double x, double y) { return std::max(std::abs(x), std::abs(y)); }
 // The weights of the difference in f32; at equal infinities all goes to the first.
-double first_weight(double x, double y) { return x == y ? (std::isinf(x) ? 1 : 0.5) : logistic_of(static_cast<float>(x - y)); }
+double first_weight(double x, double y) {
+  return x == y ? (std::isinf(x) ? 1 : 0.5) : logistic_of(static_cast<float>(x - y));
+}
 double second_weight(double x, double y) { return x == y && std::isinf(x) ? 0 : first_weight(y, x); }
 
 // clang-format off
