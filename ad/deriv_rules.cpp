@@ -84,8 +84,8 @@ Factor atan2_x(const Point& p) { return minus(scale(over_length(p, false))); }
 // u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log u) to all digits.
 Expr power(const Point& p, Expr exponent, Expr lost) {
   const Expr size = unary(Op::Abs, p.a);
-  const Expr ordinary =
-      binary(Op::And, binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, num(p, std::numeric_limits<double>::infinity())));
+  const Expr infinity = num(p, std::numeric_limits<double>::infinity());
+  const Expr ordinary = binary(Op::And, binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, infinity));
   const Expr log = unary(Op::Log, select(ordinary, size, num(p, 1)));
   return binary(Op::Pow, p.a, exponent) * (num(p, 1) + lost * log);
 }
