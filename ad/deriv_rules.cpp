@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace spirograd::ad {
@@ -60,16 +61,69 @@ Factor minus_one(const Point&) { return {FactorKind::One, {}, true}; }
 Expr num(const Point& p, double value) { return number(p.graph(), p.a.type(), value); }
 Expr sq(Expr e) { return e * e; }
 
+Expr above(Expr a, double limit) { return binary(Op::Gt, unary(Op::Abs, a), number(*a.graph, a.type(), limit)); }
+
+// 1 / sqrt(1 + u^2). Where the square could overflow the 1 does not count.
+Expr asinh_slope(const Point& p) {
+  const Expr far = above(p.a, 0x1p27), one = num(p, 1), near = select(far, one, p.a);
+  return one / select(far, unary(Op::Abs, p.a), unary(Op::Sqrt, one + sq(near)));
+}
+
+Expr atan_slope(const Point& p) {
+  const Expr far = above(p.a, 0x1p27), one = num(p, 1);
+  return sq(one / select(far, p.a, one)) / (one + sq(select(far, num(p, 0), p.a)));
+}
+
+// e / (1 + e)^2 for e = exp(-s |u|): logistic'(u) for s = 1, a quarter of tanh'(u) for s = 2. No digits cancel. |u| is u or
+// -u by a select, whose derivatives at 0 are those of an even function.
+Expr bell(const Point& p, double s) {
+  const Expr minus_magnitude = select(binary(Op::Lt, p.a, num(p, 0)), p.a, -p.a);
+  const Expr e = unary(Op::Exp, s == 1 ? minus_magnitude : num(p, s) * minus_magnitude);
+  return e / (num(p, 1) + e * (num(p, 2) + e));
+}
+
+// exp(-u^2) = exp(-h^2) exp((h - u) (h + u)), where h is u to so few digits that its square is exact: the rounding error of
+// u^2 would cost u^2 units in the last place.
+Expr gauss(const Point& p) {
+  const double unit = p.a.dtype() == DType::F32 ? 0x1p-7 : 0x1p-20, most = 30;
+  const Expr capped = select(above(p.a, most), num(p, most), p.a);
+  const Expr h = unary(Op::Floor, capped * num(p, 1 / unit)) * num(p, unit);
+  return unary(Op::Exp, -sq(h)) * unary(Op::Exp, (h - p.a) * (h + p.a));
+}
+
+// One of u and v over u^2 + v^2, without squares: with g the greater of the two and t the other over it, (1 or t) / g / (1 +
+// t^2), by halves.
+Expr over_length(const Point& p, bool want_v) {
+  const Expr steep = binary(Op::Gt, unary(Op::Abs, p.a), unary(Op::Abs, p.b));
+  const Expr greater = select(steep, p.a, p.b), t = select(steep, p.b, p.a) / greater, half = num(p, 0.5);
+  const Expr part = want_v ? select(steep, t, num(p, 1)) : select(steep, num(p, 1), t);
+  return half * part / greater / (half + half * sq(t));
+}
+Factor atan2_y(const Point& p) { return scale(over_length(p, true)); }
+Factor atan2_x(const Point& p) { return minus(scale(over_length(p, false))); }
+
+// u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log u) to all digits.
+Expr power(const Point& p, Expr exponent, Expr lost) {
+  const Expr size = unary(Op::Abs, p.a);
+  const Expr infinity = num(p, std::numeric_limits<double>::infinity());
+  const Expr ordinary = binary(Op::And, binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, infinity));
+  const Expr log = unary(Op::Log, select(ordinary, size, num(p, 1)));
+  return binary(Op::Pow, p.a, exponent) * (num(p, 1) + lost * log);
+}
+
 // d(u^v)/du = v * u^(v-1). Where v = 0 it is 0 even at u = 0, where the power alone would be infinite.
 Factor pow_base(const Point& p) {
+  const Expr unit = num(p, 1);
   if (const double* v = constant_value(p.b)) {
     if (*v == 0) return {};
     if (*v == 1) return one(p);
     if (*v == 2) return scale(p.a + p.a);
-    return scale(p.b * binary(Op::Pow, p.a, num(p, *v - 1)));
+    const Expr exponent = num(p, *v - 1);
+    const double lost = *v - (*constant_value(exponent) + 1);
+    return scale(p.b * (lost == 0 ? binary(Op::Pow, p.a, exponent) : power(p, exponent, num(p, lost))));
   }
-  const Expr exponent = select(binary(Op::Eq, p.b, num(p, 0)), num(p, 1), p.b - num(p, 1));
-  return scale(p.b * binary(Op::Pow, p.a, exponent));
+  const Expr none = binary(Op::Eq, p.b, num(p, 0)), exponent = select(none, unit, p.b - unit);
+  return scale(p.b * power(p, exponent, select(none, num(p, 0), p.b - (exponent + unit))));
 }
 
 // d(u^v)/dv = u^v * log u, taken as 0 at u = 0; NaN for u < 0. Asked for only if v has a tangent, so (-2)^3 is safe.
@@ -203,19 +257,23 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
       return over(unary(Op::Sqrt, (num(p, 1) - p.a) * (num(p, 1) + p.a))); }}, {-0.8, 0.8}),
     partials(Op::Acos,        "-1 / sqrt(1 - u^2)", {[](const Point& p) {
       return minus(over(unary(Op::Sqrt, (num(p, 1) - p.a) * (num(p, 1) + p.a)))); }}, {-0.8, 0.8}),
-    partials(Op::Atan,        "1 / (1 + u^2)", {[](const Point& p) { return over(num(p, 1) + sq(p.a)); }}),
+    partials(Op::Atan,        "1 / (1 + u^2)", {[](const Point& p) { return scale(atan_slope(p)); }}),
     partials(Op::Sinh,        "cosh u", {[](const Point& p) { return scale(unary(Op::Cosh, p.a)); }}),
     partials(Op::Cosh,        "sinh u", {[](const Point& p) { return scale(unary(Op::Sinh, p.a)); }}),
-    partials(Op::Tanh,        "1 - r^2", {[](const Point& p) { return scale(num(p, 1) - sq(p.y)); }}),
+    partials(Op::Tanh,        "4 e / (1 + e)^2, e = exp(-2 |u|)", {[](const Point& p) {
+      return scale(num(p, 4) * bell(p, 2)); }}),
     partials(Op::Asinh,       "1 / sqrt(1 + u^2)", {[](const Point& p) {
-      return over(unary(Op::Sqrt, num(p, 1) + sq(p.a))); }}),
+      return scale(asinh_slope(p)); }}),
     partials(Op::Acosh,       "1 / (sqrt(u - 1) * sqrt(u + 1))", {[](const Point& p) {
       return over(unary(Op::Sqrt, p.a - num(p, 1)) * unary(Op::Sqrt, p.a + num(p, 1))); }}, {1.3, 3}),
     partials(Op::Atanh,       "1 / (1 - u^2)", {[](const Point& p) {
       return over((num(p, 1) - p.a) * (num(p, 1) + p.a)); }}, {-0.8, 0.8}),
     partials(Op::Erf,         "2 / sqrt(pi) * exp(-u^2)", {[](const Point& p) {
-      return scale(num(p, 2 * std::numbers::inv_sqrtpi) * unary(Op::Exp, -sq(p.a))); }}),
-    partials(Op::Logistic,    "r * (1 - r)", {[](const Point& p) { return scale(p.y * (num(p, 1) - p.y)); }}),
+      return scale(num(p, 2 * std::numbers::inv_sqrtpi) * gauss(p)); }}),
+    partials(Op::Logistic,    "e / (1 + e)^2, e = exp(-|u|)", {[](const Point& p) {
+      return scale(bell(p, 1)); }}),
+    partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),
+    partials(Op::Expm1,       "exp u", {[](const Point& p) { return scale(unary(Op::Exp, p.a)); }}),
     linear (Op::Cast,         "cast back; zero from or to integers", cast_back),
     zero   (Op::StopGradient, "by definition"),
     partials(Op::Add,         "1; 1", {one, one}),
@@ -225,9 +283,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     partials(Op::Div,         "1 / v; -r / v", {[](const Point& p) { return over(p.b); },
                                                 [](const Point& p) { return minus(scale(p.y / p.b)); }}, {-2, 2}, {0.4, 2}),
     partials(Op::Pow,         "v * u^(v - 1), 0 where v = 0; u^v * log u", {pow_base, pow_exponent}, {0.3, 2}, {-2, 2}),
-    partials(Op::Atan2,       "v / (u^2 + v^2); -u / (u^2 + v^2)", {
-      [](const Point& p) { return scale(p.b / (sq(p.a) + sq(p.b))); },
-      [](const Point& p) { return minus(scale(p.a / (sq(p.a) + sq(p.b)))); }}, {0.3, 2}, {-2, 2}),
+    partials(Op::Atan2,       "v / (u^2 + v^2); -u / (u^2 + v^2)", {atan2_y, atan2_x}, {0.3, 2}, {-2, 2}),
     partials(Op::Min,         "to u where u <= v, else to v", {
       [](const Point& p) { return keep(binary(Op::Le, p.a, p.b)); },
       [](const Point& p) { return drop(binary(Op::Le, p.a, p.b)); }}),

@@ -96,6 +96,8 @@ Array acosh(Arg a) { return unary(ir::Op::Acosh, a); }
 Array atanh(Arg a) { return unary(ir::Op::Atanh, a); }
 Array erf(Arg a) { return unary(ir::Op::Erf, a); }
 Array logistic(Arg a) { return unary(ir::Op::Logistic, a); }
+Array log1p(Arg a) { return unary(ir::Op::Log1p, a); }
+Array expm1(Arg a) { return unary(ir::Op::Expm1, a); }
 Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
 
 Array square(Arg a) { return one("square", a, ir::square); }
@@ -103,6 +105,12 @@ Array recip(Arg a) { return one("recip", a, ir::recip); }
 Array relu(Arg a) { return one("relu", a, ir::relu); }
 Array leaky_relu(Arg a, double slope) {
   return one("leaky_relu", a, [&](ir::Expr e) { return ir::leaky_relu(e, slope); });
+}
+Array softplus(Arg a) { return one("softplus", a, ir::softplus); }
+Array logaddexp(Arg a, Arg b) {
+  const Arg args[] = {a, b};
+  return operation("logaddexp", args, Numbers::Together, a.loc,
+                   [](ir::Graph&, Operands in) { return ir::log_add_exp(in[0], in[1]); });
 }
 Array floor(Arg a) { return one("floor", a, ir::floor_to_int); }
 Array cast(Arg a, DType dtype) {

@@ -40,6 +40,7 @@ Array sum(Arg a, Axes axes, bool keepdims) { return reduction(ir::Op::Sum, "sum"
 Array prod(Arg a, Axes axes, bool keepdims) { return reduction(ir::Op::Prod, "prod", a, axes, keepdims); }
 Array mean(Arg a, Axes axes, bool keepdims) { return reduction("mean", a, axes, keepdims, ir::mean); }
 Array logsumexp(Arg a, Axes axes, bool keepdims) { return reduction("logsumexp", a, axes, keepdims, ir::log_sum_exp); }
+Array log_softmax(Arg a, Axes axes) { return reduction("log_softmax", a, axes, false, ir::log_softmax); }
 Array softmax(Arg a, Axes axes) { return reduction("softmax", a, axes, false, ir::softmax); }
 
 Array max(Arg a) { return reduction(ir::Op::ReduceMax, "max", a, Axes::every(), false); }

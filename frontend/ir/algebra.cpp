@@ -449,7 +449,8 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
       return {&g, g.intern(n)};
     case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::StopGradient:
+    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
+    case Op::Log1p: case Op::Expm1: case Op::StopGradient:
       return unary(n.op, in[0]);
     case Op::Cast: return cast(in[0], n.type.dtype);
     case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min: case Op::Max:

@@ -28,6 +28,29 @@ std::vector<Expr> broadcast_together(std::span<const Expr> parts, const char* wh
   return out;
 }
 
+bool over_nothing(Expr a, std::span<const int64_t> axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](int64_t axis) { return a.shape()[static_cast<int>(axis)] == 0; });
+}
+
+// A reduction over nothing is a number: it has no derivative in any mode.
+Expr of_nothing(Expr a, std::span<const int64_t> axes, double value) {
+  Type t = a.type();
+  t.shape = Shape{};
+  for (int64_t j : other_axes(a.shape(), axes)) t.shape.push_back(a.shape()[static_cast<int>(j)]);
+  return full(*a.graph, t, value);
+}
+
+// max + log(1 + exp(min - max)): nothing overflows, and nothing is lost where the two are far apart. The two are told apart
+// by one comparison, so that equal ones have the weights 1 - 1/2 and 1/2.
+Expr log_add_exp_equal_shapes(Expr a, Expr b) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Expr first = binary(Op::Ge, a, b), most = select(first, a, b), least = select(first, b, a);
+  const Expr same_infinity =
+      binary(Op::And, binary(Op::Eq, a, b), binary(Op::Eq, unary(Op::Abs, a), full_like(a, inf)));
+  const Expr gap = select(same_infinity, full_like(a, 0), least - most);
+  return most + unary(Op::Log1p, unary(Op::Exp, gap));
+}
+
 std::vector<int64_t> first_axes(int n) {
   std::vector<int64_t> axes;
   for (int64_t j = 0; j < n; ++j) axes.push_back(j);
@@ -84,6 +107,7 @@ Expr keep_dims(Expr reduced, const Shape& shape, std::span<const int64_t> axes) 
 
 Expr mean(Expr a, std::span<const int64_t> axes) {
   require_float(a, "mean");
+  if (over_nothing(a, axes)) return of_nothing(a, axes, std::numeric_limits<double>::quiet_NaN());
   double n = 1;
   const Expr total = reduce(Op::Sum, a, axes);
   for (int64_t axis : axes) n *= static_cast<double>(a.shape()[static_cast<int>(axis)]);
@@ -98,6 +122,7 @@ Expr finite_max(Expr a, std::span<const int64_t> axes) {
 
 Expr log_sum_exp(Expr a, std::span<const int64_t> axes) {
   require_float(a, "logsumexp");
+  if (over_nothing(a, axes)) return of_nothing(a, axes, -std::numeric_limits<double>::infinity());
   const Expr m = finite_max(a, axes);
   const Expr shifted = unary(Op::Exp, a - restore_axes(m, a.shape(), axes));
   return unary(Op::Log, reduce(Op::Sum, shifted, axes)) + m;
@@ -107,6 +132,30 @@ Expr softmax(Expr a, std::span<const int64_t> axes) {
   require_float(a, "softmax");
   const Expr e = unary(Op::Exp, a - restore_axes(finite_max(a, axes), a.shape(), axes));
   return e / restore_axes(reduce(Op::Sum, e, axes), a.shape(), axes);
+}
+
+// The maximum is not added back: that would round away what is small beside it.
+Expr log_softmax(Expr a, std::span<const int64_t> axes) {
+  require_float(a, "log_softmax");
+  const Expr shifted = a - restore_axes(finite_max(a, axes), a.shape(), axes);
+  const Expr log_sum = unary(Op::Log, reduce(Op::Sum, unary(Op::Exp, shifted), axes));
+  return shifted - restore_axes(log_sum, a.shape(), axes);
+}
+
+Expr log_add_exp(Expr a, Expr b) {
+  require_float(a, "logaddexp");
+  if (a.dtype() != b.dtype())
+    throw Error("SG0101", "logaddexp: element types of " + to_string(a.type()) + " and " + to_string(b.type()) + " differ")
+        .hint("element types never convert by themselves: cast one side");
+  const Shape s = broadcast_shapes(a.shape(), b.shape(), "logaddexp");
+  return log_add_exp_equal_shapes(broadcast_to(a, s), broadcast_to(b, s));
+}
+
+Expr softplus(Expr a) {
+  require_float(a, "softplus");
+  const Expr above = binary(Op::Ge, a, full_like(a, 0));
+  const Expr minus_magnitude = select(above, -a, a);
+  return select(above, a, full_like(a, 0)) + unary(Op::Log1p, unary(Op::Exp, minus_magnitude));
 }
 
 Expr arg_reduce_all(Op op, Expr a) { return arg_reduce(op, a.rank() == 1 ? a : reshape(a, {a.shape().count()}), 0); }

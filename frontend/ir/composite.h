@@ -33,6 +33,10 @@ Expr mean(Expr a, std::span<const int64_t> axes);
 Expr finite_max(Expr a, std::span<const int64_t> axes);
 Expr log_sum_exp(Expr a, std::span<const int64_t> axes);
 Expr softmax(Expr a, std::span<const int64_t> axes);
+Expr log_softmax(Expr a, std::span<const int64_t> axes);
+/// log(exp a + exp b), broadcast.
+Expr log_add_exp(Expr a, Expr b);
+Expr softplus(Expr a);  // log(1 + exp(a))
 /// argmax/argmin of all elements in row-major order.
 Expr arg_reduce_all(Op op, Expr a);
 

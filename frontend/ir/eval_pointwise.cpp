@@ -119,6 +119,8 @@ void eval_pointwise(const Node& n, std::span<const View> in, double* out) {
     case Op::Atanh:        return one([](double x) { return std::atanh(x); });
     case Op::Erf:          return one([](double x) { return std::erf(x); });
     case Op::Logistic:     return one(logistic);
+    case Op::Log1p:        return one([](double x) { return std::log1p(x); });
+    case Op::Expm1:        return one([](double x) { return std::expm1(x); });
     case Op::Cast:         return eval_cast(count, in[0], n.type.dtype, out);
     case Op::StopGradient: return one([](double x) { return x; });
     case Op::Add:          return two([](double x, double y) { return x + y; });

@@ -34,7 +34,7 @@ enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Logistic, Cast, StopGradient,
+  Erf, Logistic, Log1p, Expm1, Cast, StopGradient,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
   // a * b and a / b, but 0 where a is 0, whatever b; a * b, but 0 where either is 0: derivatives under a mask
@@ -100,6 +100,8 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::Atanh,        "atanh",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
     {Op::Erf,          "erf",           1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
     {Op::Logistic,     "logistic",      1, Kind::Pointwise, kFloatOnly},
+    {Op::Log1p,        "log1p",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
+    {Op::Expm1,        "expm1",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
     {Op::Cast,         "cast",          1, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
     {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
     {Op::Add,          "add",           2, Kind::Pointwise, kCommutative | kZeroPreserving | kIntegerOk},

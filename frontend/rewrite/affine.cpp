@@ -363,6 +363,8 @@ class Derive {
       case Op::Atanh:
       case Op::Erf:
       case Op::Logistic:
+      case Op::Log1p:
+      case Op::Expm1:
       case Op::Div:
       case Op::Pow:
       case Op::Atan2:

@@ -36,7 +36,8 @@ bool foldable(Expr e) {
     case Op::Exp:
     case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::StopGradient:
+    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
+    case Op::Log1p: case Op::Expm1: case Op::StopGradient:
     case Op::Pow: case Op::Atan2: case Op::Broadcast: case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin:
     case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter: case Op::Build: case Op::MapAccum: case Op::Proj:
       return false;

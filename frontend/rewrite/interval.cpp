@@ -133,8 +133,8 @@ Interval Intervals::derive(const Node& n) const {
     case Op::Not: return inverted(in(0));
     case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin:
     case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Div: case Op::Pow: case Op::Atan2:
-    case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
+    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1: case Op::Div: case Op::Pow:
+    case Op::Atan2: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
       return whole(t);
     case Op::Cast: return converted(in(0), operand_type(0).dtype, t);
     case Op::Add: return fitted(Wide{in(0).lo} + in(1).lo, Wide{in(0).hi} + in(1).hi, t);

@@ -48,8 +48,7 @@ Value softmax(Call& c) {
 
 Value log_softmax(Call& c) {
   const Expr a = c.floating(0);
-  const std::vector<int64_t> axes = softmax_axes(c, a);
-  return Value::array(a - ir::restore_axes(ir::log_sum_exp(a, axes), a.shape(), axes));
+  return Value::array(ir::log_softmax(a, softmax_axes(c, a)));
 }
 
 // A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.

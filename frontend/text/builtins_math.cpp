@@ -69,9 +69,7 @@ Value logaddexp(Call& c) {
   DType t = common_dtype(both, c.name);
   if (!is_float(t)) t = DType::F32;
   const Expr a = c.elaborator.materialise(c.args[0], t), b = c.elaborator.materialise(c.args[1], t);
-  const Shape s = ir::broadcast_shapes(a.shape(), b.shape(), "logaddexp");
-  const Expr parts[] = {ir::broadcast_to(a, s), ir::broadcast_to(b, s)};
-  return Value::array(ir::log_sum_exp(ir::stack(parts, 0), std::vector<int64_t>{0}));
+  return Value::array(ir::log_add_exp(a, b));
 }
 
 // clang-format off
@@ -96,6 +94,8 @@ constexpr Builtin kRows[] = {
     {"atanh",   1, 1, "", "atanh(x)",   unary_op<Op::Atanh>, Follows::First, true},
     {"erf",     1, 1, "", "erf(x)",     unary_op<Op::Erf>, Follows::First, true},
     {"logistic", 1, 1, "", "logistic(x)", unary_op<Op::Logistic>, Follows::First, true},
+    {"log1p",   1, 1, "", "log1p(x): log(1 + x)", unary_op<Op::Log1p>, Follows::First, true},
+    {"expm1",   1, 1, "", "expm1(x): exp(x) - 1", unary_op<Op::Expm1>, Follows::First, true},
     {"floor_",  1, 1, "", "floor_(x): rounded down, still a float", unary_op<Op::Floor>, Follows::First, true},
     {"stop_gradient", 1, 1, "", "stop_gradient(x)", unary_op<Op::StopGradient>, Follows::First},
     {"add",     2, 2, "", "add(a, b)",   binary_op<Op::Add>, Follows::All},
@@ -132,6 +132,8 @@ constexpr Builtin kRows[] = {
     {"recip",   1, 1, "", "recip(x)",  [](Call& c) { return Value::array(ir::recip(c.floating(0))); }, Follows::First, true},
     {"relu",    1, 1, "", "relu(x)",   [](Call& c) { return Value::array(ir::relu(c.array(0))); }, Follows::First},
     {"leaky_relu", 1, 2, "slope", "leaky_relu(x, slope=0.01)", leaky_relu, Follows::First, true},
+    {"softplus", 1, 1, "", "softplus(x): log(1 + exp(x))", [](Call& c) { return Value::array(ir::softplus(c.floating(0))); },
+     Follows::First, true},
     {"logaddexp", 2, 2, "", "logaddexp(a, b)", logaddexp, Follows::All, true},
 };
 // clang-format on

@@ -96,7 +96,8 @@ std::string_view infix(Op op) {
     case Op::Sign:
     case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan:
     case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast: case Op::StopGradient: case Op::Atan2: case Op::Min:
+    case Op::Atanh: case Op::Erf: case Op::Logistic:
+    case Op::Log1p: case Op::Expm1: case Op::Cast: case Op::StopGradient: case Op::Atan2: case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Select: case Op::Broadcast: case Op::Transpose: case Op::Reshape:
     case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod: case Op::ReduceMax:
     case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter: case Op::Build:
@@ -302,8 +303,9 @@ class DefPrinter {
       case Op::Not: return "not " + operand(in[0]);
       case Op::Abs: case Op::Sign: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos:
       case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh:
-      case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::StopGradient: case Op::Atan2: case Op::Min:
-      case Op::Max: case Op::Quot: case Op::Rem: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
+      case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1: case Op::StopGradient:
+      case Op::Atan2: case Op::Min: case Op::Max: case Op::Quot: case Op::Rem: case Op::MaskedMul: case Op::MaskedDiv:
+      case Op::StrongMul:
         return call(ir::name(n.op), n);
       case Op::Cast:
         // What is made of literals would become that type itself: it gets its own one first.

@@ -237,6 +237,7 @@ void Builder::open(Block block) {
   if (!block.marked) block.start = kernel_.body.size();
   blocks_.push_back(std::move(block));
   scopes_.push_back(known_.size());
+  remembered_.emplace_back();
 }
 
 void Builder::close() {
@@ -251,6 +252,15 @@ void Builder::close() {
   blocks_.pop_back();
   known_.shrink(scopes_.back());
   scopes_.pop_back();
+  remembered_.pop_back();
+}
+
+void Builder::remember(uint32_t what, Value of, std::array<Value, 3> results) { remembered_.back()[{what, of}] = results; }
+
+std::optional<std::array<Value, 3>> Builder::recall(uint32_t what, Value of) const {
+  for (auto block = remembered_.rbegin(); block != remembered_.rend(); ++block)
+    if (const auto it = block->find({what, of}); it != block->end()) return it->second;
+  return std::nullopt;
 }
 
 void Builder::begin_if(Value condition) {

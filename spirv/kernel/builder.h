@@ -3,6 +3,8 @@
 // needed.
 #pragma once
 
+#include <array>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -40,7 +42,7 @@ class Builder {
   Value boolean(bool value) { return constant(Scalar::Bool, value ? 1 : 0); }
   Value constant_word(Scalar t, uint64_t bits);
 
-  Value index();                                    // u32, interval [0, invocations)
+  Value index();  // u32, interval [0, invocations)
   Value load(uint32_t binding, Value index);
   void store(uint32_t binding, Value index, Value value);
   void atomic_add(uint32_t binding, Value index, Value value);
@@ -61,6 +63,11 @@ class Builder {
   Value get(Value var);
   void set(Value var, Value value);
 
+  /// Results of a whole computation on `of`, by a name that the caller gives it: kept as long as the innermost open block
+  /// is. Variables and blocks are not numbered, so a formula that has them asks here first.
+  void remember(uint32_t what, Value of, std::array<Value, 3> results);
+  std::optional<std::array<Value, 3>> recall(uint32_t what, Value of) const;
+
   void begin_if(Value condition);
   void begin_else();
   void end_if();
@@ -78,11 +85,11 @@ class Builder {
   // close.
   struct Block {
     enum class Kind : uint8_t { Body, If, Else, Loop } kind = Kind::Body;
-    bool marked = true;                               // If/Loop instructions were emitted
-    bool dead = false;                                // never runs: cut at its end
+    bool marked = true;  // If/Loop instructions were emitted
+    bool dead = false;   // never runs: cut at its end
     Value condition = 0;
-    size_t start = 0;                                 // position of its marker, or of its first instruction
-    std::vector<std::pair<Value, Interval>> undo;     // intervals to restore at the end
+    size_t start = 0;                              // position of its marker, or of its first instruction
+    std::vector<std::pair<Value, Interval>> undo;  // intervals to restore at the end
   };
   // c0 + sum of coefficient * value
   struct Linear {
@@ -122,6 +129,7 @@ class Builder {
   // Value numbering: closing a block forgets what it added.
   ValueTable known_;
   std::vector<size_t> scopes_;  // sizes of the table when the blocks were opened
+  std::vector<std::map<std::pair<uint32_t, Value>, std::array<Value, 3>>> remembered_;  // one table per open block
 };
 
 }  // namespace spirograd::kernel

@@ -203,7 +203,8 @@ Builder::Linear Builder::linear(Value v, bool exact) const {
     const Inst& i = at(x);
     const Value a = i.in[0], b = i.in[1];
     const bool room = sum.terms.size() + open.size() < kMaxTerms;
-    const auto k = (i.op == KOp::Add || i.op == KOp::Mul) ? constant_bits(b) : std::nullopt;
+    std::optional<uint64_t> k;
+    if (i.op == KOp::Add || i.op == KOp::Mul) k = constant_bits(b);
     if (i.op == KOp::Const) {
       sum.constant += coefficient * intervals_[x].lo;
     } else if (i.op == KOp::Add && k && fits(exact_add(interval(a), {signed_view(*k), signed_view(*k)}))) {

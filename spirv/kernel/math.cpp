@@ -66,7 +66,19 @@ Split split_exponent(Num x) {
   return {x * power_of_two(-k, Scalar::F64), convert(Scalar::F64, k) + offset};
 }
 
-Num keep_tiny(Num x, Num result) { return select(magnitude(x) < (is_f64(x) ? 1e-8 : 0x1p-13), x, result); }
+Num is_tiny(Num x) { return magnitude(x) < (is_f64(x) ? 1e-8 : 0x1p-13); }
+Num is_tinier(Num x) { return magnitude(x) < (is_f64(x) ? 0x1p-54 : 0x1p-25); }
+
+namespace {
+
+// 1 / (1 + exp(-x)), both parts scaled, so that results reach the denormals.
+Num logistic(Num x) {
+  const int extra = is_f64(x) ? -54 : -24;
+  const double unit = std::ldexp(1.0, extra);
+  return unit / (unit + exp_scaled(-x, std::nullopt, extra));
+}
+
+}  // namespace
 
 Value math(Builder& b, Fn fn, Value value) {
   const Num x{&b, value};
@@ -86,7 +98,9 @@ Value math(Builder& b, Fn fn, Value value) {
     case Fn::Acosh: return inverse_hyperbolic_cosine(x).v;
     case Fn::Atanh: return inverse_hyperbolic_tangent(x).v;
     case Fn::Erf: return error_function(x).v;
-    case Fn::Logistic: return (0x1p-24 / (0x1p-24 + exp_scaled(-x, std::nullopt, -24))).v;  // scaled: reaches the denormals
+    case Fn::Logistic: return logistic(x).v;
+    case Fn::Log1p: return log1p(x).v;
+    case Fn::Expm1: return expm1(x).v;
   }
   return value;
 }

@@ -8,7 +8,7 @@
 namespace spirograd::kernel {
 
 enum class Fn : uint8_t {
-  Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Logistic,
+  Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Logistic, Log1p, Expm1,
 };
 /// x: f32 or f64; the result has the same type.
 Value math(Builder& b, Fn fn, Value x);

@@ -82,7 +82,7 @@ Num fmod_f64(Num x, Num y) {
 }  // namespace
 
 Num error_function(Num x) {
-  const Num a = magnitude(x), z = x * x;
+  const Num a = magnitude(x), inner = select(is_tiny(x), 0.0, x), z = inner * inner;
   if (is_f64(x)) {
     const Num capped = select(a > 6.0, 6.0, a), t = (capped - 2.0) / (capped + 2.0);
     const Num far = 1.0 - exp_scaled(-(capped * capped), std::nullopt, 0) * scaled_erfc(t);

@@ -76,21 +76,26 @@ Num is_negative(Num x);
 Num power_of_two(Num n, Scalar t);
 /// x 2^n, rounded once: n in [-253, 254] (f64: [-2016, 2031]).
 Num scaled(Num x, Num n);
-/// x where it is so small that odd functions with slope 1 return it, else `result`; keeps -0.
-Num keep_tiny(Num x, Num result);
+/// Whether x is so small that functions x + O(x^3) return it. Formulas compute with select(is_tiny(x), 0, x), so that no
+/// power of x becomes denormal, which is slow on CPUs, and give x itself back at the end, -0 included.
+Num is_tiny(Num x);
+/// The same for functions x + O(x^2).
+Num is_tinier(Num x);
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)); x positive and finite. e has the type of x.
 struct Split {
   Num m, e;
 };
 Split split_exponent(Num x);
-/// exp(x + low) 2^extra for -24 <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to 0.
+/// exp(x + low) 2^extra for -24 (f64: -54) <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to
+/// 0.
 Num exp_scaled(Num x, std::optional<Num> low, int extra);
-/// log(x), log(1 + x).
+/// log(x), log(1 + x), exp(x) - 1.
 Num log_of(Num x);
 Num log1p(Num x);
-/// x - n pi/2 in [-pi/4, pi/4] and n modulo 4 (i32), for every finite f32 and for f64 below 1e9.
+Num expm1(Num x);
+/// x - n pi/2 in [-pi/4, pi/4] as r + low and n modulo 4 (i32), for every finite f32 and for f64 below 1e9.
 struct Reduced {
-  Num r, n;
+  Num r, low, n;
 };
 Reduced reduce_quadrant(Num x);
 

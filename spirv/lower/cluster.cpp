@@ -277,8 +277,9 @@ int op_cost(const Node& n) {
     case Op::Quot: case Op::MaskedDiv: return 6;
     case Op::Gather: case Op::Scatter: return 5;
     case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: return 8;
-    case Op::Exp: case Op::Logistic: case Op::Erf: return 25;
-    case Op::Log: case Op::Tanh: case Op::Sinh: case Op::Cosh: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Atan2:
+    case Op::Exp: case Op::Expm1: case Op::Logistic: case Op::Erf: return 25;
+    case Op::Log: case Op::Log1p: case Op::Tanh: case Op::Sinh: case Op::Cosh: case Op::Asin: case Op::Acos: case Op::Atan:
+    case Op::Atan2:
     case Op::Asinh: case Op::Acosh: case Op::Atanh: return 35;
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Pow: return 70;
     case Op::Rem: return is_float(n.type.dtype) ? 40 : 6;

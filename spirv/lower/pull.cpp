@@ -99,8 +99,10 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
     case Op::Proj: return each([&](const Point& p) { return projection(scope, n, p); });
     case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
     case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Cast:
-    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2:
+    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
+    case Op::Log1p: case Op::Expm1:
+    case Op::Cast: case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow:
+    case Op::Atan2:
     case Op::Min:
     case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
     case Op::And: case Op::Or: case Op::Select: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:

@@ -84,6 +84,14 @@ class Puller {
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
   };
+  // An accumulator of a loop whose body adds `terms` to it; `lost` is the variable of what additions rounded away.
+  struct RunningSum {
+    size_t slot;
+    ir::NodeId result;
+    std::vector<ir::NodeId> terms;  // outermost addition first
+    std::vector<bool> negative;
+    kernel::Value lost;
+  };
   struct Guarded {
     Point point;
     std::optional<kernel::Value> inside;  // none: always
@@ -108,6 +116,8 @@ class Puller {
                                       std::optional<kernel::Value>& inside);
   int open_loop_scope(int scope, ir::NodeId loop, std::span<const kernel::Value> acc);
   void set_step(int scope, kernel::Value step);
+  std::vector<RunningSum> running_sums(const ir::Function& body, const ir::LoopParts& parts);
+  void add_to_sum(int scope, const RunningSum& sum, kernel::Value accumulator, const Point& point);
   std::vector<kernel::Value> loop_state(int scope, ir::NodeId loop, const Point& point);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);
@@ -149,10 +159,12 @@ std::vector<kernel::Value> Puller::run_loop(int scope, ir::NodeId loop, const Po
   std::vector<kernel::Value> vars = loop_state(scope, loop, point);
   const int inner = open_loop_scope(scope, loop, vars);
   for (ir::NodeId r : body.results) hoist(inner, r, point_of(r), inner);
+  const std::vector<RunningSum> sums = running_sums(body, parts);
   const kernel::Value counter = b_.begin_loop(b_.i32(parts.length));
   push_block();
   const kernel::Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
   set_step(inner, step);
+  for (const RunningSum& s : sums) add_to_sum(inner, s, vars[s.slot], point_of(s.result));
   std::vector<kernel::Value> results;
   for (ir::NodeId r : body.results) results.push_back(eval(inner, r, point_of(r)));
   after_step(step, std::span<const kernel::Value>(results));

@@ -63,14 +63,12 @@ Value cast(Builder& b, Scalar to, Value x) {
   if (from == Scalar::Bool) return b.select(x, b.constant(to, 1), b.constant(to, 0));
   if (is_float(to)) return b.convert(to, x);
   if (!is_float(from)) return b.bitcast(to, x);
-  // Saturate: the conversion itself is only defined inside of the range. The bounds are exact in f32.
-  const double lo = to == Scalar::I32 ? -2147483648.0 : 0.0;
-  const double hi = to == Scalar::I32 ? 2147483648.0 : 4294967296.0;
-  const Value below = b.op(KOp::Le, x, b.constant(from, lo)), above = b.op(KOp::Ge, x, b.constant(from, hi));
-  const Value inside = b.op(KOp::Not, b.op(KOp::Or, b.op(KOp::Or, below, above), is_nan(b, x)));
-  const Value exact = b.convert(to, b.select(inside, x, b.constant(from, 0)));
-  const Value least = b.constant(to, lo), most = b.constant(to, hi - 1);
-  return b.select(below, least, b.select(above, most, exact));
+  // Saturate: the conversion itself is only defined inside of the range. The bounds are exact in f32. NaN is below neither.
+  const Value lo = b.constant(from, to == Scalar::I32 ? -2147483648.0 : 0.0);
+  const Value hi = b.constant(from, to == Scalar::I32 ? 2147483648.0 : 4294967296.0);
+  const Value capped = b.select(b.op(KOp::Lt, x, hi), x, b.constant(from, 0));
+  const Value exact = b.convert(to, b.select(b.op(KOp::Lt, lo, capped), capped, lo));
+  return b.select(b.op(KOp::Ge, x, hi), b.constant(to, to == Scalar::I32 ? 2147483647.0 : 4294967295.0), exact);
 }
 
 }  // namespace
@@ -120,6 +118,8 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
     case Op::Atanh: return math(b, Fn::Atanh, x);
     case Op::Erf: return math(b, Fn::Erf, x);
     case Op::Logistic: return math(b, Fn::Logistic, x);
+    case Op::Log1p: return math(b, Fn::Log1p, x);
+    case Op::Expm1: return math(b, Fn::Expm1, x);
     case Op::Cast: return cast(b, scalar_of(result), x);
     case Op::StopGradient: return x;
     case Op::Add: return b.add(x, y);

@@ -73,6 +73,8 @@ Rounds rounding_of(ir::Op op) {
     case Atanh:
     case Erf:
     case Logistic:
+    case Log1p:
+    case Expm1:
     case Cast:
     case Add:
     case Sub:

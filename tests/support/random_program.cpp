@@ -200,7 +200,10 @@ class Generator : Choices {
     constexpr std::array integers = {Op::Neg, Op::Abs, Op::Sign, Op::StopGradient};
     if (t.dtype == DType::Bool) return ir::unary(Op::Not, generate(t, depth));
     if (is_float(t.dtype) && options_.differentiable_only) return smooth_unary(t, depth);
-    const Op op = is_integer(t.dtype) ? pick(integers) : pick(floats);
+    Op op = is_integer(t.dtype) ? pick(integers) : pick(floats);
+    // Two operations share the slot of another, so that seeds keep their programs.
+    if (op == Op::Atanh && depth % 2 != 0) op = Op::Log1p;
+    if (op == Op::Erf && depth % 2 != 0) op = Op::Expm1;
     return ir::unary(op, generate(t, depth));
   }
 

@@ -162,6 +162,11 @@ TEST(Dsl, FunctionsOfOneArgument) {
   EXPECT_NEAR(at([](Array a) { return atanh(a); }), std::atanh(x), 1e-15);
   EXPECT_NEAR(at([](Array a) { return erf(a); }), std::erf(x), 1e-15);
   EXPECT_NEAR(at([](Array a) { return logistic(a); }), 1 / (1 + std::exp(-x)), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return log1p(a); }), std::log1p(x), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return expm1(a); }), std::expm1(x), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return softplus(a); }), std::log1p(std::exp(x)), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return logaddexp(a, 2); }), std::log(std::exp(x) + std::exp(2)), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return sum(log_softmax(stack({a, a}), 0)); }), -2 * std::log(2.0), 1e-15);
   EXPECT_NEAR(at([](Array a) { return square(a); }), x * x, 1e-15);
   EXPECT_NEAR(at([](Array a) { return recip(a); }), 1 / x, 1e-15);
   EXPECT_NEAR(at([](Array a) { return abs(-a); }), x, 1e-15);

@@ -88,6 +88,8 @@ TEST(Eval, UnaryOperations) {
       {Op::Atanh, DType::F32, {0, 0.5, 1, 2}, {0, 0.5493061443340549, kInf, kNan}},
       {Op::Erf, DType::F32, {0, 0.5, kInf}, {0, 0.5204998778130465, 1}},
       {Op::Logistic, DType::F32, {0, 1000, -1000, kInf, -kInf, kNan, 1}, {0.5, 1, 0, 1, 0, kNan, 0.7310585786300049}},
+      {Op::Log1p, DType::F32, {0, 1e-20, -1, -2, kInf, kNan, 1}, {0, 1e-20, -kInf, kNan, kInf, kNan, 0.6931471805599453}},
+      {Op::Expm1, DType::F32, {0, 1e-20, -kInf, 1000, kNan, 1}, {0, 1e-20, -1, kInf, kNan, 1.718281828459045}},
       {Op::StopGradient, DType::F32, {tiny, kNan}, {tiny, kNan}},
       {Op::StopGradient, DType::Bool, {1, 0}, {1, 0}},
   };

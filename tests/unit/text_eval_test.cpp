@@ -68,6 +68,11 @@ TEST(TextEval, ElementwiseOperations) {
          {"floor(-v / 2)", {-2, 0, -1, -1}},
          {"logistic(s)", {1 / (1 + std::exp(-2.0))}},
          {"(erf(s), atan2(s, -s), logaddexp(s, s))", {std::erf(2.0), std::atan2(2.0, -2.0), 2 + std::log(2.0)}},
+         {"(log1p(s), expm1(s), softplus(s), softplus(-s))",
+          {std::log1p(2.0), std::expm1(2.0), 2 + std::log1p(std::exp(-2.0)), std::log1p(std::exp(-2.0))}},
+         {"(logaddexp(s, -40), logaddexp(-inf, -inf), logaddexp(inf, inf), logaddexp(-inf, inf))", {2, -kInf, kInf, kInf}},
+         {"(logaddexp(nan, s), logaddexp(s, nan), logaddexp(-inf, nan), softplus(inf), softplus(-inf), softplus(nan))",
+          {kNan, kNan, kNan, kInf, 0, kNan}},
          {"(exp(s), log(s), sin(s), cos(s), tan(s))",
           {std::exp(2.0), std::log(2.0), std::sin(2.0), std::cos(2.0), std::tan(2.0)}},
          {"(asin(s/4), acos(s/4), atan(s))", {std::asin(0.5), std::acos(0.5), std::atan(2.0)}},
@@ -112,6 +117,8 @@ TEST(TextEval, Reductions) {
          {"logsumexp(a * 0, axis=1)", {std::log(3.0), std::log(3.0)}},
          {"softmax([0.0, log(s)])", {1 / 3.0, 2 / 3.0}},
          {"exp(log_softmax([0.0, log(s)], axis=0))", {1 / 3.0, 2 / 3.0}},
+         {"log_softmax([0.0, s * 100])", {-200, -std::exp(-200.0)}},
+         {"(mean(zeros(0)), len(softmax(zeros(0))), len(log_softmax(zeros(0))))", {kNan, 0, 0}},
          {"softmax(a * 0, axis=0)", {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}}});
 }
 

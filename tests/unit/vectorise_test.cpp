@@ -145,7 +145,7 @@ std::vector<Expr> samples(Case& c, Op op) {
     case Op::Not: return {unary(op, b())};
     case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin:
     case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic:
+    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1:
       return {unary(op, x())};
     case Op::StopGradient: return {unary(op, x()), unary(op, n()), unary(op, b())};
     case Op::Cast: return {cast(x(), DType::I32), cast(n(), DType::F32), cast(b(), DType::I32), cast(n(), DType::Bool)};

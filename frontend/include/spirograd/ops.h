@@ -57,6 +57,9 @@ Array acosh(Arg a);
 Array atanh(Arg a);
 Array erf(Arg a);
 Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
+Array log1p(Arg a);     // log(1 + a), exact for small a
+Array expm1(Arg a);     // exp(a) - 1, exact for small a
+Array softplus(Arg a);  // log(1 + exp(a)) without overflow
 Array square(Arg a);
 Array recip(Arg a);
 Array relu(Arg a);  // max(0, a): NaN of NaN
@@ -74,6 +77,7 @@ Array atan2(Arg y, Arg x);
 Array masked_mul(Arg x, Arg y);  // x * y, but 0 where x is 0, whatever y; what derivatives under a mask are made of
 Array masked_div(Arg x, Arg y);  // x / y, but 0 where x is 0
 Array strong_mul(Arg x, Arg y);  // x * y, but 0 where either is 0
+Array logaddexp(Arg a, Arg b);  // log(exp(a) + exp(b)) without overflow
 Array quot(Arg a, Arg b);  // integers; truncates; a divisor of 0 reads as 1
 Array rem(Arg a, Arg b);   // integers as quot; floats as C's fmod
 Array minimum(Arg a, Arg b);
@@ -119,6 +123,7 @@ inline Array min(Arg a, Arg b) { return minimum(std::move(a), std::move(b)); }
 Array argmax(Arg a, std::optional<int> axis = std::nullopt);
 Array argmin(Arg a, std::optional<int> axis = std::nullopt);
 Array softmax(Arg a, Axes axes = -1);
+Array log_softmax(Arg a, Axes axes = -1);  // (a - max) - log(sum(exp(a - max)))
 
 // ---- layout
 /// One extent may be -1: it follows from the others.

@@ -1,0 +1,85 @@
+#include "tools/exhaustive/functions.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "spirograd/ops.h"
+
+namespace spirograd::exhaustive {
+namespace {
+
+double logistic_of(double x) { return 1 / (1 + std::exp(-x)); }
+double square_of(double x) { return x * x; }
+
+// Quotients by u^2 + v^2 are formed with the greater of the two taken out: f32 squared fits a double, so nothing overflows.
+double length_squared(double y, double x) { return y * y + x * x; }
+
+// The first over the squared length; 0 for directions that are at infinity.
+double over_length(double of, double y, double x) {
+  return of == 0 || std::isinf(x) != std::isinf(y) ? 0 : of / length_squared(y, x);
+}
+
+// Derivatives of u^v: not where the power itself is no normal f32, and not for exponents that f32 cannot tell from the next.
+bool pow_is_normal(double x, double y) {
+  const auto normal = [](double r) { return r == 0 || (std::abs(r) >= 0x1p-126 && std::abs(r) < 0x1p128); };
+  return std::abs(y) < 0x1p24 && normal(std::pow(x, y)) && normal(std::pow(x, y - 1));
+}
+
+// As the derivative is defined: of log u at u = 0 nothing is asked.
+double pow_exponent(double x, double y) { return x == 0 ? std::pow(x, y) * 0 : std::pow(x, y) * std::log(x); }
+double pow_base(double x, double y) { return y == 0 ? 0 : y * std::pow(x, y - 1); }
+
+double log_add_exp(double x, double y) {
+  if (x == y) return x + std::numbers::ln2;
+  return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
+}
+double larger_size(double x, double y) { return std::max(std::abs(x), std::abs(y)); }
+// The weights of the difference in f32; at equal infinities all goes to the first.
+double first_weight(double x, double y) {
+  return x == y ? (std::isinf(x) ? 1 : 0.5) : logistic_of(static_cast<float>(x - y));
+}
+double second_weight(double x, double y) { return x == y && std::isinf(x) ? 0 : first_weight(y, x); }
+
+// clang-format off
+const std::vector<Function>& table() {
+  using A = Array;
+  using D = double;
+  static const std::vector<Function> all = {
+      {"exp",      1, [](A x, A) { return exp(x); },      [](D x, D) { return std::exp(x); },   {[](D x, D) { return std::exp(x); }}},
+      {"expm1",    1, [](A x, A) { return expm1(x); },    [](D x, D) { return std::expm1(x); }, {[](D x, D) { return std::exp(x); }}},
+      {"log",      1, [](A x, A) { return log(x); },      [](D x, D) { return std::log(x); },   {[](D x, D) { return 1 / x; }}},
+      {"log1p",    1, [](A x, A) { return log1p(x); },    [](D x, D) { return std::log1p(x); }, {[](D x, D) { return 1 / (1 + x); }}},
+      {"sqrt",     1, [](A x, A) { return sqrt(x); },     [](D x, D) { return std::sqrt(x); },  {[](D x, D) { return 0.5 / std::sqrt(x); }}},
+      {"recip",    1, [](A x, A) { return recip(x); },    [](D x, D) { return 1 / x; },         {[](D x, D) { return -1 / (x * x); }}},
+      {"sin",      1, [](A x, A) { return sin(x); },      [](D x, D) { return std::sin(x); },   {[](D x, D) { return std::cos(x); }}},
+      {"cos",      1, [](A x, A) { return cos(x); },      [](D x, D) { return std::cos(x); },   {[](D x, D) { return -std::sin(x); }}},
+      {"tan",      1, [](A x, A) { return tan(x); },      [](D x, D) { return std::tan(x); },   {[](D x, D) { return 1 / square_of(std::cos(x)); }}},
+      {"asin",     1, [](A x, A) { return asin(x); },     [](D x, D) { return std::asin(x); },  {[](D x, D) { return 1 / std::sqrt((1 - x) * (1 + x)); }}},
+      {"acos",     1, [](A x, A) { return acos(x); },     [](D x, D) { return std::acos(x); },  {[](D x, D) { return -1 / std::sqrt((1 - x) * (1 + x)); }}},
+      {"atan",     1, [](A x, A) { return atan(x); },     [](D x, D) { return std::atan(x); },  {[](D x, D) { return 1 / (1 + x * x); }}},
+      {"sinh",     1, [](A x, A) { return sinh(x); },     [](D x, D) { return std::sinh(x); },  {[](D x, D) { return std::cosh(x); }}},
+      {"cosh",     1, [](A x, A) { return cosh(x); },     [](D x, D) { return std::cosh(x); },  {[](D x, D) { return std::sinh(x); }}},
+      {"tanh",     1, [](A x, A) { return tanh(x); },     [](D x, D) { return std::tanh(x); },  {[](D x, D) { return 1 / square_of(std::cosh(x)); }}},
+      {"asinh",    1, [](A x, A) { return asinh(x); },    [](D x, D) { return std::asinh(x); }, {[](D x, D) { return 1 / std::sqrt(1 + x * x); }}},
+      {"acosh",    1, [](A x, A) { return acosh(x); },    [](D x, D) { return std::acosh(x); }, {[](D x, D) { return 1 / std::sqrt(x - 1) / std::sqrt(x + 1); }}},
+      {"atanh",    1, [](A x, A) { return atanh(x); },    [](D x, D) { return std::atanh(x); }, {[](D x, D) { return 1 / ((1 - x) * (1 + x)); }},
+       Pairs::Any, nullptr, [](D x, D) { return std::abs(x) <= 1; }},
+      {"erf",      1, [](A x, A) { return erf(x); },      [](D x, D) { return std::erf(x); },   {[](D x, D) { return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
+      {"logistic", 1, [](A x, A) { return logistic(x); }, [](D x, D) { return logistic_of(x); }, {[](D x, D) { return 1 / square_of(2 * std::cosh(x / 2)); }}},
+      {"softplus", 1, [](A x, A) { return softplus(x); }, [](D x, D) { return log_add_exp(x, 0); }, {[](D x, D) { return logistic_of(x); }}},
+      {"pow",      2, [](A x, A y) { return pow(x, y); }, [](D x, D y) { return std::pow(x, y); }, {pow_base, pow_exponent}, Pairs::Powers, nullptr, pow_is_normal},
+      {"atan2",    2, [](A x, A y) { return atan2(x, y); }, [](D x, D y) { return std::atan2(x, y); },
+       {[](D x, D y) { return over_length(y, x, y); }, [](D x, D y) { return -over_length(x, x, y); }}},
+      {"logaddexp", 2, [](A x, A y) { return logaddexp(x, y); }, log_add_exp,
+       {first_weight, second_weight}, Pairs::Any, larger_size},
+      {"rem",      2, [](A x, A y) { return rem(x, y); }, [](D x, D y) { return std::fmod(x, y); }, {}},
+  };
+  return all;
+}
+// clang-format on
+
+}  // namespace
+
+std::span<const Function> functions() { return table(); }
+
+}  // namespace spirograd::exhaustive
