@@ -1,7 +1,7 @@
 # Random programs through the whole pipeline: on the host, and on every driver. SPIROGRAD_SEED chooses others.
 spirograd_test(property/pipeline_test.cpp LABELS property
   LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
-spirograd_test(property/masks_property_test.cpp LABELS property
+spirograd_test(property/masks_property_test.cpp LABELS property slow
   LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 
 # Programs by size class. tools/test --long checks more of them.
@@ -10,7 +10,7 @@ target_include_directories(spirograd_sizes PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(spirograd_sizes PRIVATE SPIROGRAD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(spirograd_sizes PUBLIC spirograd_test_support spirograd_ad spirograd_text spirograd_compile GTest::gtest
   PRIVATE spirograd_warnings)
-spirograd_test(property/sizes_test.cpp LABELS property LINK spirograd_sizes)
+spirograd_test(property/sizes_test.cpp LABELS property slow LINK spirograd_sizes)
 
 if(TARGET spirograd_vk)
   file(GLOB property_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture

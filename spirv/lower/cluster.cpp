@@ -22,7 +22,8 @@ namespace {
 constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
 constexpr uint32_t kResultBuffers = 5;   // of the buffers of a kernel, kept for what it writes
 constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
-constexpr size_t kCutCandidates = 200;   // places that are looked at when a kernel is too large
+constexpr size_t kCutCandidates = 200;   // places that are looked at when a kernel is too large,
+constexpr double kGoodCut = 0.2;         // unless one is so good, as a part of the best that could be
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
 
@@ -223,9 +224,10 @@ class Chooser {
     for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
     NodeId best;
     double best_score = -1;
+    const double enough = kGoodCut * (static_cast<double>(kCodeLimit) + 40.0 * static_cast<double>(leaf_limit_));
     std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
     std::unordered_set<uint32_t> seen;
-    while (!stack.empty() && seen.size() < kCutCandidates) {
+    while (!stack.empty() && seen.size() < kCutCandidates && best_score < enough) {
       const NodeId id = stack.back();
       stack.pop_back();
       const Node& n = g_[id];
