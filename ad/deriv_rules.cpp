@@ -74,12 +74,20 @@ Expr atan_slope(const Point& p) {
   return sq(one / select(far, p.a, one)) / (one + sq(select(far, num(p, 0), p.a)));
 }
 
-// e / (1 + e)^2 for e = exp(-s |u|): logistic'(u) for s = 1, a quarter of tanh'(u) for s = 2. No digits cancel. |u| is u or
-// -u by a select, whose derivatives at 0 are those of an even function.
-Expr bell(const Point& p, double s) {
-  const Expr minus_magnitude = select(binary(Op::Lt, p.a, num(p, 0)), p.a, -p.a);
-  const Expr e = unary(Op::Exp, s == 1 ? minus_magnitude : num(p, s) * minus_magnitude);
+// -|u| by a select, whose derivatives at 0 are those of an even function.
+Expr minus_magnitude(const Point& p) { return select(binary(Op::Lt, p.a, num(p, 0)), p.a, -p.a); }
+
+// e / (1 + e)^2 for e = exp(-|u|): no digits cancel.
+Expr logistic_slope(const Point& p) {
+  const Expr e = unary(Op::Exp, minus_magnitude(p));
   return e / (num(p, 1) + e * (num(p, 2) + e));
+}
+
+// 4 e / (1 + e)^2 for e = exp(-2 |u|). Far out it is (2 exp(-|u|))^2: there that e is denormal though four of it are not,
+// and devices may take denormals for zero.
+Expr tanh_slope(const Point& p) {
+  const Expr far = above(p.a, 40), m = minus_magnitude(p), e = unary(Op::Exp, select(far, m, m + m));
+  return select(far, sq(e + e), num(p, 4) * e / (num(p, 1) + e * (num(p, 2) + e)));
 }
 
 // exp(-u^2) = exp(-h^2) exp((h - u) (h + u)), where h is u to so few digits that its square is exact: the rounding error of
@@ -92,12 +100,14 @@ Expr gauss(const Point& p) {
 }
 
 // One of u and v over u^2 + v^2, without squares: with g the greater of the two and t the other over it, (1 or t) / g / (1 +
-// t^2), by halves.
+// t^2). By halves where 1 / g may be too large; nowhere else, for a half of t may be denormal.
 Expr over_length(const Point& p, bool want_v) {
   const Expr steep = binary(Op::Gt, unary(Op::Abs, p.a), unary(Op::Abs, p.b));
-  const Expr greater = select(steep, p.a, p.b), t = select(steep, p.b, p.a) / greater, half = num(p, 0.5);
+  const Expr greater = select(steep, p.a, p.b), t = select(steep, p.b, p.a) / greater;
+  const double least = p.a.dtype() == DType::F32 ? 0x1p-124 : 0x1p-1020;
+  const Expr c = select(above(greater, least), num(p, 1), num(p, 0.5));
   const Expr part = want_v ? select(steep, t, num(p, 1)) : select(steep, num(p, 1), t);
-  return half * part / greater / (half + half * sq(t));
+  return c * part / greater / (c + c * sq(t));
 }
 Factor atan2_y(const Point& p) { return scale(over_length(p, true)); }
 Factor atan2_x(const Point& p) { return minus(scale(over_length(p, false))); }
@@ -261,7 +271,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     partials(Op::Sinh,        "cosh u", {[](const Point& p) { return scale(unary(Op::Cosh, p.a)); }}),
     partials(Op::Cosh,        "sinh u", {[](const Point& p) { return scale(unary(Op::Sinh, p.a)); }}),
     partials(Op::Tanh,        "4 e / (1 + e)^2, e = exp(-2 |u|)", {[](const Point& p) {
-      return scale(num(p, 4) * bell(p, 2)); }}),
+      return scale(tanh_slope(p)); }}),
     partials(Op::Asinh,       "1 / sqrt(1 + u^2)", {[](const Point& p) {
       return scale(asinh_slope(p)); }}),
     partials(Op::Acosh,       "1 / (sqrt(u - 1) * sqrt(u + 1))", {[](const Point& p) {
@@ -271,7 +281,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     partials(Op::Erf,         "2 / sqrt(pi) * exp(-u^2)", {[](const Point& p) {
       return scale(num(p, 2 * std::numbers::inv_sqrtpi) * gauss(p)); }}),
     partials(Op::Logistic,    "e / (1 + e)^2, e = exp(-|u|)", {[](const Point& p) {
-      return scale(bell(p, 1)); }}),
+      return scale(logistic_slope(p)); }}),
     partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),
     partials(Op::Expm1,       "exp u", {[](const Point& p) { return scale(unary(Op::Exp, p.a)); }}),
     linear (Op::Cast,         "cast back; zero from or to integers", cast_back),

@@ -96,6 +96,11 @@ TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicFAddEXT"), 1u);
   EXPECT_TRUE(spirv::uses_native_float_atomics(test::every_operation(false), t));
   EXPECT_FALSE(spirv::uses_native_float_atomics(axpy(), t));
+  for (const Scalar type : {Scalar::I32, Scalar::U32, Scalar::F32}) {
+    Builder k("count", 64, 64);
+    k.atomic_add(k.bind("n", type, Access::Atomic), k.index(), k.constant(type, 1));
+    EXPECT_EQ(spirv::uses_native_float_atomics(std::move(k).finish(), t), type == Scalar::F32) << name(type);
+  }
   const std::string off = valid_text(test::every_operation(false), t, BindingForm::Address, {.native_float_atomics = false});
   EXPECT_EQ(off.find("OpAtomicFAddEXT"), std::string::npos);
 }
