@@ -405,7 +405,9 @@ TEST(GradErrors, NameWhatIsWrong) {
   EXPECT_NE(grad(p, {"n"}).error().message.find("'n' is i32[3]"), std::string::npos);
   EXPECT_FALSE(grad(p, {"n"}).error().help.empty());
   EXPECT_EQ(vjp(p, {"z"}).error().code, "SG0202");
+  EXPECT_EQ(vjp(p, {"z"}).error().notes, std::vector<std::string>{"parameters: 'x', 'n'"});
   EXPECT_EQ(grad(p, {"x"}, "loss").error().code, "SG0203");
+  EXPECT_EQ(grad(p, {"x"}, "loss").error().notes, std::vector<std::string>{"results: 'y', 'm'"});
   const Program longer = Maker(m).result("weights", x).done();
   EXPECT_NE(grad(longer, {"x"}, "wieghts").error().help.find("'weights'"), std::string::npos);
   EXPECT_EQ(jvp(make({i32()}, [](Maker&, In in) { return in[0]; })).error().code, "SG0201");

@@ -116,8 +116,9 @@ TEST(Iterations, UnknownTripCountsCountAsTheLargest) {
 TEST(Bounded, LongLoopsRunInChunks) {
   const Program p = program("def main(x: f32) -> (y: f32) = fori(997, fn(i, s) => s * 0.9 + x + f32(i), 0.0)\n");
   EXPECT_TRUE(all_limits(p, {{0.3}}));
-  const lower::Plan plan = lower::lower(rewrite::lowerable(p), limited(1000));
-  EXPECT_LE(plan.steps.size(), 8u) << "two chunks and what is left, not a dispatch per step";
+  const lower::Plan plan = lower::lower(rewrite::lowerable(p), limited(600));
+  EXPECT_GE(plan.steps.size(), 2u);
+  EXPECT_LE(plan.steps.size(), 8u) << "a chunk and what is left, not a dispatch per step";
 }
 
 TEST(Bounded, NestedLoopsRunInChunks) {

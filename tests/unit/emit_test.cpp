@@ -57,6 +57,16 @@ TEST(Emit, EveryOperationIsValidInBothForms) {
         }
 }
 
+TEST(Emit, BuffersOfOneElementTypeAndAccessShareTheirType) {
+  Builder k("sum", 64, 64);
+  const uint32_t x = k.bind("x", Scalar::F32, Access::Read), y = k.bind("y", Scalar::F32, Access::Read);
+  const uint32_t z = k.bind("z", Scalar::F32, Access::Write);
+  k.store(z, k.index(), k.add(k.load(x, k.index()), k.load(y, k.index())));
+  const Kernel sum = std::move(k).finish();
+  for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+    EXPECT_LE(occurrences(valid_text(sum, device(), form), "OpTypeRuntimeArray"), 2u);
+}
+
 TEST(Emit, NoKernelNeeds64BitIntegers) {
   const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
   EXPECT_EQ(text.find("Int64"), std::string::npos);
