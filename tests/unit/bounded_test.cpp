@@ -5,14 +5,13 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/contract.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/kernel/verify.h"
-#include "spirv/lower/evaluate.h"
+#include "support/lowered.h"
 #include "support/random_program.h"
 
 namespace spirograd {
@@ -22,19 +21,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Target limited(uint64_t iterations, bool cpu = true) {
-  Target t;
+  Target t = test::cpu_target();
   t.cpu = cpu;
-  t.float64 = true;
-  t.subgroup_size = 8;
-  t.max_buffers = 30;
   t.max_loop_iterations = iterations;
   return t;
-}
-
-bool close(double want, double have) {
-  if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
-  if (std::abs(want) > 1e37) return std::abs(have) > 1e37;  // overflows in f32
-  return want == have || std::abs(want - have) <= 1e-4 * std::max(1.0, std::abs(want));
 }
 
 testing::AssertionResult right_and_bounded(const Program& given, const std::vector<std::vector<double>>& inputs,
@@ -51,18 +41,7 @@ testing::AssertionResult right_and_bounded(const Program& given, const std::vect
     if (kernel::loop_iterations(k) > target.max_loop_iterations)
       return testing::AssertionFailure() << k.name << " runs " << kernel::loop_iterations(k) << " iterations";
   }
-  std::vector<HostArray> arrays;
-  for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
-  const std::vector<ir::Array> want = ir::evaluate(p, inputs);
-  const std::vector<HostArray> have = lower::evaluate(plan, arrays);
-  for (size_t r = 0; r < want.size(); ++r) {
-    const std::vector<double> values = have[r].values();
-    for (size_t i = 0; i < values.size(); ++i)
-      if (!close(want[r].data[i], values[i]))
-        return testing::AssertionFailure()
-               << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
-  }
-  return testing::AssertionSuccess();
+  return test::same_as_interpreter(p, plan, inputs);
 }
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }

@@ -5,26 +5,16 @@
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/contract.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
-#include "spirv/lower/evaluate.h"
+#include "support/lowered.h"
 
 namespace spirograd {
 namespace {
 
 constexpr size_t kMostCode = 6000;  // instructions of a kernel
-
-Target cpu() {
-  Target t;
-  t.cpu = true;
-  t.float64 = true;
-  t.subgroup_size = 8;
-  t.max_buffers = 30;
-  return t;
-}
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
 
@@ -46,20 +36,11 @@ testing::AssertionResult bounded(const Program& given, const std::vector<std::ve
                                  lower::Plan* out = nullptr) {
   try {
     const Program p = rewrite::lowerable(given);
-    const lower::Plan plan = lower::lower(p, cpu());
+    const lower::Plan plan = lower::lower(p, test::cpu_target());
     for (const kernel::Kernel& k : plan.kernels)
       if (k.body.size() > kMostCode)
         return testing::AssertionFailure() << k.name << " has " << k.body.size() << " instructions";
-    std::vector<HostArray> arrays;
-    for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
-    const std::vector<ir::Array> want = ir::evaluate(p, inputs);
-    const std::vector<HostArray> have = lower::evaluate(plan, arrays);
-    for (size_t r = 0; r < want.size(); ++r) {
-      const std::vector<double> values = have[r].values();
-      for (size_t i = 0; i < values.size(); ++i)
-        if (std::abs(want[r].data[i] - values[i]) > 1e-4 * std::max(1.0, std::abs(want[r].data[i])))
-          return testing::AssertionFailure() << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
-    }
+    if (const auto same = test::same_as_interpreter(p, plan, inputs); !same) return same;
     if (out) *out = plan;
   } catch (const Error& e) {
     return testing::AssertionFailure() << e.str();
@@ -108,7 +89,7 @@ TEST(Growth, TenThousandStatementsCompile) {
     return "let " + t(i + 1) + " = " + (i % 3 ? "sin(" + t(i) + ") * z + 0.5 * t0" : t(i) + " * 0.5 + z");
   });
   const Program p = program("def main(t0: f32, z: f32) -> (y: f32) {\n" + lines + "  t10000\n}\n");
-  EXPECT_TRUE(compile(value_and_grad(p, {"t0"}).value(), cpu()));
+  EXPECT_TRUE(compile(value_and_grad(p, {"t0"}).value(), test::cpu_target()));
 }
 
 TEST(Growth, FunctionsThatCallEachOtherTwice) {

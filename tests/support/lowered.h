@@ -1,0 +1,46 @@
+// Lowered programs against the interpreter, on the host.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/ir/eval.h"
+#include "spirv/lower/evaluate.h"
+
+namespace spirograd::test {
+
+/// A CPU driver with f64 and without limits.
+inline Target cpu_target() {
+  Target t;
+  t.cpu = true;
+  t.float64 = true;
+  t.subgroup_size = 8;
+  t.max_buffers = 30;
+  return t;
+}
+
+/// Whether the plan of a bulk program gives the interpreter's values, to 1e-4 of the larger of 1 and the value; beyond what
+/// f32 holds all values are alike.
+inline testing::AssertionResult same_as_interpreter(const Program& p, const lower::Plan& plan,
+                                                    const std::vector<std::vector<double>>& inputs) {
+  const auto close = [](double want, double have) {
+    if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
+    if (std::abs(want) > 1e37) return std::abs(have) > 1e37;
+    return want == have || std::abs(want - have) <= 1e-4 * std::max(1.0, std::abs(want));
+  };
+  std::vector<HostArray> arrays;
+  for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
+  const std::vector<ir::Array> want = ir::evaluate(p, inputs);
+  const std::vector<HostArray> have = lower::evaluate(plan, arrays);
+  for (size_t r = 0; r < want.size(); ++r) {
+    const std::vector<double> values = have[r].values();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!close(want[r].data[i], values[i]))
+        return testing::AssertionFailure()
+               << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
+  }
+  return testing::AssertionSuccess();
+}
+
+}  // namespace spirograd::test
