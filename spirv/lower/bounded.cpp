@@ -15,8 +15,6 @@ using ir::Op;
 
 namespace {
 
-constexpr int64_t kUnrolled = 4;  // reductions of at most this many elements are no loops
-
 int64_t reduced_elements(const Graph& g, const Node& n) {
   return g[n.in[0]].type.shape.count() / std::max<int64_t>(1, n.type.shape.count());
 }

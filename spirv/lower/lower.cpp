@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint32_t kFormal = 0x80000000u;    // buffer ids of a loop body's own parameters and results, replaced per step
 constexpr size_t kStepLimit = 2'000'000;     // dispatches of one program
-constexpr int kAttempts = 32;                // at a region, until its kernels run few enough loop iterations
+constexpr int kAttempts = 32;                // at a region, until its kernels are within the bounds
 constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: indices are 32 bits wide
 
 uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
@@ -237,11 +237,12 @@ class Lowering {
 
   // Equal kernels are made once: a program of a thousand equal statements has a few.
   uint32_t kernel_number(kernel::Kernel k) {
-    const auto [from, to] = equal_code_.equal_range(kernel::code_hash(k));
+    const uint64_t hash = kernel::code_hash(k);
+    const auto [from, to] = equal_code_.equal_range(hash);
     for (auto it = from; it != to; ++it)
       if (kernel::same_code(plan_.kernels[it->second], k)) return it->second;
     const auto number = static_cast<uint32_t>(plan_.kernels.size());
-    equal_code_.emplace(kernel::code_hash(k), number);
+    equal_code_.emplace(hash, number);
     plan_.kernels.push_back(std::move(k));
     return number;
   }

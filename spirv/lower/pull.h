@@ -35,6 +35,9 @@ struct ParamSource {
 /// Nodes of a scope that have a buffer.
 using Materialised = std::unordered_map<uint32_t, BufferRef>;
 
+/// Reductions of at most this many elements are unrolled whole: they are no loops.
+inline constexpr int64_t kUnrolled = 4;
+
 /// Thrown when a kernel grows beyond what drivers compile in reasonable time.
 struct CodeTooLarge {};
 

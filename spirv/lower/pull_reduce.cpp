@@ -18,7 +18,6 @@ using kernel::Value;
 
 namespace {
 
-constexpr int64_t kUnrolled = 4;        // reductions of at most this many elements are unrolled whole
 constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
 constexpr int64_t kPlainSum = 32;       // sums of at most this many elements need no compensation
 constexpr size_t kUnrollBudget = 160;   // instructions of a loop body that may still be repeated

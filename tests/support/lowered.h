@@ -20,14 +20,15 @@ inline Target cpu_target() {
   return t;
 }
 
-/// Whether the plan of a bulk program gives the interpreter's values, to 1e-4 of the larger of 1 and the value; beyond what
-/// f32 holds all values are alike.
+/// Whether the plan of a bulk program gives the interpreter's values, to `tolerance` of the larger of 1 and the value;
+/// beyond what f32 holds all values are alike.
 inline testing::AssertionResult same_as_interpreter(const Program& p, const lower::Plan& plan,
-                                                    const std::vector<std::vector<double>>& inputs) {
-  const auto close = [](double want, double have) {
+                                                    const std::vector<std::vector<double>>& inputs,
+                                                    double tolerance = 1e-4) {
+  const auto close = [&](double want, double have) {
     if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
     if (std::abs(want) > 1e37) return std::abs(have) > 1e37;
-    return want == have || std::abs(want - have) <= 1e-4 * std::max(1.0, std::abs(want));
+    return want == have || std::abs(want - have) <= tolerance * std::max(1.0, std::abs(want));
   };
   std::vector<HostArray> arrays;
   for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);

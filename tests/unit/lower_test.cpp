@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
-#include "frontend/ir/eval.h"
 #include "spirv/kernel/verify.h"
-#include "spirv/lower/evaluate.h"
 #include "spirv/lower/memory.h"
+#include "support/lowered.h"
 #include "support/random_program.h"
 
 namespace spirograd {
@@ -18,14 +17,7 @@ using ir::Expr;
 using ir::Graph;
 using ir::Op;
 
-Target cpu_target() {
-  Target t;
-  t.cpu = true;
-  t.float64 = true;
-  t.subgroup_size = 8;
-  t.max_buffers = 30;
-  return t;
-}
+using test::cpu_target;
 
 Target gpu_target() {
   Target t = cpu_target();
@@ -53,30 +45,14 @@ struct Builder {
   }
 };
 
-// f32 against exact arithmetic. Programs cross discontinuities only at exactly representable values.
-bool close(double want, double have, double tolerance) {
-  if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
-  if (std::abs(want) > 1e37) return std::abs(have) > 1e37 || std::isinf(have);
-  return std::abs(want - have) <= tolerance * std::max(1.0, std::abs(want));
-}
-
+// Programs cross discontinuities only at exactly representable values.
 testing::AssertionResult agrees(const Program& p, const std::vector<std::vector<double>>& inputs, const Target& target,
                                 double tolerance = 2e-4, lower::Plan* plan_out = nullptr) {
   try {
     const lower::Plan plan = lower::lower(p, target);
     for (const kernel::Kernel& k : plan.kernels)
       if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
-    std::vector<HostArray> arrays;
-    for (size_t j = 0; j < inputs.size(); ++j) arrays.emplace_back(p.params[j].type, inputs[j]);
-    const std::vector<ir::Array> want = ir::evaluate(p, inputs);
-    const std::vector<HostArray> have = lower::evaluate(plan, arrays);
-    for (size_t r = 0; r < want.size(); ++r) {
-      const std::vector<double> values = have[r].values();
-      for (size_t i = 0; i < values.size(); ++i)
-        if (!close(want[r].data[i], values[i], tolerance))
-          return testing::AssertionFailure()
-                 << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
-    }
+    if (const auto same = test::same_as_interpreter(p, plan, inputs, tolerance); !same) return same;
     if (plan_out) *plan_out = plan;
   } catch (const Error& e) {
     return testing::AssertionFailure() << e.str();
