@@ -7,6 +7,8 @@ target_compile_definitions(spirograd_conformance PRIVATE SPIROGRAD_SOURCE_DIR="$
 target_link_libraries(spirograd_conformance PUBLIC spirograd_ad spirograd_dsl spirograd_text PRIVATE spirograd_warnings)
 
 spirograd_test(conformance/conformance_test.cpp LABELS unit conformance LINK spirograd_conformance)
+# tests/golden/plans.txt is written anew with the documents.
+spirograd_test(unit/plans_test.cpp LABELS unit LINK spirograd_conformance spirograd_test_support spirograd_compile)
 if(TARGET spirograd_vk)
   spirograd_gpu_test(conformance/device_conformance_test.cpp LABELS conformance
     LINK spirograd_conformance spirograd_compile spirograd_vk)

@@ -70,6 +70,14 @@ TEST(Grad, ConstantSubtermsAndRepeatedRunsDoNotDisturbEachOther) {
               1e-10);
 }
 
+TEST(Grad, ConstantFactorsWhoseFirstElementIsZeroOrOneAreNoNumbers) {
+  for (const Values& factor : {Values{1, 2, 3}, Values{0, 2, 3}}) {
+    const Program p = make({f64({3})}, [&](Maker& m, In in) { return in[0] * m.reals(factor); });
+    expect_near(gradient(p, {{5, 6, 7}}), {factor});
+    expect_near(run(jvp(p).value(), {{5, 6, 7}, {1, 1, 1}})[1], factor);
+  }
+}
+
 TEST(Grad, ConditionalsFollowTheTakenBranch) {
   const Program branches = make(kOne, [](Maker& m, In in) {
     return select(fn(Op::Gt, in[0], m.number(0)), m.number(2) * in[0], m.number(5) * in[0]);

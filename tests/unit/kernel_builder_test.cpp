@@ -76,6 +76,18 @@ TEST(Builder, FloatIdentitiesKeepZeroSignsAndNan) {
   EXPECT_FALSE(t.b.constant_bits(t.b.sub(x, x)).has_value());
 }
 
+TEST(Builder, WholeNumbersAreNotRoundedAgain) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.b.i32(0));
+  for (const KOp first : {KOp::Floor, KOp::Trunc}) {
+    const Value whole = t.b.op(first, x);
+    EXPECT_NE(whole, x);
+    for (const KOp then : {KOp::Floor, KOp::Trunc}) EXPECT_EQ(t.b.op(then, whole), whole) << name(first) << name(then);
+    EXPECT_NE(t.b.op(KOp::Sqrt, whole), whole);
+    EXPECT_NE(t.b.op(first, t.b.op(KOp::Sqrt, x)), t.b.op(KOp::Sqrt, x));
+  }
+}
+
 TEST(Builder, NoFloatInstructionHasAZeroFactorOrDivisor) {
   // Some drivers compute x * 0, x - x, 0 / x and x / 0 without looking at x.
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
