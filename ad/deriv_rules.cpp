@@ -90,13 +90,16 @@ Expr tanh_slope(const Point& p) {
   return select(far, sq(e + e), num(p, 4) * e / (num(p, 1) + e * (num(p, 2) + e)));
 }
 
-// exp(-u^2) = exp(-h^2) exp((h - u) (h + u)), where h is u to so few digits that its square is exact: the rounding error of
-// u^2 would cost u^2 units in the last place.
-Expr gauss(const Point& p) {
-  const double unit = p.a.dtype() == DType::F32 ? 0x1p-7 : 0x1p-20, most = 30;
-  const Expr capped = select(above(p.a, most), num(p, most), p.a);
+// 2 / sqrt(pi) exp(-u^2), where exp(-u^2) = exp(-h^2) exp((h - u) (h + u)) with h as u to so few digits that its square is exact:
+// the rounding error of u^2 would cost u^2 units in the last place. Far out exp(-h^2) is the square of exp(-h^2 / 2): it is
+// denormal before the whole is, and devices may take denormals for zero.
+Expr erf_slope(const Point& p) {
+  const bool f32 = p.a.dtype() == DType::F32;
+  const double unit = f32 ? 0x1p-7 : 0x1p-20, most = 30;
+  const Expr capped = select(above(p.a, most), num(p, most), p.a), far = above(p.a, f32 ? 9.25 : 26.5);
   const Expr h = unary(Op::Floor, capped * num(p, 1 / unit)) * num(p, unit);
-  return unary(Op::Exp, -sq(h)) * unary(Op::Exp, (h - p.a) * (h + p.a));
+  const Expr e = unary(Op::Exp, sq(h) * select(far, num(p, -0.5), num(p, -1)));
+  return num(p, 2 * std::numbers::inv_sqrtpi) * e * unary(Op::Exp, (h - p.a) * (h + p.a)) * select(far, e, num(p, 1));
 }
 
 // One of u and v over u^2 + v^2, without squares: with g the greater of the two and t the other over it, (1 or t) / g / (1 +
@@ -112,13 +115,15 @@ Expr over_length(const Point& p, bool want_v) {
 Factor atan2_y(const Point& p) { return scale(over_length(p, true)); }
 Factor atan2_x(const Point& p) { return minus(scale(over_length(p, false))); }
 
-// u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log u) to all digits.
+// u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log |u|) to all digits. Beyond 2^24
+// (2^53 for f64) v and e are even and all of the 1 is lost, or as much too much; then u^(v - 1) has the sign of u.
 Expr power(const Point& p, Expr exponent, Expr lost) {
   const Expr size = unary(Op::Abs, p.a);
   const Expr infinity = num(p, std::numeric_limits<double>::infinity());
   const Expr ordinary = binary(Op::And, binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, infinity));
   const Expr log = unary(Op::Log, select(ordinary, size, num(p, 1)));
-  return binary(Op::Pow, p.a, exponent) * (num(p, 1) + lost * log);
+  const Expr turned = binary(Op::And, binary(Op::Lt, p.a, num(p, 0)), binary(Op::Ge, unary(Op::Abs, lost), num(p, 1)));
+  return binary(Op::Pow, p.a, exponent) * (select(turned, num(p, -1), num(p, 1)) * (num(p, 1) + lost * log));
 }
 
 // d(u^v)/du = v * u^(v-1). Where v = 0 it is 0 even at u = 0, where the power alone would be infinite.
@@ -133,7 +138,9 @@ Factor pow_base(const Point& p) {
     return scale(p.b * (lost == 0 ? binary(Op::Pow, p.a, exponent) : power(p, exponent, num(p, lost))));
   }
   const Expr none = binary(Op::Eq, p.b, num(p, 0)), exponent = select(none, unit, p.b - unit);
-  return scale(p.b * power(p, exponent, select(none, num(p, 0), p.b - (exponent + unit))));
+  // Of the two ways to v - 1 - exponent one is exact: by Sterbenz' lemma where v is large, else because exponent + 1 is.
+  const Expr lost = select(above(p.b, 2), (p.b - exponent) - unit, p.b - (exponent + unit));
+  return scale(p.b * power(p, exponent, select(none, num(p, 0), lost)));
 }
 
 // d(u^v)/dv = u^v * log u, taken as 0 at u = 0; NaN for u < 0. Asked for only if v has a tangent, so (-2)^3 is safe.
@@ -279,7 +286,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     partials(Op::Atanh,       "1 / (1 - u^2)", {[](const Point& p) {
       return over((num(p, 1) - p.a) * (num(p, 1) + p.a)); }}, {-0.8, 0.8}),
     partials(Op::Erf,         "2 / sqrt(pi) * exp(-u^2)", {[](const Point& p) {
-      return scale(num(p, 2 * std::numbers::inv_sqrtpi) * gauss(p)); }}),
+      return scale(erf_slope(p)); }}),
     partials(Op::Logistic,    "e / (1 + e)^2, e = exp(-|u|)", {[](const Point& p) {
       return scale(logistic_slope(p)); }}),
     partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),

@@ -62,7 +62,7 @@ TEST(Accuracy, KnownHardArguments) {
       {"logistic", {8.0f, -9.0f, 16.0f, 17.5f, 40.0f, -80.0f}},
       {"asinh", {1.9e19f, -1e20f, 3e38f, 1.3e8f, 5000.0f}},
       {"atan", {1.9e19f, -1e20f, 1e15f}},
-      {"erf", {3.0f, -5.5f, 8.0f, 9.1f}},
+      {"erf", {3.0f, -5.5f, 8.0f, 9.1f, 9.25f, -9.3f, 9.35f, 9.5f}},
       {"asin", {0.99999994f, -0.9999f}},
       {"acos", {0.99999994f, -0.9999f}},
       {"atanh", {0.99999994f, -0.9999f}},
@@ -74,6 +74,7 @@ TEST(Accuracy, KnownHardArguments) {
     for (int d = -1; d < 1; ++d) expect_exact(function(name), d, x, x);
   const std::vector<std::tuple<std::string, Floats, Floats>> pairs = {
       {"pow", {0.704877794f, 0.733303249f, 4.0f, 1e-30f, 3.0f, 1e30f}, {-241.372025f, 268.23822f, 0.1f, 0.1f, -1.9f, 1e-3f}},
+      {"pow", {-1, -1.00000024f, -0.999999881f, -1, -1, 1.00000048f}, {16777218, 16777220, 114994064, 16777216, -16777218, 2e7f}},
       {"atan2", {1e-25f, 1e25f, -3e38f, 1e-30f, 0.0f, 1e-38f}, {1e-25f, -1e25f, 3e38f, 1e20f, 2.0f, -1.0f}},
       {"logaddexp", {-20, -17, -10, 0, 3, -kInf, kInf, kNan, 1}, {0, 0, 0, 0, 3, -kInf, 1, 0, kNan}},
   };

@@ -20,13 +20,13 @@ double over_length(double of, double y, double x) {
   return of == 0 || std::isinf(x) != std::isinf(y) ? 0 : of / length_squared(y, x);
 }
 
-// Derivatives of u^v: not where the power itself is no normal f32, and not for exponents that f32 cannot tell from the next.
 // The quotient of a denormal is one again, with as few digits.
 bool no_denormals(double x, double y) { return !may_be_flushed(x) && !may_be_flushed(y); }
 
+// Derivatives of u^v: where the power itself is a normal f32 and v is finite.
 bool pow_is_normal(double x, double y) {
   const auto normal = [](double r) { return r == 0 || (std::abs(r) >= 0x1p-126 && std::abs(r) < 0x1p128); };
-  return std::abs(y) < 0x1p24 && normal(std::pow(x, y)) && normal(std::pow(x, y - 1));
+  return std::isfinite(y) && normal(std::pow(x, y)) && normal(std::pow(x, y - 1));
 }
 
 // As the derivative is defined: of log u at u = 0 nothing is asked.
