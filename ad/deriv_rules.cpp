@@ -90,9 +90,9 @@ Expr tanh_slope(const Point& p) {
   return select(far, sq(e + e), num(p, 4) * e / (num(p, 1) + e * (num(p, 2) + e)));
 }
 
-// 2 / sqrt(pi) exp(-u^2), where exp(-u^2) = exp(-h^2) exp((h - u) (h + u)) with h as u to so few digits that its square is exact:
-// the rounding error of u^2 would cost u^2 units in the last place. Far out exp(-h^2) is the square of exp(-h^2 / 2): it is
-// denormal before the whole is, and devices may take denormals for zero.
+// 2 / sqrt(pi) exp(-u^2), where exp(-u^2) = exp(-h^2) exp((h - u) (h + u)) with h as u to so few digits that its square is
+// exact: the rounding error of u^2 would cost u^2 units in the last place. Far out exp(-h^2) is the square of
+// exp(-h^2 / 2): it is denormal before the whole is, and devices may take denormals for zero.
 Expr erf_slope(const Point& p) {
   const bool f32 = p.a.dtype() == DType::F32;
   const double unit = f32 ? 0x1p-7 : 0x1p-20, most = 30;
@@ -115,8 +115,8 @@ Expr over_length(const Point& p, bool want_v) {
 Factor atan2_y(const Point& p) { return scale(over_length(p, true)); }
 Factor atan2_x(const Point& p) { return minus(scale(over_length(p, false))); }
 
-// u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log |u|) to all digits. Beyond 2^24
-// (2^53 for f64) v and e are even and all of the 1 is lost, or as much too much; then u^(v - 1) has the sign of u.
+// u^(e + lost), where e + lost is v - 1 and `lost` what rounding takes from it: u^e (1 + lost log |u|) to all digits. Beyond
+// 2^24 (2^53 for f64) v and e are even and all of the 1 is lost, or as much too much; then u^(v - 1) has the sign of u.
 Expr power(const Point& p, Expr exponent, Expr lost) {
   const Expr size = unary(Op::Abs, p.a);
   const Expr infinity = num(p, std::numeric_limits<double>::infinity());
