@@ -8,7 +8,8 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/access.h"
+#include "spirv/lower/pull.h"
+#include "spirv/lower/use.h"
 
 namespace spirograd::lower {
 
@@ -26,6 +27,9 @@ constexpr size_t kCutCandidates = 200;   // places that are looked at when a ker
 constexpr double kGoodCut = 0.2;         // unless one is so good, as a part of the best that could be
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
+constexpr double kGpuLanes = 4096;        // invocations from which on a GPU is busy
+constexpr double kContraction = 16;       // length from which
+constexpr double kTiled = 0.4;            // share of its operations that a contraction in a kernel of its own takes
 
 // A dispatch, in operations: about 20 us of a CPU with a few cores, about 3 us of a large GPU.
 double dispatch_cost(const Target& t) { return t.cpu ? 5e5 * t.cores : 1e7; }
@@ -63,28 +67,10 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
   return cost;
 }
 
-// How one kernel uses a node: how many invocations there are, and along which axes of the node a loop of the kernel runs.
-struct Use {
-  uint32_t kernel;
-  double invocations;
-  uint32_t loop_axes;
-};
-
-double evaluations(const Use& u, const Shape& s) {
-  double e = u.invocations;
-  for (int a = 0; a < s.rank(); ++a)
-    if (u.loop_axes >> a & 1) e *= static_cast<double>(std::max<int64_t>(1, s[a]));
-  return e;
-}
-
-// Loop axes of operand j, given those of the node: the axes of a reduction are loops.
-uint32_t operand_axes(const Graph& g, const Node& n, size_t j, uint32_t axes) {
-  Place place;
-  for (int a = 0; a < n.type.shape.rank(); ++a) place.push_back({axes >> a & 1, -1});
-  uint32_t out = 0;
-  const Place operand = operand_place(g, n, j, place, {1, -1});
-  for (size_t a = 0; a < operand.size(); ++a) out |= (operand[a].axes != 0 ? 1u : 0u) << a;
-  return out;
+// How much longer work takes because so few invocations share it.
+double idle(double invocations, const Target& t) {
+  const double lanes = t.cpu ? static_cast<double>(std::max<uint32_t>(4, t.subgroup_size)) * t.cores : kGpuLanes;
+  return std::max(1.0, lanes / std::max(1.0, invocations));
 }
 
 class Chooser {
@@ -105,6 +91,7 @@ class Chooser {
     // with that.
     for (int round = 0; round < 3; ++round) {
       cost_ = recompute_costs(g_, c_.order, c_.roots);
+      stored_before_ = std::move(c_.roots);
       c_.roots.clear();
       uses_.clear();
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
@@ -138,7 +125,8 @@ class Chooser {
     if (n.op == Op::Param || constant_array) return;
     if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
       c_.roots.insert(id.v);
-      uses_[id.v] = {{id.v, count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape), 0}};
+      const double invocations = count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape);
+      uses_[id.v] = {{id.v, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank()))}};
     }
     for (const Use& u : uses_[id.v]) pass_on(id, u);
     uses_.erase(id.v);
@@ -146,26 +134,21 @@ class Chooser {
 
   void pass_on(NodeId id, const Use& u) {
     const Node& n = g_[id];
-    for (size_t j = 0; j < n.in.size(); ++j) {
-      Use v = u;
-      v.loop_axes = operand_axes(g_, n, j, u.loop_axes);
-      const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
-      add_use(n.in[j], v, same_points);
-    }
+    const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
+    for (size_t j = 0; j < n.in.size(); ++j) add_use(n.in[j], operand_use(g_, n, j, u), same_points);
   }
 
   // Pointwise users of one kernel ask for the same points, so the node is evaluated once for all of them; others add up.
-  void add_use(NodeId id, const Use& v, bool same_points) {
+  void add_use(NodeId id, Use v, bool same_points) {
     std::vector<Use>& uses = uses_[id.v];
-    const Shape& s = g_[id].type.shape;
     if (same_points) {
       for (Use& u : uses) {
         if (u.kernel != v.kernel) continue;
-        if (evaluations(v, s) > evaluations(u, s)) u = v;
+        if (evaluations(v) > evaluations(u)) u = std::move(v);
         return;
       }
     }
-    if (uses.size() < 64) uses.push_back(v);
+    if (uses.size() < 64) uses.push_back(std::move(v));
   }
 
   void use_loop_operands(NodeId id) {
@@ -177,25 +160,45 @@ class Chooser {
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& s = g_[n.in[j]].type.shape;
       const auto k = static_cast<int>(j);
-      uint32_t axes = (1u << s.rank()) - 1;
-      if (k < parts.n_acc || s == state) axes = 0;
-      if (k >= parts.n_acc && k < parts.n_acc + parts.n_es) axes = s == state.inserted(0, parts.length) ? 1 : axes;
-      add_use(n.in[j], {id.v, count(state), axes}, false);
+      Use u{id.v, count(state), {}, Place(static_cast<size_t>(s.rank()))};
+      const bool own_row = k >= parts.n_acc && k < parts.n_acc + parts.n_es && s == state.inserted(0, parts.length);
+      if (k >= parts.n_acc && s != state && s.rank() > 0) {
+        u.loops = {own_row ? static_cast<double>(parts.length) : count(s)};
+        u.place[0].axes = 1;
+      }
+      add_use(n.in[j], std::move(u), false);
     }
   }
 
-  bool worth_storing(NodeId id) const {
+  bool worth_storing(NodeId id) {
     const Node& n = g_[id];
     // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
     if (!reduces && (!ir::is_pointwise(n.op) || cost_.at(id.v) <= kCheap)) return false;
     auto it = uses_.find(id.v);
     if (it == uses_.end()) return false;
-    const double size = count(n.type.shape);
-    double total = 0;
-    for (const Use& u : it->second) total += evaluations(u, n.type.shape);
-    const double again = (total - size) * cost_.at(id.v);
-    return again > size * kStore + total * kLoad + dispatch_cost(target_);
+    // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
+    const double size = count(n.type.shape), cost = cost_.at(id.v);
+    const double alone = cost * (reduces && is_contraction(id) ? kTiled : 1);
+    double again = 0, stored = size * (alone + kStore) * idle(size, target_) + dispatch_cost(target_);
+    for (const Use& u : it->second) {
+      const double slow = idle(u.invocations, target_), e = evaluations(u);
+      again += e * cost * slow;
+      stored += e * kLoad * slow;
+    }
+    return again > stored;
+  }
+
+  // A reduction whose neighbouring elements read some of the same for long, with no other loop inside.
+  bool is_contraction(NodeId id) {
+    const Node& n = g_[id];
+    const int rank = n.type.shape.rank();
+    const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
+    if (rank == 0 || length < kContraction || extent_before_(n.in[0], kCodeLimit).longest > kUnrolled) return false;
+    const std::vector<Access> reads = accesses(g_, id, stored_before_);
+    return std::any_of(reads.begin(), reads.end(), [&](const Access& a) {
+      return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1;
+    });
   }
 
   // Keeps kernels small: stores a node near the middle of a computation that has grown too large.
@@ -257,6 +260,8 @@ class Chooser {
   size_t leaf_limit_;  // buffers that one kernel reads
   Clusters c_;
   ExtentWalk extent_{g_, c_.roots};
+  NodeSet stored_before_;  // by the previous round
+  ExtentWalk extent_before_{g_, stored_before_};
   std::set<uint32_t> forced_;
   std::unordered_map<uint32_t, double> cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;

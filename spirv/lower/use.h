@@ -1,0 +1,25 @@
+// How often a kernel computes a node that it does not find in memory.
+#pragma once
+
+#include <vector>
+
+#include "spirv/lower/access.h"
+
+namespace spirograd::lower {
+
+/// One use of a node by one kernel. A node is computed inside of the innermost loop that its point depends on, and so once
+/// per iteration of that loop and of all loops around it.
+struct Use {
+  uint32_t kernel = 0;
+  double invocations = 1;
+  std::vector<double> loops;  // iterations of the reductions around the node, outermost first
+  Place place;                // of the node: a coordinate's axes are the loops that it depends on
+};
+
+/// Elements of the node that the kernel computes, repetitions included.
+double evaluations(const Use& u);
+
+/// The use of operand j by a node that is used as `u`. A reduction runs as one loop over all of its axes.
+Use operand_use(const ir::Graph& g, const ir::Node& n, size_t j, const Use& u);
+
+}  // namespace spirograd::lower
