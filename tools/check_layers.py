@@ -20,15 +20,17 @@ ALLOWED = {
     "executable": {"base"},
     "kernel": {"base"},
     "emit": {"base", "executable", "kernel"},
-    "lower": {"base", "ir", "rewrite", "executable", "kernel"},
-    "compile": {"base", "ir", "rewrite", "executable", "kernel", "emit", "lower"},
+    "schedule": {"base", "executable"},
+    "lower": {"base", "ir", "rewrite", "executable", "kernel", "schedule"},
+    "compile": {"base", "ir", "rewrite", "executable", "kernel", "emit", "schedule", "lower"},
     "vk": {"base", "executable"},
 }
 
 # Folder -> layer; the longest match counts. Folders that are not named here (tools, samples, tests) may include everything.
 FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
-    "frontend/dsl": "dsl", "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/lower": "lower",
+    "frontend/dsl": "dsl", "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/schedule": "schedule",
+    "spirv/lower": "lower",
     "spirv": "compile", "vk_runtime": "vk",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.

@@ -22,7 +22,7 @@ bool writes_to(const Section& s, uint32_t buffer) {
 // Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
 bool joins(std::span<const Section> group, const Section& s) {
   if (s.kind != Section::Kind::Map) return false;
-  for (const Section::Read& r : s.reads)
+  for (const schedule::Read& r : s.reads)
     for (const Section& other : group)
       if (writes_to(other, r.buffer) &&
           (!r.own || other.kind != Section::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
@@ -44,9 +44,9 @@ bool fits_together(std::span<const Section> group, const Section& s, size_t most
   }
   if (code > kGroupCode || !(small || (same_domain && s.kind == Section::Kind::Map))) return false;
   std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
-  for (const Section::Read& r : s.reads) buffers.insert(r.buffer);
+  for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
   for (const Section& other : group) {
-    for (const Section::Read& r : other.reads) buffers.insert(r.buffer);
+    for (const schedule::Read& r : other.reads) buffers.insert(r.buffer);
     buffers.insert(other.writes.begin(), other.writes.end());
   }
   return buffers.size() <= most_buffers;
@@ -75,13 +75,14 @@ std::vector<Section> merged(std::vector<Section> group) {
 
 }  // namespace
 
-std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target) {
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target,
+                                                 const schedule::Scheduler& scheduler) {
   const size_t most = kernel_buffers(target);
   std::vector<std::vector<Section>> groups;
   std::unordered_map<uint32_t, size_t> last_writer;  // buffer -> the last group that writes it
   for (Section& s : sections) {
     size_t first = 0;  // behind the last group that makes something this section reads
-    for (const Section::Read& r : s.reads)
+    for (const schedule::Read& r : s.reads)
       if (const auto it = last_writer.find(r.buffer); it != last_writer.end()) first = std::max(first, it->second + 1);
     size_t place = groups.size();
     if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, most)) place = first - 1;
@@ -95,7 +96,11 @@ std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, 
     }
     groups[place].push_back(std::move(s));
   }
-  for (std::vector<Section>& g : groups) g = merged(std::move(g));
+  for (std::vector<Section>& g : groups) {
+    g = merged(std::move(g));
+    for (Section& s : g)
+      if (s.kind == Section::Kind::Map) s.schedule = scheduler.map({s.domain, s.reads, s.code, s.reduces}, target);
+  }
   return groups;
 }
 

@@ -37,7 +37,8 @@ struct Wanted {
 
 class Lowering {
  public:
-  Lowering(Graph& g, const Target& target) : g_(g), target_(target) {}
+  Lowering(Graph& g, const Target& target, const schedule::Scheduler& scheduler)
+      : g_(g), target_(target), scheduler_(scheduler) {}
 
   Plan run(const Program& p) {
     std::vector<ParamSource> params;
@@ -114,6 +115,7 @@ class Lowering {
       const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name);
       if (excesses.empty()) return;
       plan_.kernels.resize(kernels);
+      plan_.schedules.resize(kernels);
       plan_.steps.resize(steps);
       plan_.buffers.resize(buffers);
       std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
@@ -207,7 +209,7 @@ class Lowering {
   void emit(std::vector<Section> sections, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
-    for (std::vector<Section>& group : group_sections(std::move(sections), target_)) {
+    for (std::vector<Section>& group : group_sections(std::move(sections), target_, scheduler_)) {
       std::set<uint32_t> computed;  // the roots themselves; parts of a whole that have a buffer of their own are loaded
       for (const Section& s : group)
         for (const Store& store : s.stores) {
@@ -215,7 +217,8 @@ class Lowering {
           if (it != region.places.end() && it->second == store.to) computed.insert(store.value.v);
         }
       const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
-      MadeKernel made = make_kernel(g_, group, region.places, std::move(computed), region.params, target_, kernel_name);
+      MadeKernel made =
+          make_kernel(g_, group, region.places, std::move(computed), region.params, target_, scheduler_, kernel_name);
       const uint64_t iterations = kernel::loop_iterations(made.kernel);
       if (made.too_large || iterations > target_.max_loop_iterations) {
         excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});
@@ -230,13 +233,13 @@ class Lowering {
       }
       for (const Section& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       check_limits(made, step);
-      step.kernel = kernel_number(std::move(made.kernel));
+      step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made));
       plan_.steps.push_back(std::move(step));
     }
   }
 
   // Equal kernels are made once: a program of a thousand equal statements has a few.
-  uint32_t kernel_number(kernel::Kernel k) {
+  uint32_t kernel_number(kernel::Kernel k, std::vector<ScheduleLine> lines) {
     const uint64_t hash = kernel::code_hash(k);
     const auto [from, to] = equal_code_.equal_range(hash);
     for (auto it = from; it != to; ++it)
@@ -244,7 +247,18 @@ class Lowering {
     const auto number = static_cast<uint32_t>(plan_.kernels.size());
     equal_code_.emplace(hash, number);
     plan_.kernels.push_back(std::move(k));
+    plan_.schedules.push_back(std::move(lines));
     return number;
+  }
+
+  static std::vector<ScheduleLine> lines_of(std::span<const Section> group, const MadeKernel& made) {
+    std::vector<ScheduleLine> lines;
+    for (const Section& s : group) {
+      const bool map = s.kind == Section::Kind::Map;
+      lines.push_back({s.label, map ? schedule::to_string(s.schedule) : std::to_string(invocations(s)) + " invocations"});
+    }
+    for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, schedule::to_string(r.schedule)});
+    return lines;
   }
 
   void check_limits(const MadeKernel& made, const Step& step) const {
@@ -329,6 +343,7 @@ class Lowering {
 
   Graph& g_;
   const Target& target_;
+  const schedule::Scheduler& scheduler_;
   Plan plan_;
   std::unordered_map<uint32_t, uint32_t> constants_;
   std::unordered_multimap<uint64_t, uint32_t> equal_code_;  // hash of the code -> kernel
@@ -338,10 +353,10 @@ class Lowering {
 
 }  // namespace
 
-Plan lower(const Program& p, const Target& target) {
+Plan lower(const Program& p, const Target& target, const schedule::Scheduler& scheduler) {
   Program own = p;
   ir::Graph& g = *ir::make_graph_private(own);
-  return Lowering(g, target).run(own);
+  return Lowering(g, target, scheduler).run(own);
 }
 
 }  // namespace spirograd::lower

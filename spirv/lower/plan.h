@@ -2,6 +2,7 @@
 // Executable; evaluate.h runs it on the host.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -9,8 +10,14 @@
 #include "spirograd/program.h"
 #include "spirograd/target.h"
 #include "spirv/kernel/kernel.h"
+#include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
+
+/// How a part of a kernel runs, for people.
+struct ScheduleLine {
+  std::string what, how;
+};
 
 struct Plan {
   std::vector<kernel::Kernel> kernels;
@@ -18,11 +25,12 @@ struct Plan {
   std::vector<Step> steps;
   uint32_t n_inputs = 0, n_outputs = 0;
   uint64_t scratch_bytes = 0;
+  std::vector<std::vector<ScheduleLine>> schedules;  // one list per kernel
 };
 
 /// Pre: `p` is bulk. Post: running the steps in order gives the program's results in the output buffers.
 /// Throws SG03xx where the target lacks what the program asks for.
-Plan lower(const Program& p, const Target& target);
+Plan lower(const Program& p, const Target& target, const schedule::Scheduler& scheduler = {});
 
 /// A range inside a buffer that starts `offset` bytes in.
 struct BufferRef {

@@ -20,8 +20,10 @@ constexpr size_t kMostCode = 6000;
 }  // namespace
 
 Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
-               std::vector<ParamSource> params, kernel::Builder& builder)
-    : graph_(graph), materialised_(materialised), computed_(std::move(computed)), b_(builder) {
+               std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
+               const Target& target)
+    : graph_(graph), materialised_(materialised), computed_(std::move(computed)), b_(builder), scheduler_(scheduler),
+      target_(target) {
   Scope top;
   top.varying.assign(params.size(), false);
   top.params = std::move(params);

@@ -14,6 +14,7 @@
 #include "frontend/ir/algebra.h"
 #include "spirv/kernel/builder.h"
 #include "spirv/lower/plan.h"
+#include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
 
@@ -38,6 +39,11 @@ using Materialised = std::unordered_map<uint32_t, BufferRef>;
 /// Reductions of at most this many elements are unrolled whole: they are no loops.
 inline constexpr int64_t kUnrolled = 4;
 
+struct ScheduledReduction {
+  std::string what;  // "sum of f32[512,512]"
+  schedule::ReduceSchedule schedule;
+};
+
 /// Thrown when a kernel grows beyond what drivers compile in reasonable time.
 struct CodeTooLarge {};
 
@@ -45,7 +51,8 @@ class Puller {
  public:
   /// Nodes in `computed` are computed here though they have a buffer.
   Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
-         std::vector<ParamSource> params, kernel::Builder& builder);
+         std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
+         const Target& target);
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
@@ -57,7 +64,7 @@ class Puller {
   std::vector<kernel::Value> run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step);
 
   /// Coordinates of element number `linear` (i32) of a row-major array.
-  Point unlinear(kernel::Value linear, const Shape& shape);
+  Point unlinear(kernel::Value linear, std::span<const int64_t> shape);
   kernel::Value linear(const Point& point, const Shape& shape);
 
   /// Binding number of a buffer, added on first use.
@@ -72,6 +79,8 @@ class Puller {
 
   /// At how many different points each node of the outermost scope was computed.
   const std::unordered_map<uint32_t, size_t>& evaluations() const { return evaluations_; }
+
+  const std::vector<ScheduledReduction>& reductions() const { return reductions_; }
 
   /// Values made between push and pop are forgotten at the pop: they stand in a block that ends there.
   void push_block() { memo_.emplace_back(); }
@@ -109,6 +118,7 @@ class Puller {
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
+  int64_t code_below(int scope, ir::NodeId node);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
@@ -131,6 +141,9 @@ class Puller {
   const Materialised& materialised_;
   std::set<uint32_t> computed_;
   kernel::Builder& b_;
+  const schedule::Scheduler& scheduler_;
+  const Target& target_;
+  std::vector<ScheduledReduction> reductions_;
   std::vector<Scope> scopes_;
   struct Key {
     int scope;

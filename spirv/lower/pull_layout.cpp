@@ -12,15 +12,15 @@ using ir::Op;
 using kernel::KOp;
 using kernel::Value;
 
-Point Puller::unlinear(Value linear, const Shape& shape) {
-  Point p(static_cast<size_t>(shape.rank()));
+Point Puller::unlinear(Value linear, std::span<const int64_t> shape) {
+  Point p(shape.size());
   Value rest = linear;
-  for (int a = shape.rank() - 1; a > 0; --a) {
+  for (size_t a = shape.size(); a-- > 1;) {
     const Value extent = b_.i32(shape[a]);
-    p[static_cast<size_t>(a)] = b_.op(KOp::Rem, rest, extent);
+    p[a] = b_.op(KOp::Rem, rest, extent);
     rest = b_.op(KOp::Quot, rest, extent);
   }
-  if (shape.rank() > 0) p[0] = rest;
+  if (!p.empty()) p[0] = rest;
   return p;
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "spirv/lower/cluster.h"
 #include "spirv/lower/pull.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 
@@ -18,18 +20,7 @@ using kernel::Value;
 
 namespace {
 
-constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
-constexpr int64_t kPlainSum = 32;       // sums of at most this many elements need no compensation
-constexpr size_t kUnrollBudget = 160;   // instructions of a loop body that may still be repeated
-
-// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and
-// unroll.
-int64_t block_length(int64_t extent) {
-  for (int64_t step : {4, 1})
-    for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)
-      if (b % step == 0 && extent % b == 0) return b;
-  return kBlock;
-}
+constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many elements need no compensation
 
 bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
 
@@ -97,111 +88,149 @@ std::vector<Value> Puller::reduce_unrolled(int scope, const Node& n, std::span<c
   return out;
 }
 
+// Instructions that one element of the node takes, about: down to what is in memory, and to the parameters of a loop's body.
+int64_t Puller::code_below(int scope, NodeId id) {
+  int64_t code = 0;
+  std::unordered_set<uint32_t> seen;
+  std::vector<NodeId> stack = {id};
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    if (!seen.insert(at.v).second) continue;
+    const Node& n = node(at);
+    const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
+    code += loaded ? 2 : op_cost(n);
+    if (!loaded) stack.insert(stack.end(), n.in.begin(), n.in.end());
+  }
+  return code;
+}
+
+namespace {
+
+// One loop of a reduction, or the copies of its body.
+struct Level {
+  size_t axis;  // of the operand
+  int64_t extent, stride;
+  bool unrolled, last_axis, first_part;
+};
+
+std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
+  std::vector<Level> out;
+  for (size_t j = 0; j < s.axes.size(); ++j) {
+    int64_t stride = schedule::extent(s.axes[j]);
+    for (const schedule::Part& part : s.axes[j]) {
+      stride /= part.extent;
+      out.push_back({static_cast<size_t>(n.attr[j]), part.extent, stride, part.bind == schedule::Bind::Unroll,
+                     j + 1 == s.axes.size(), &part == s.axes[j].data()});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+// Partial results, as many as the schedule has accumulators, run over the last axis, or over a block of it if the sum is
+// compensated; their sum is added to the total, which runs over everything.
 std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
+  schedule::ReduceFacts facts{n.type.dtype, {}, static_cast<int64_t>(points.size()), code_below(scope, n.in[0]), 0};
   int64_t length = 1;
-  for (int64_t a : n.attr) length *= from[static_cast<int>(a)];
+  for (int64_t a : n.attr) {
+    facts.extents.push_back(from[static_cast<int>(a)]);
+    length *= facts.extents.back();
+  }
+  const bool compensated = n.op == Op::Sum && t == Scalar::F32 && length > kUncompensated;
+  if (compensated) facts.plain = schedule::kPlainSum;
+  const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
+  if (const auto broken = schedule::check(facts, s)) throw *broken;
+  reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
+
   std::vector<Point> at;
   for (const Point& p : points) {
     at.push_back(reduced_operand_point(n, p));
     hoist(scope, n.in[0], at.back());
   }
-
-  const size_t width = points.size();
-  const bool compensated = n.op == Op::Sum && t == Scalar::F32 && length > kPlainSum;
+  const size_t width = points.size(), chains = static_cast<size_t>(s.accumulators);
   std::vector<Value> total, lost;  // running result; what compensated additions lost so far
   for (size_t u = 0; u < width; ++u) {
     total.push_back(b_.var(identity(b_, n.op, t)));
     if (compensated) lost.push_back(b_.var(b_.constant(t, 0)));
   }
 
-  int open = 0;
-  const auto open_loop = [&](int64_t count) {
-    const Value counter = b_.begin_loop(b_.i32(count));
-    push_block();
-    ++open;
-    return counter;
-  };
-  for (size_t j = 0; j + 1 < n.attr.size(); ++j) {
-    const size_t axis = static_cast<size_t>(n.attr[j]);
-    const Value counter = open_loop(from[static_cast<int>(axis)]);
-    for (Point& p : at) p[axis] = counter;
-  }
-
-  // The innermost axis, in blocks when it is long. `base` is where the block starts.
-  const size_t inner = static_cast<size_t>(n.attr.back());
-  const int64_t extent = from[static_cast<int>(inner)];
-  Value base = b_.i32(0), count = b_.i32(extent);
-  int64_t steps = extent;
-  if (compensated && extent > kBlock) {
-    steps = block_length(extent);
-    const Value block = open_loop((extent + steps - 1) / steps);
-    base = b_.mul(block, b_.i32(steps));
-    count = extent % steps == 0 ? b_.i32(steps) : b_.op(KOp::Min, b_.i32(steps), b_.sub(b_.i32(extent), base));
-  }
-  const bool fixed = b_.constant_bits(count).has_value();
-  const int64_t unroll = fixed && steps % 4 == 0 && width <= 16 && t != Scalar::F64 && steps > 4 ? 4 : 1;
-  // Independent partial results shorten the chain of dependent operations and keep rounding small.
-  const size_t chains = unroll > 1 && width <= 4 ? 4 : 1;
+  const bool in_blocks = compensated && facts.extents.back() > schedule::kPlainSum;
   const bool direct = !compensated && chains == 1;  // straight into the total
   std::vector<Value> partial = direct ? total : std::vector<Value>();
-  while (partial.size() < width * chains) partial.push_back(b_.var(identity(b_, n.op, t)));
+  std::map<size_t, Value> place;  // of each axis, as far as its loops are open
+  for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b_.i32(0);
+  int open = 0, open_around = 0;  // loops; those around the partial results
+  const auto set_place = [&](size_t axis, Value v) {
+    if (!b_.constant_bits(v)) b_.assume(v, {0, from[static_cast<int>(axis)] - 1});
+    for (Point& p : at) p[axis] = v;
+  };
+  const auto start_partials = [&] {
+    open_around = open;
+    while (partial.size() < width * chains) partial.push_back(b_.var(identity(b_, n.op, t)));
+  };
   const auto accumulate = [&](size_t chain) {
+    for (const auto& [axis, v] : place) set_place(axis, v);
     const std::vector<Value> values = eval(scope, n.in[0], at);
     for (size_t u = 0; u < width; ++u) {
       const Value var = partial[u * chains + chain];
       b_.set(var, combine(b_, n.op, b_.get(var), values[u]));
     }
   };
-  const auto place_at = [&](Value step) {
-    const Value place = b_.add(base, step);
-    if (!b_.constant_bits(place)) b_.assume(place, {0, extent - 1});
-    for (Point& p : at) p[inner] = place;
-  };
-
-  const Value counter = b_.begin_loop(fixed ? b_.i32(steps / unroll) : count);
-  push_block();
-  const size_t size_before = b_.size();
-  for (int64_t k = 0; k < unroll; ++k) {
-    place_at(unroll == 1 ? counter : b_.add(b_.mul(counter, b_.i32(unroll)), b_.i32(k)));
+  int64_t copies = 1, copy_stride = 0;
+  const size_t inner = static_cast<size_t>(n.attr.back());
+  bool started = false;
+  for (const Level& l : levels_of(n, s)) {
+    if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
+    if (l.unrolled) {
+      copies = l.extent, copy_stride = l.stride;
+      continue;
+    }
+    const int64_t n_axis = from[static_cast<int>(l.axis)];
+    Value count = b_.i32(l.extent);
+    // The last block may be shorter than the others.
+    if (l.stride == 1 && !l.first_part && schedule::extent(s.axes.back()) > n_axis && l.last_axis)
+      count = b_.op(KOp::Min, count, b_.sub(b_.i32(n_axis), place[l.axis]));
+    const Value counter = b_.begin_loop(count);
+    push_block();
+    ++open;
+    place[l.axis] = b_.add(place[l.axis], b_.mul(counter, b_.i32(l.stride)));
+  }
+  if (!started) start_partials();
+  const Value start = place[inner];
+  for (int64_t k = 0; k < copies; ++k) {
+    place[inner] = b_.add(start, b_.i32(k * copy_stride));
     accumulate(static_cast<size_t>(k) % chains);
-    // A large body is not worth repeating: the remaining three quarters run as a loop of their own.
-    if (k == 0 && unroll > 1 && b_.size() - size_before > kUnrollBudget) {
-      const Value rest = b_.begin_loop(b_.i32(unroll - 1));
-      push_block();
-      place_at(b_.add(b_.mul(counter, b_.i32(unroll)), b_.add(rest, b_.i32(1))));
-      accumulate(0);
+  }
+  const auto close = [&](int left) {
+    for (; open > left; --open) {
       pop_block();
       b_.end_loop();
-      break;
     }
-  }
-  pop_block();
-  b_.end_loop();
-
+  };
+  close(open_around);
   for (size_t u = 0; u < width && !direct; ++u) {
-    Value part = b_.get(partial[u * chains]);
-    if (chains == 4) {
-      const auto chain = [&](size_t j) { return b_.get(partial[u * chains + j]); };
-      part = combine(b_, n.op, combine(b_, n.op, part, chain(1)), combine(b_, n.op, chain(2), chain(3)));
-    }
+    std::vector<Value> parts;
+    for (size_t j = 0; j < chains; ++j) parts.push_back(b_.get(partial[u * chains + j]));
+    for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))  // neighbours first
+      for (size_t j = 0; 2 * j < parts.size(); ++j)
+        parts[j] = 2 * j + 1 < parts.size() ? combine(b_, n.op, parts[2 * j], parts[2 * j + 1]) : parts[2 * j];
     const Value before = b_.get(total[u]);
     if (!compensated) {
-      b_.set(total[u], combine(b_, n.op, before, part));
+      b_.set(total[u], combine(b_, n.op, before, parts[0]));
       continue;
     }
     // Kahan: y = part - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
-    const Value y = b_.sub(part, b_.get(lost[u]));
-    const Value s = b_.add(before, y);
-    const Value rest = b_.sub(b_.sub(s, before), y);
+    const Value y = b_.sub(parts[0], b_.get(lost[u]));
+    const Value sum = b_.add(before, y);
+    const Value rest = b_.sub(b_.sub(sum, before), y);
     b_.set(lost[u], b_.select(is_nan(b_, rest), b_.constant(t, 0), rest));
-    b_.set(total[u], s);
+    b_.set(total[u], sum);
   }
-  for (; open > 0; --open) {
-    pop_block();
-    b_.end_loop();
-  }
+  close(0);
   std::vector<Value> out;
   for (Value v : total) out.push_back(b_.get(v));
   return out;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "spirv/lower/block.h"
 
 namespace spirograd::lower {
 
@@ -22,59 +21,80 @@ void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value)
   b.store(pull.binding(s.to, s.target, kernel::Access::Write), pull.linear(p, s.target.shape), value);
 }
 
-// Linear positions of the elements of a side-by-side block: each group of neighbours owns a contiguous range and walks over
-// it.
-std::vector<Value> side_by_side(Builder& b, Value index, int64_t per, int64_t width) {
-  const Value group = b.op(KOp::Quot, index, b.i32(width)), lane = b.op(KOp::Rem, index, b.i32(width));
-  std::vector<Value> out;
-  for (int64_t e = 0; e < per; ++e) out.push_back(b.add(b.mul(group, b.i32(per * width)), b.add(lane, b.i32(e * width))));
-  return out;
-}
-
-std::vector<Point> block_points(Puller& pull, Builder& b, const Shape& domain, const Shape& extents, Value index) {
-  Shape blocks = domain;
-  for (int a = 0; a < domain.rank(); ++a) blocks[a] /= extents[a];
-  const Point corner = pull.unlinear(index, blocks);
-  std::vector<Point> out;
-  for (int64_t e = 0; e < extents.count(); ++e) {
-    Point p = corner;
-    int64_t rest = e;
-    for (int a = domain.rank() - 1; a >= 0; --a) {
-      Value& x = p[static_cast<size_t>(a)];
-      x = b.add(b.mul(x, b.i32(extents[a])), b.i32(rest % extents[a]));
-      rest /= extents[a];
-    }
-    out.push_back(std::move(p));
-  }
-  return out;
-}
-
-void emit_map(Puller& pull, Builder& b, const Section& s, Value index, const Target& t) {
-  const Block block = block_of(s, t);
-  const int64_t n = s.domain.count(), width = lanes(t);
-  const bool exact = block.side_by_side == 1 || n % (block.side_by_side * width) == 0;
-  std::vector<Value> elements;
+// The points of the domain that an invocation computes side by side, and whether each is inside of the domain.
+struct Tile {
   std::vector<Point> points;
-  if (block.side_by_side == 1) {
-    points = block_points(pull, b, s.domain, block.extents, index);
-  } else {
-    elements = side_by_side(b, index, block.side_by_side, width);
-    for (Value e : elements) {
-      // Surplus elements of the last block compute the last element again and do not store it.
-      const Value safe = exact ? e : b.op(KOp::Min, e, b.i32(n - 1));
-      if (!b.constant_bits(safe)) b.assume(safe, {0, n - 1});
-      points.push_back(pull.unlinear(safe, s.domain));
+  std::vector<std::optional<Value>> inside;  // none: always
+};
+
+// Opens the loops of the schedule. `index` numbers the invocations.
+Tile open_tile(Puller& pull, Builder& b, const Section& s, Value index) {
+  using schedule::Bind;
+  const schedule::MapSchedule& m = s.schedule;
+  struct Level {
+    size_t axis;
+    int64_t extent, stride;
+  };
+  std::vector<Level> invocations, loops, registers;
+  for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
+    for (size_t a = 0; a < m.axes.size(); ++a) {
+      int64_t stride = schedule::extent(m.axes[a]);
+      for (const schedule::Part& part : m.axes[a]) {
+        stride /= part.extent;
+        if (part.bind != bind) continue;
+        auto& levels = part.bind == Bind::Serial ? loops : part.bind == Bind::Register ? registers : invocations;
+        levels.push_back({a, part.extent, stride});
+      }
     }
-  }
-  std::vector<std::vector<Value>> values;
-  for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, points));
-  for (size_t e = 0; e < points.size(); ++e) {
-    if (!exact) b.begin_if(b.op(KOp::Lt, elements[e], b.i32(n)));
+  std::vector<Value> base(m.axes.size(), b.i32(0));
+  const auto add = [&](const Level& l, Value v) { base[l.axis] = b.add(base[l.axis], b.mul(v, b.i32(l.stride))); };
+  std::vector<int64_t> extents;
+  for (const Level& l : invocations) extents.push_back(l.extent);
+  const std::vector<Value> numbers = pull.unlinear(index, extents);
+  for (size_t j = 0; j < invocations.size(); ++j) add(invocations[j], numbers[j]);
+  for (const Level& l : loops) {
+    add(l, b.begin_loop(b.i32(l.extent)));
     pull.push_block();
-    for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], points[e], values[j][e]);
-    pull.pop_block();
-    if (!exact) b.end_if();
   }
+  Tile out;
+  for (int64_t e = 0; e < schedule::tile(m); ++e) {
+    Point p = base;
+    int64_t rest = e;
+    for (auto l = registers.rbegin(); l != registers.rend(); ++l) {
+      p[l->axis] = b.add(p[l->axis], b.i32(rest % l->extent * l->stride));
+      rest /= l->extent;
+    }
+    std::optional<Value> inside;
+    for (size_t a = 0; a < m.axes.size(); ++a) {
+      const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
+      if (schedule::extent(m.axes[a]) > n) {
+        // Surplus elements compute the last element again and do not store it.
+        const Value valid = b.op(KOp::Lt, p[a], b.i32(n));
+        inside = inside ? b.logical_and(*inside, valid) : valid;
+        p[a] = b.op(KOp::Min, p[a], b.i32(n - 1));
+      }
+      if (!b.constant_bits(p[a])) b.assume(p[a], {0, n - 1});
+    }
+    out.points.push_back(m.flat ? pull.unlinear(p[0], s.domain) : p);
+    out.inside.push_back(inside);
+  }
+  return out;
+}
+
+void emit_map(Puller& pull, Builder& b, const Section& s, Value index) {
+  const Tile tile = open_tile(pull, b, s, index);
+  std::vector<std::vector<Value>> values;
+  for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, tile.points));
+  for (size_t e = 0; e < tile.points.size(); ++e) {
+    if (tile.inside[e]) b.begin_if(*tile.inside[e]);
+    pull.push_block();
+    for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], tile.points[e], values[j][e]);
+    pull.pop_block();
+    if (tile.inside[e]) b.end_if();
+  }
+  for (const schedule::Split& axis : s.schedule.axes)
+    for (const schedule::Part& part : axis)
+      if (part.bind == schedule::Bind::Serial) pull.pop_block(), b.end_loop();
 }
 
 // The target point of an update, and whether it is inside.
@@ -157,13 +177,13 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
 }
 
 void emit_sections(Puller& pull, Builder& b, const ir::Graph& g, std::span<const Section> group,
-                   std::span<const int64_t> starts, const Target& target) {
+                   std::span<const int64_t> starts) {
   const Value index = element_index(b);
   for (size_t j = 0; j < group.size(); ++j) {
     const Section& s = group[j];
     Value local = index;
     if (group.size() > 1) {
-      const int64_t n = invocations(s, target);
+      const int64_t n = invocations(s);
       local = b.sub(index, b.i32(starts[j]));
       const Value ours =
           b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, local), b.constant(kernel::Scalar::U32, static_cast<double>(n)));
@@ -173,7 +193,7 @@ void emit_sections(Puller& pull, Builder& b, const ir::Graph& g, std::span<const
       if (!b.constant_bits(local)) b.assume(local, {0, n - 1});
     }
     switch (s.kind) {
-      case Section::Kind::Map: emit_map(pull, b, s, local, target); break;
+      case Section::Kind::Map: emit_map(pull, b, s, local); break;
       case Section::Kind::Scatter: emit_scatter(pull, b, g, s, local); break;
       case Section::Kind::SerialScatter: emit_serial_scatter(pull, b, g, s, local); break;
       case Section::Kind::Loop: emit_loop(pull, b, g, s, local); break;
@@ -211,27 +231,34 @@ std::vector<ir::NodeId> repeated_nodes(const ir::Graph& g, const std::unordered_
 
 }  // namespace
 
+int64_t invocations(const Section& s) {
+  return s.kind == Section::Kind::Map ? schedule::invocations(s.schedule) : s.domain.count();
+}
+
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
-                       const std::string& name) {
-  const int64_t width = lanes(target);
+                       const schedule::Scheduler& scheduler, const std::string& name) {
+  const int64_t width = schedule::lanes(target);
   int64_t total = 0;
   std::vector<int64_t> starts;
   for (const Section& s : group) {
     starts.push_back(total);
     // Sections begin at multiples of the width, so that neighbours take the same branch.
-    total += group.size() == 1 ? invocations(s, target) : (invocations(s, target) + width - 1) / width * width;
+    total += group.size() == 1 ? invocations(s) : (invocations(s) + width - 1) / width * width;
   }
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
   const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
   Builder b(name, workgroup, static_cast<uint64_t>(total));
-  Puller pull(g, materialised, std::move(computed), params, b);
+  Puller pull(g, materialised, std::move(computed), params, b, scheduler, target);
   try {
-    emit_sections(pull, b, g, group, starts, target);
+    emit_sections(pull, b, g, group, starts);
   } catch (const CodeTooLarge&) {
-    return {.kernel = {}, .bound = {}, .too_large = true, .repeated = repeated_nodes(g, pull.evaluations())};
+    MadeKernel none;
+    none.too_large = true;
+    none.repeated = repeated_nodes(g, pull.evaluations());
+    return none;
   }
-  return {std::move(b).finish(), pull.bound(), false, {}};
+  return {std::move(b).finish(), pull.bound(), false, {}, pull.reductions()};
 }
 
 }  // namespace spirograd::lower

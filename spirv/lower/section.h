@@ -31,32 +31,33 @@ struct Section {
   std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
-  struct Read {
-    uint32_t buffer;
-    uint32_t axes;                      // of the domain, that the place depends on
-    bool own;                           // at the invocation's own point only
-  };
-  std::vector<Read> reads;
+  std::vector<schedule::Read> reads;
   std::vector<uint32_t> writes;         // buffer ids
   int64_t code = 0;                     // estimated instructions
   double work = 0;                      // estimated operations in all
   bool reduces = false;                 // a reduction runs inside of it
   bool alone = false;                   // shares no kernel
+  schedule::MapSchedule schedule;       // Map: chosen when it is known what shares the kernel
 };
+
+/// Invocations that run a section.
+int64_t invocations(const Section& s);
 
 /// Groups sections into kernels. Pre: a section stands after those whose results it reads. A section may join the kernel
 /// that computes what it reads if it reads it at its own point only.
-std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target);
+std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target,
+                                                 const schedule::Scheduler& scheduler);
 
 struct MadeKernel {
   kernel::Kernel kernel;
   std::vector<Puller::Bound> bound;     // buffers in binding order
   bool too_large = false;               // the kernel grew beyond all bounds and is not complete
   std::vector<ir::NodeId> repeated;     // too_large: nodes computed at many times the points that were asked for
+  std::vector<ScheduledReduction> reductions;  // in the order in which they run
 };
 /// Nodes in `computed` are computed here though they have a buffer.
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
-                       const std::string& name);
+                       const schedule::Scheduler& scheduler, const std::string& name);
 
 }  // namespace spirograd::lower

@@ -96,6 +96,19 @@ std::string kernels_text(const Program& p, const Target& target) {
   return out;
 }
 
+std::string loops_text(const Program& p, const Target& target) {
+  const lower::Plan plan = lower::lower(rewrite::lowerable(p), target);
+  std::string out;
+  for (size_t j = 0; j < plan.kernels.size(); ++j) {
+    const kernel::Kernel& k = plan.kernels[j];
+    io::Table table({"", ""});
+    for (const lower::ScheduleLine& line : plan.schedules[j]) table.add({"  " + line.what, line.how});
+    out += (out.empty() ? "" : "\n") + k.name + ": " + std::to_string(k.invocations) + " invocations in workgroups of " +
+           std::to_string(k.workgroup) + "\n" + table.str();
+  }
+  return out;
+}
+
 std::string spirv_text(const Executable& e) {
   std::string out;
   for (const KernelBinary& k : e.kernels)
@@ -117,8 +130,8 @@ int opt(const Options& options) {
     return kOk;
   }
   if (options.positional().empty()) throw usage_error("'opt' needs a program").hint("spirograd opt FILE.sg --bot");
-  if (options.has("--kernels") + options.has("--spirv") + options.has("--schedule") > 1)
-    throw usage_error("'--kernels', '--spirv' and '--schedule' exclude each other");
+  if (options.has("--loops") + options.has("--kernels") + options.has("--spirv") + options.has("--schedule") > 1)
+    throw usage_error("'--loops', '--kernels', '--spirv' and '--schedule' exclude each other");
   form_of(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   const InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
@@ -133,7 +146,9 @@ int opt(const Options& options) {
     target = engine.target();
     suits = engine.form();
   }
-  if (options.has("--kernels"))
+  if (options.has("--loops"))
+    stage = "loops", text = loops_text(p, target);
+  else if (options.has("--kernels"))
     stage = "kernels", text = kernels_text(p, target);
   else if (options.has("--spirv"))
     stage = "spirv", text = spirv_text(compiled(p, options, target, suits));
@@ -155,7 +170,8 @@ Command opt_command() {
       "opt",
       "show a program at any stage",
       "FILE.sg [name=value ...] [N=5 ...] [options]",
-      {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --kernels, --spirv, --schedule.",
+      {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --loops, --kernels, --spirv,",
+       "--schedule.",
        "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
        "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
        "Without --device, kernels are made for a plain device, the same on every machine."},
@@ -164,7 +180,8 @@ Command opt_command() {
        {"--value-and-grad", "A,B", "all results, and the gradient", "", true},
        {"--jvp", "A,B", "forward mode", "", true},
        {"--simplify", "", "apply the rules of simplification", "", true},
-       {"--kernels", "", "fused kernels, as loops"},
+       {"--loops", "", "how each kernel runs: its loops and what they are bound to"},
+       {"--kernels", "", "fused kernels, as instructions"},
        {"--spirv", "", "SPIR-V assembly"},
        {"--schedule", "", "buffers and steps"},
        {"--rules", "", "the rules of simplification, as Markdown; needs no program"},

@@ -1,0 +1,36 @@
+// What a scheduler has to know of the work that it schedules: facts only, no device and no loops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spirograd/shape.h"
+
+namespace spirograd::schedule {
+
+/// An array that a map reads.
+struct Read {
+  uint32_t buffer = 0;
+  uint32_t axes = 0;  // of the domain, that the place depends on
+  bool own = false;   // at the invocation's own point only
+};
+
+/// The computation of one element per point of a domain, each on its own.
+struct MapFacts {
+  Shape domain;
+  std::vector<Read> reads;
+  int64_t code = 0;      // estimated instructions per element
+  bool reduces = false;  // a reduction runs inside of it
+};
+
+/// A reduction inside of a kernel, computed for several points side by side.
+struct ReduceFacts {
+  DType dtype = DType::F32;
+  std::vector<int64_t> extents;  // of the reduced axes in order; more than one element in all
+  int64_t points = 1;            // side by side
+  int64_t code = 0;              // estimated instructions per element
+  /// Elements per partial sum where sums are compensated, at most; 0: they are not.
+  int64_t plain = 0;
+};
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,98 @@
+#include "spirv/schedule/legal.h"
+
+#include <limits>
+
+namespace spirograd::schedule {
+namespace {
+
+constexpr int64_t kMostTile = 64;      // elements that one invocation computes side by side
+constexpr int64_t kMostUnrolled = 64;  // copies of a loop's body
+constexpr int64_t kMostInvocations = std::numeric_limits<int32_t>::max();
+
+template <class Schedule>
+Error illegal(const Schedule& s, const std::string& why) {
+  return Error("SG0306", "schedule '" + to_string(s) + "': " + why);
+}
+
+std::string counted(int64_t parts, int64_t axis) {
+  return "its parts count " + std::to_string(parts) + " elements, the axis has " + std::to_string(axis);
+}
+
+bool binds(const Split& s, Bind b) {
+  for (const Part& p : s)
+    if (p.bind == b) return true;
+  return false;
+}
+
+// Parts whose product does not fit are as wrong as negative ones.
+bool counts(const Split& s) {
+  int64_t n = 1;
+  for (const Part& p : s) {
+    if (p.extent < 1 || p.extent > kMostInvocations / n) return false;
+    n *= p.extent;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Target& target) {
+  const size_t axes = s.flat ? 1 : static_cast<size_t>(facts.domain.rank());
+  if (s.axes.size() != axes)
+    return illegal(s, "it has " + std::to_string(s.axes.size()) + " axes, the domain has " + std::to_string(axes));
+  for (size_t a = 0; a < axes; ++a) {
+    const int64_t want = s.flat ? facts.domain.count() : facts.domain[static_cast<int>(a)];
+    if (!counts(s.axes[a])) return illegal(s, "a part has no extent that can be counted");
+    if (binds(s.axes[a], Bind::Unroll))
+      return illegal(s, "the axes of a map are not unrolled: elements side by side are 'register'");
+    const int64_t have = extent(s.axes[a]);
+    if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
+  }
+  int64_t in_group = 1, all = 1;
+  for (const Split& axis : s.axes) {
+    in_group *= extent(axis, Bind::Local) * extent(axis, Bind::Lane);
+    const int64_t n = extent(axis, Bind::Grid) * extent(axis, Bind::Local) * extent(axis, Bind::Lane);
+    if (n > kMostInvocations / all) return illegal(s, "more invocations than can be numbered");
+    all *= n;
+  }
+  if (in_group > target.max_invocations)
+    return illegal(s, std::to_string(in_group) + " invocations in a workgroup, the device allows " +
+                          std::to_string(target.max_invocations));
+  if (tile(s) > kMostTile)
+    return illegal(s, std::to_string(tile(s)) + " elements side by side, at most " + std::to_string(kMostTile));
+  return std::nullopt;
+}
+
+std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s) {
+  if (s.axes.size() != facts.extents.size())
+    return illegal(
+        s, "it has " + std::to_string(s.axes.size()) + " axes, the reduction " + std::to_string(facts.extents.size()));
+  int64_t unrolled = 1;
+  for (size_t a = 0; a < s.axes.size(); ++a) {
+    const Split& split = s.axes[a];
+    if (!counts(split)) return illegal(s, "a part has no extent that can be counted");
+    for (size_t j = 0; j < split.size(); ++j) {
+      if (split[j].bind != Bind::Serial && split[j].bind != Bind::Unroll)
+        return illegal(s, "the axes of a reduction are serial or unrolled, not " + std::string(name(split[j].bind)));
+      if (split[j].bind == Bind::Unroll && (a + 1 < s.axes.size() || j + 1 < split.size()))
+        return illegal(s, "only the innermost part is unrolled");
+    }
+    unrolled *= extent(split, Bind::Unroll);
+    const int64_t have = extent(split), want = facts.extents[a];
+    // A last block that is shorter than the others: two loops, the inner one with a trip count of its own.
+    const bool ragged = a + 1 == s.axes.size() && split.size() == 2 && split[1].bind == Bind::Serial && have > want &&
+                        have - want < split[1].extent;
+    if (have != want && !ragged) return illegal(s, counted(have, want));
+  }
+  if (unrolled > kMostUnrolled)
+    return illegal(s, std::to_string(unrolled) + " copies of the body, at most " + std::to_string(kMostUnrolled));
+  if (unrolled % s.accumulators != 0)
+    return illegal(s,
+                   std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
+  const Split& last = s.axes.back();
+  if (facts.plain > 0 && extent(last) / last[0].extent > facts.plain && extent(last) > facts.plain)
+    return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");
+  return std::nullopt;
+}
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,21 @@
+// Which schedules keep every promise: all elements exactly once, sums as accurate as the documents say, within the device's
+// limits.
+#pragma once
+
+#include <optional>
+
+#include "spirograd/result.h"
+#include "spirograd/target.h"
+#include "spirv/schedule/compute.h"
+#include "spirv/schedule/schedule.h"
+
+namespace spirograd::schedule {
+
+/// The first rule that the schedule breaks, as SG0306; none: it is legal.
+std::optional<Error> check(const MapFacts& facts, const MapSchedule& schedule, const Target& target);
+std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& schedule);
+
+/// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
+inline constexpr int64_t kPlainSum = 64;
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,114 @@
+// Schedules of maps: one element per invocation, several of an elementwise computation, tiles of one that reduces.
+#include <algorithm>
+#include <array>
+
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::schedule {
+namespace {
+
+// Accumulators. More than a CPU has registers, but a spill costs less than a load through its driver.
+constexpr int64_t kTileElements = 32;
+constexpr int64_t kTileCode = 1200;  // instructions
+constexpr double kLoadCost = 8;      // of a load in arithmetic operations, on a CPU driver
+
+// Cost of one element in a tile: loads are shared by the elements that agree on the axes they depend on.
+double cost_per_element(const MapFacts& f, const Shape& tile) {
+  double loads = 0;
+  for (const Read& r : f.reads) {
+    double different = 1;
+    for (int a = 0; a < tile.rank(); ++a)
+      if (r.axes >> a & 1) different *= static_cast<double>(tile[a]);
+    loads += different;
+  }
+  constexpr double kLoopOverhead = 30;
+  return (kLoadCost * loads + kLoopOverhead) / static_cast<double>(tile.count());
+}
+
+Shape ones(int rank) {
+  Shape s;
+  for (int a = 0; a < rank; ++a) s.push_back(1);
+  return s;
+}
+
+// The best tile over at most two axes: a 4 x 4 tile of a matrix product loads 8 elements for 16 multiplications.
+Shape best_tile(const MapFacts& f, const Target& t) {
+  Shape best = ones(f.domain.rank());
+  // Enough tiles must be left to keep all lanes of all processors busy.
+  const int64_t spare = f.domain.count() / (t.cpu ? 8 * lanes(t) * static_cast<int64_t>(t.cores) : 65536);
+  const int64_t most = std::min({spare, t.cpu ? kTileElements : 8, kTileCode / std::max<int64_t>(1, f.code)});
+  // On a GPU neighbours along the last axis should read side by side, so tiles only extend over the axes before it.
+  const int rank = f.domain.rank() - (t.cpu ? 0 : 1);
+  double least = cost_per_element(f, best);
+  for (int a = 0; a < rank; ++a) {
+    for (int b = a; b < rank; ++b) {
+      for (int64_t m = 1; m <= std::min<int64_t>(most, 8); ++m) {
+        for (int64_t n = 1; m * n <= most && n <= (a == b ? 1 : 8); ++n) {
+          if (f.domain[a] % m != 0 || f.domain[b] % n != 0) continue;
+          Shape tile = ones(f.domain.rank());
+          tile[a] = m;
+          if (a != b) tile[b] = n;
+          const double cost = cost_per_element(f, tile);
+          if (cost < 0.99 * least) {
+            least = cost;
+            best = tile;
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+MapSchedule tiles(const MapFacts& f, const Target& t) {
+  const Shape tile = best_tile(f, t);
+  MapSchedule s;
+  for (int a = 0; a < f.domain.rank(); ++a) {
+    s.axes.push_back({{Bind::Grid, f.domain[a] / tile[a]}});
+    if (tile[a] > 1) s.axes.back().push_back({Bind::Register, tile[a]});
+  }
+  return s;
+}
+
+// Several elements per invocation pay for starting it, as long as all processors still have something to do.
+int64_t elements_per_invocation(const MapFacts& f, const Target& t) {
+  if (!t.cpu || f.code > 60) return 1;
+  for (int64_t e : {16, 8, 4, 2})
+    if (f.domain.count() >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * f.code <= 400) return e;
+  return 1;
+}
+
+MapSchedule several(const MapFacts& f, const Target& t) {
+  const int64_t e = elements_per_invocation(f, t), n = f.domain.count(), width = lanes(t), per = e * width;
+  const int64_t groups = (n + per - 1) / per;
+  return {true,
+          {{{Bind::Grid, groups}, {Bind::Register, e}, {Bind::Lane, width}}},
+          n == groups * per ? Tail::Exact : Tail::Recompute};
+}
+
+constexpr std::array<MapRule, 3> kRules = {{
+    {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
+    {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
+    {"one element", [](const MapFacts&, const Target&) { return true; },
+     [](const MapFacts& f, const Target&) { return plain_map(f); }},
+}};
+
+}  // namespace
+
+int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
+
+MapSchedule plain_map(const MapFacts& f) {
+  MapSchedule s;
+  for (int64_t n : f.domain) s.axes.push_back({{Bind::Grid, n}});
+  return s;
+}
+
+std::span<const MapRule> map_rules() { return kRules; }
+
+MapSchedule Scheduler::map(const MapFacts& facts, const Target& target) const {
+  for (const MapRule& r : map_rules())
+    if (r.fits(facts, target)) return r.make(facts, target);
+  return plain_map(facts);
+}
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,44 @@
+// Schedules of reductions inside of kernels: loops, in blocks where sums are compensated, with several accumulators where
+// the body is small.
+#include <algorithm>
+
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::schedule {
+namespace {
+
+constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
+constexpr int64_t kUnrollBudget = 160;  // instructions of a loop body that may still be repeated
+constexpr int64_t kUnroll = 4;
+
+// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and
+// unroll.
+int64_t block_length(int64_t extent) {
+  for (int64_t step : {4, 1})
+    for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)
+      if (b % step == 0 && extent % b == 0) return b;
+  return kBlock;
+}
+
+}  // namespace
+
+ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target&) const {
+  ReduceSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  const int64_t last = f.extents.back();
+  const bool blocks = f.plain > 0 && last > f.plain;
+  const int64_t length = blocks ? block_length(last) : last;
+  Split& inner = s.axes.back();
+  inner.clear();
+  if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
+  // What is repeated may be large only once: neighbours share loads and address arithmetic.
+  const bool unrolls = last % length == 0 && length % kUnroll == 0 && length > kUnroll && f.points <= 16 &&
+                       f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+  inner.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
+  if (unrolls) inner.push_back({Bind::Unroll, kUnroll});
+  // Independent partial results shorten the chain of dependent operations and keep rounding small.
+  if (unrolls && f.points <= 4) s.accumulators = kUnroll;
+  return s;
+}
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,37 @@
+// The choice of a schedule: the first row of a table that fits. Rows are chosen by facts of the work and of the target,
+// never by a name, and by counting: what a load, an instruction and an invocation cost.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "spirograd/target.h"
+#include "spirv/schedule/compute.h"
+#include "spirv/schedule/schedule.h"
+
+namespace spirograd::schedule {
+
+struct MapRule {
+  std::string_view name;
+  bool (*fits)(const MapFacts&, const Target&);
+  MapSchedule (*make)(const MapFacts&, const Target&);
+};
+
+/// In order; the last one always fits.
+std::span<const MapRule> map_rules();
+
+/// Chooses how a lowering runs. The default follows the tables; tests draw at random among what is legal.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual MapSchedule map(const MapFacts& facts, const Target& target) const;
+  virtual ReduceSchedule reduction(const ReduceFacts& facts, const Target& target) const;
+};
+
+/// One element per invocation.
+MapSchedule plain_map(const MapFacts& facts);
+
+/// Neighbouring invocations that should touch neighbouring elements.
+int64_t lanes(const Target& t);
+
+}  // namespace spirograd::schedule

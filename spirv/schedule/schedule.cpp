@@ -1,0 +1,164 @@
+#include "spirv/schedule/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "spirograd/result.h"
+
+namespace spirograd::schedule {
+namespace {
+
+constexpr std::array<std::string_view, 6> kBinds = {"grid", "local", "lane", "serial", "unroll", "register"};
+constexpr std::string_view kMapAxes = "ijklmnopqrst", kReducedAxes = "kabcdefghuvw";
+
+std::string to_string(const Split& s) {
+  std::string out;
+  for (const Part& p : s) out += " " + std::string(name(p.bind)) + " " + std::to_string(p.extent);
+  return out;
+}
+
+// The words of a schedule, one after the other.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) { next(); }
+
+  std::string_view word() const { return word_; }
+  bool take(std::string_view wanted) {
+    if (word_ != wanted) return false;
+    next();
+    return true;
+  }
+  void expect(std::string_view wanted, const std::string& where) {
+    if (!take(wanted)) fail("'" + std::string(wanted) + "' expected " + where);
+  }
+  int64_t number() {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(word_.data(), word_.data() + word_.size(), value);
+    if (error != std::errc() || end != word_.data() + word_.size() || value < 1) fail("a number of at least 1 expected");
+    next();
+    return value;
+  }
+  Split split() {
+    Split out;
+    for (;;) {
+      const auto bind = std::find(kBinds.begin(), kBinds.end(), word_);
+      if (bind == kBinds.end()) break;
+      next();
+      out.push_back({static_cast<Bind>(bind - kBinds.begin()), number()});
+    }
+    if (out.empty()) fail("one of grid, local, lane, serial, unroll and register expected");
+    return out;
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    const std::string at = word_.empty() ? "at the end" : "at '" + std::string(word_) + "'";
+    throw Error("SG0306", "schedule '" + std::string(text_) + "': " + why + ", " + at);
+  }
+
+ private:
+  void next() {
+    const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    const size_t from = at_;
+    if (at_ < text_.size() && (text_[at_] == ';' || text_[at_] == '=')) {
+      ++at_;
+    } else {
+      while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != ';' && text_[at_] != '=') ++at_;
+    }
+    word_ = text_.substr(from, at_ - from);
+  }
+
+  std::string_view text_, word_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string_view name(Bind b) { return kBinds[static_cast<size_t>(b)]; }
+
+int64_t extent(const Split& s) {
+  int64_t n = 1;
+  for (const Part& p : s) n *= p.extent;
+  return n;
+}
+
+int64_t extent(const Split& s, Bind b) {
+  int64_t n = 1;
+  for (const Part& p : s) n *= p.bind == b ? p.extent : 1;
+  return n;
+}
+
+int64_t invocations(const MapSchedule& s) {
+  int64_t n = 1;
+  for (const Split& axis : s.axes)
+    for (Bind b : {Bind::Grid, Bind::Local, Bind::Lane}) n *= extent(axis, b);
+  return n;
+}
+
+int64_t tile(const MapSchedule& s) {
+  int64_t n = 1;
+  for (const Split& axis : s.axes) n *= extent(axis, Bind::Register);
+  return n;
+}
+
+std::string to_string(const MapSchedule& s) {
+  std::string out;
+  for (size_t a = 0; a < s.axes.size(); ++a) {
+    const char axis = s.flat ? 'e' : kMapAxes[a];
+    out += (out.empty() ? "" : "; ") + std::string(1, axis) + " =" + to_string(s.axes[a]);
+  }
+  if (s.axes.empty()) out = "once";
+  if (s.tail == Tail::Recompute) out += "; tail recompute";
+  return out;
+}
+
+std::string to_string(const ReduceSchedule& s) {
+  std::string out;
+  for (size_t a = 0; a < s.axes.size(); ++a)
+    out += (out.empty() ? "" : "; ") + std::string(1, kReducedAxes[a]) + " =" + to_string(s.axes[a]);
+  if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
+  return out;
+}
+
+MapSchedule parse_map(std::string_view text) {
+  Reader in(text);
+  MapSchedule s;
+  if (!in.take("once")) {
+    s.flat = in.word() == "e";
+    do {
+      const bool axis = s.axes.size() < (s.flat ? 1 : kMapAxes.size());
+      const std::string wanted = !axis ? "" : s.flat ? "e" : std::string(1, kMapAxes[s.axes.size()]);
+      if (in.word() == "tail") break;
+      in.expect(wanted, "as the name of the next axis");
+      in.expect("=", "after the name of an axis");
+      s.axes.push_back(in.split());
+    } while (in.take(";"));
+  } else {
+    in.take(";");
+  }
+  if (in.take("tail")) {
+    in.expect("recompute", "after 'tail'");
+    s.tail = Tail::Recompute;
+  }
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
+ReduceSchedule parse_reduction(std::string_view text) {
+  Reader in(text);
+  ReduceSchedule s;
+  do {
+    if (in.take("accumulators")) {
+      s.accumulators = in.number();
+      break;
+    }
+    const std::string wanted = s.axes.size() < kReducedAxes.size() ? std::string(1, kReducedAxes[s.axes.size()]) : "";
+    in.expect(wanted, "as the name of the next axis");
+    in.expect("=", "after the name of an axis");
+    s.axes.push_back(in.split());
+  } while (in.take(";"));
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,70 @@
+// How a kernel runs: loops over a domain and what each of them is bound to. Plain values without any effect on what is
+// computed: sums may be added in another order, nothing else. They print and parse:
+//
+//   i = grid 128 register 4; j = grid 64 register 8           a map over [512, 512], 4 x 8 elements per invocation
+//   e = grid 1563 register 8 lane 8; tail recompute           over 100,000 elements, counted through all axes
+//   k = serial 64 unroll 8; accumulators 4                    a reduction of 512 elements
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spirograd/shape.h"
+
+namespace spirograd::schedule {
+
+enum class Bind : uint8_t {
+  Grid,      // invocations, anywhere in the dispatch
+  Local,     // invocations of one workgroup
+  Lane,      // invocations next to each other, which should touch neighbouring elements
+  Serial,    // a loop
+  Unroll,    // a loop that is written out
+  Register,  // elements that one invocation computes side by side; what they read in common is read once
+};
+std::string_view name(Bind b);
+
+/// An axis in parts, outermost first: its index is that of the first part times the extents of the others, and so on.
+struct Part {
+  Bind bind = Bind::Grid;
+  int64_t extent = 1;
+  bool operator==(const Part&) const = default;
+};
+using Split = std::vector<Part>;
+int64_t extent(const Split& s);
+/// The product of the extents of the parts that are bound to `b`.
+int64_t extent(const Split& s, Bind b);
+
+/// What happens where the parts of an axis count further than the axis.
+enum class Tail : uint8_t {
+  Exact,      // they do not
+  Recompute,  // the last element is computed again and not stored
+};
+
+/// Of a map. Invocations are numbered row-major through all parts that are bound to the grid, then to the workgroup, then to
+/// lanes.
+struct MapSchedule {
+  bool flat = false;  // one axis: the elements in row-major order
+  std::vector<Split> axes;
+  Tail tail = Tail::Exact;
+  bool operator==(const MapSchedule&) const = default;
+};
+int64_t invocations(const MapSchedule& s);
+/// Elements that one invocation computes side by side.
+int64_t tile(const MapSchedule& s);
+
+/// Of a reduction inside of a kernel: loops in the order of the axes and of their parts.
+struct ReduceSchedule {
+  std::vector<Split> axes;   // reduced axes in order
+  int64_t accumulators = 1;  // independent partial results of what is unrolled
+  bool operator==(const ReduceSchedule&) const = default;
+};
+
+std::string to_string(const MapSchedule& s);
+std::string to_string(const ReduceSchedule& s);
+/// Inverses of to_string. Throw SG0306 with the place of what they do not understand.
+MapSchedule parse_map(std::string_view text);
+ReduceSchedule parse_reduction(std::string_view text);
+
+}  // namespace spirograd::schedule

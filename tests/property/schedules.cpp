@@ -1,0 +1,130 @@
+#include "tests/property/schedules.h"
+
+#include <array>
+
+#include "spirograd/grad.h"
+#include "spirv/schedule/legal.h"
+
+namespace spirograd::property {
+
+using schedule::Bind;
+using schedule::MapSchedule;
+using schedule::Part;
+using schedule::ReduceSchedule;
+using schedule::Split;
+using schedule::Tail;
+
+namespace {
+
+// N, M and K are drawn; each line is a function of its own.
+constexpr std::array<std::string_view, 16> kPrograms = {
+    "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
+    "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
+    "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
+    "def f(x: f32[N, M], i: i32[K]) -> f32[K, M] = x[i] + 1.0",
+    "def f(x: f32[N]) -> f32[N] = for i: N => x[i - 1] - 2.0 * x[i] + x[i + 1]",
+    "def f(x: i32[N, M]) -> i32[N] = sum(x, axis=1)",
+    "def f(x: f32[N, M, K]) -> f32[M] = max(max(x, axis=2), axis=0)",
+    "def f(x: f32[N, M]) -> i32[N] = argmax(x, axis=1)",
+    "def f(x: f32[N, M]) -> f32[N] = sum(x, axis=1)",
+    "def f(x: f32[N, M]) -> f32[M] = sum(square(x), axis=0)",
+    "def f(x: f32[N, M, K]) -> f32 = sum(x * x)",
+    "def f(a: f32[N, K], b: f32[K, M]) -> f32[N, M] = a @ b",
+    "def f(a: f32[N, K], b: f32[M, K]) -> f32 = sum(square(for i: N, j: M => sum(for k: K => a[i, k] * b[j, k])))",
+    "def f(x: f32[N, M]) -> f32[N, M] = softmax(x)",
+    "def f(c: f32[K, M], x: f32[N, M]) -> f32 = sum(for i: N => min(for k: K => sum(square(x[i] - c[k]))))",
+    "def f(a: f32[M], s: f32[M], xs: f32[K, M]) -> f32[M] = fold(fn(s, x) => tanh(s * a + x), s, xs)",
+};
+
+}  // namespace
+
+// Random divisors, bound at random; what is left over goes to the first part.
+Split RandomScheduler::split(int64_t n, const std::vector<Bind>& binds, int most_parts) const {
+  Split out;
+  const int parts = 1 + static_cast<int>(below(most_parts));
+  for (int p = 1; p < parts; ++p) {
+    std::vector<int64_t> divisors;
+    for (int64_t d = 1; d <= std::min<int64_t>(n, 16); ++d)
+      if (n % d == 0) divisors.push_back(d);
+    const int64_t d = divisors[static_cast<size_t>(below(static_cast<int64_t>(divisors.size())))];
+    out.insert(out.begin(), {binds[static_cast<size_t>(below(static_cast<int64_t>(binds.size())))], d});
+    n /= d;
+  }
+  out.insert(out.begin(), {below(4) ? binds[0] : binds[static_cast<size_t>(below(static_cast<int64_t>(binds.size())))], n});
+  return out;
+}
+
+MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& target) const {
+  ++maps_;
+  for (int tries = 0; tries < 50; ++tries) {
+    MapSchedule s;
+    s.flat = facts.domain.rank() > 0 && below(3) == 0;
+    if (below(2)) s.tail = Tail::Recompute;
+    std::vector<int64_t> extents(facts.domain.begin(), facts.domain.end());
+    if (s.flat) extents = {facts.domain.count()};
+    for (int64_t n : extents) {
+      const int64_t surplus = s.tail == Tail::Recompute ? below(6) : 0;
+      s.axes.push_back(split(n + surplus, {Bind::Grid, Bind::Lane, Bind::Register, Bind::Serial, Bind::Local}, 4));
+    }
+    if (schedule::tile(s) * facts.code > 600 || check(facts, s, target)) continue;
+    drawn_ += schedule::to_string(s) + "\n";
+    return s;
+  }
+  return schedule::plain_map(facts);
+}
+
+ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, const Target& target) const {
+  ++reductions_;
+  for (int tries = 0; tries < 50; ++tries) {
+    ReduceSchedule s;
+    for (int64_t n : facts.extents) s.axes.push_back(split(n, {Bind::Serial}, 3));
+    Split& last = s.axes.back();
+    const int64_t n = facts.extents.back(), b = 1 + below(64);
+    if (below(4) == 0 && n > b)
+      last = {{Bind::Serial, (n + b - 1) / b}, {Bind::Serial, b}};  // the last block may be shorter
+    if (below(2)) last.back().bind = Bind::Unroll;
+    const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
+    s.accumulators = accumulators[static_cast<size_t>(below(4))];
+    if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > 600 || check(facts, s)) continue;
+    drawn_ += "  " + schedule::to_string(s) + "\n";
+    return s;
+  }
+  return Scheduler::reduction(facts, target);
+}
+
+RandomProgram scheduled_program(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::array<int64_t, 12> sizes = {1, 2, 3, 5, 8, 12, 16, 31, 33, 64, 70, 130};
+  text::ShapeVariables shapes;
+  for (const char* name : {"N", "M", "K"}) shapes.emplace_back(name, sizes[random() % sizes.size()]);
+  const std::string source(kPrograms[random() % kPrograms.size()]);
+  RandomProgram r;
+  text::ShapeVariables used;
+  for (const auto& [name, n] : shapes)
+    if (source.find("[" + name) != std::string::npos || source.find(" " + name + "]") != std::string::npos ||
+        source.find(" " + name + ",") != std::string::npos)
+      used.emplace_back(name, n);
+  r.program = text::instantiate(text::parse(source, "schedules").value(), "f", used).value();
+  const bool scalar = r.program.results[0].type.shape.rank() == 0;
+  if (scalar && random() % 2) r.program = grad(r.program).value();
+  for (const Param& p : r.program.params) {
+    Values v;
+    for (int64_t j = 0; j < p.type.shape.count(); ++j) {
+      const auto x = static_cast<double>(static_cast<int>(random() % 33) - 16);
+      v.push_back(is_float(p.type.dtype) ? x / 8 : x);
+    }
+    r.inputs.push_back(std::move(v));
+  }
+  return r;
+}
+
+bool is_exact(const Program& simple) {
+  for (ir::NodeId id : ir::postorder(*simple.graph, roots_of(simple))) {
+    const ir::Node& n = (*simple.graph)[id];
+    const bool rounds = n.op == ir::Op::Sum || n.op == ir::Op::Prod || n.op == ir::Op::Scatter || n.op == ir::Op::MapAccum;
+    if (rounds && is_float(n.type.dtype)) return false;
+  }
+  return true;
+}
+
+}  // namespace spirograd::property

@@ -1,0 +1,36 @@
+// Random schedules: what is legal must not change results.
+#pragma once
+
+#include <random>
+
+#include "spirograd/program.h"
+#include "spirv/schedule/rules.h"
+#include "tests/property/property.h"
+
+namespace spirograd::property {
+
+/// Draws among legal schedules; counts how many. One object per lowering.
+class RandomScheduler : public schedule::Scheduler {
+ public:
+  explicit RandomScheduler(uint64_t seed) : random_(seed) {}
+  schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
+  schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
+  int maps() const { return maps_; }
+  int reductions() const { return reductions_; }
+  std::string drawn() const { return drawn_; }
+
+ private:
+  int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
+  mutable std::mt19937_64 random_;
+  mutable int maps_ = 0, reductions_ = 0;
+  mutable std::string drawn_;
+};
+
+/// A program of a family that lowering treats in its own way, at sizes drawn by the seed, with inputs.
+RandomProgram scheduled_program(uint64_t seed);
+
+/// Whether results are the same in whatever order a kernel runs: there is no float sum or product in it.
+bool is_exact(const Program& simple);
+
+}  // namespace spirograd::property

@@ -1,0 +1,43 @@
+// Every legal schedule gives the same values: bit by bit where nothing is added, else as exact as promised.
+#include "tests/property/schedules.h"
+
+#include "frontend/rewrite/contract.h"
+#include "spirv/kernel/verify.h"
+#include "spirv/lower/evaluate.h"
+#include "support/lowered.h"
+
+namespace spirograd::property {
+namespace {
+
+constexpr uint64_t kRuns = 700;
+
+TEST(Schedules, EveryLegalOneGivesTheSameValues) {
+  int maps = 0, reductions = 0, exact = 0;
+  for (uint64_t k = 0; k < kRuns && !HasFailure(); ++k) {
+    const uint64_t seed = base_seed() * 7919 + k;
+    const RandomProgram r = scheduled_program(seed);
+    const Program simple = rewrite::lowerable(r.program);
+    Target target = test::cpu_target();
+    target.cpu = k % 2 == 0;
+    const RandomScheduler scheduler(seed);
+    const lower::Plan plan = lower::lower(simple, target, scheduler);
+    for (const kernel::Kernel& kernel : plan.kernels)
+      if (const auto defect = kernel::verify(kernel)) ADD_FAILURE() << defect->str();
+    const std::vector<HostArray> arrays = host_arrays(r.program, r.inputs);
+    const std::vector<Values> have = values_of(lower::evaluate(plan, arrays));
+    const bool same_bits = is_exact(simple);
+    const std::vector<Values> want =
+        same_bits ? values_of(lower::evaluate(lower::lower(simple, target), arrays)) : run(simple, r.inputs);
+    EXPECT_EQ(difference(want, have, same_bits ? 0 : 2e-5), "") << "SPIROGRAD_SEED=" << base_seed() << ", run " << k << "\n"
+                                                                << text::print(r.program) << scheduler.drawn();
+    maps += scheduler.maps();
+    reductions += scheduler.reductions();
+    exact += same_bits;
+  }
+  std::cout << kRuns << " programs, " << maps << " schedules of maps, " << reductions << " of reductions, " << exact
+            << " programs compared bit by bit\n";
+  EXPECT_GE(maps + reductions, 1000);
+}
+
+}  // namespace
+}  // namespace spirograd::property

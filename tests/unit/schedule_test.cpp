@@ -1,0 +1,132 @@
+// Schedules as values: what prints parses back, what is not legal says which rule it breaks, and the tables choose what is
+// legal.
+#include <gtest/gtest.h>
+
+#include "spirograd/result.h"
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+#include "support/lowered.h"
+
+namespace spirograd::schedule {
+namespace {
+
+Target gpu() {
+  Target t;
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_map(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code, "SG0306");
+    return e.message;
+  }
+  return "";
+}
+
+void expect_in(const std::string& whole, const std::string& part) {
+  EXPECT_NE(whole.find(part), std::string::npos) << whole;
+}
+
+TEST(Schedule, WhatPrintsParsesBack) {
+  for (const std::string text :
+       {"once", "i = grid 128 register 4; j = grid 64 register 8", "e = grid 3 register 8 lane 8; tail recompute",
+        "i = grid 2 local 8 lane 4 serial 3 register 2"})
+    EXPECT_EQ(to_string(parse_map(text)), text);
+  for (const std::string text :
+       {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4"})
+    EXPECT_EQ(to_string(parse_reduction(text)), text);
+  const MapSchedule tile = parse_map(" i=grid 5 register 2;j = grid 7 ");
+  EXPECT_EQ(invocations(tile), 35);
+  EXPECT_EQ(schedule::tile(tile), 2);
+}
+
+TEST(Schedule, WhatIsNotUnderstoodIsNamed) {
+  expect_in(refusal("i = grid"), "a number of at least 1 expected, at the end");
+  expect_in(refusal("i = grid 0"), "a number of at least 1 expected, at '0'");
+  expect_in(refusal("i = warp 32"), "one of grid, local, lane, serial, unroll and register expected, at 'warp'");
+  expect_in(refusal("j = grid 2"), "'i' expected as the name of the next axis, at 'j'");
+  expect_in(refusal("i = grid 2; tail guess"), "'recompute' expected after 'tail', at 'guess'");
+  expect_in(refusal("i grid 2"), "'=' expected after the name of an axis, at 'grid'");
+  expect_in(refusal("i = grid 2 j = grid 3"), "nothing more expected, at 'j'");
+  EXPECT_THROW(parse_reduction("k = serial 4; accumulators"), Error);
+  EXPECT_THROW(parse_reduction("k serial 4"), Error);
+}
+
+TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
+  const MapFacts facts{{512, 96}, {}, 10, false};
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_map(text), gpu());
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken("i = grid 128 register 4; j = grid 12 register 8"), "");
+  EXPECT_EQ(broken("i = grid 64 local 8; j = grid 6 lane 16"), "");
+  EXPECT_EQ(broken("e = grid 48 serial 2 register 16 lane 32"), "");
+  expect_in(broken("i = grid 512"), "it has 1 axes, the domain has 2");
+  expect_in(broken("i = grid 512; j = grid 95"), "its parts count 95 elements, the axis has 96");
+  expect_in(broken("i = grid 512; j = grid 97"), "its parts count 97 elements, the axis has 96");
+  EXPECT_EQ(broken("i = grid 512; j = grid 97; tail recompute"), "");
+  expect_in(broken("i = grid 512; j = grid 95; tail recompute"), "its parts count 95 elements, the axis has 96");
+  expect_in(broken("i = grid 512; j = grid 24 unroll 4"), "not unrolled");
+  expect_in(broken("i = local 512; j = grid 32 lane 3"), "1536 invocations in a workgroup, the device allows 1024");
+  expect_in(broken("i = grid 64 register 8; j = grid 6 register 16"), "128 elements side by side, at most 64");
+  expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
+  expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
+}
+
+TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
+  ReduceFacts facts{DType::F32, {10, 512}, 1, 10, kPlainSum};
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_reduction(text));
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken("k = serial 10; a = serial 16 serial 8 unroll 4; accumulators 4"), "");
+  EXPECT_EQ(broken("k = serial 5 serial 2; a = serial 8 serial 64"), "");
+  EXPECT_EQ(broken("k = serial 10; a = serial 9 serial 60"), "") << "the last block is shorter";
+  expect_in(broken("k = serial 512"), "it has 1 axes, the reduction 2");
+  expect_in(broken("k = serial 10; a = serial 511"), "its parts count 511 elements, the axis has 512");
+  expect_in(broken("k = serial 10; a = serial 11 serial 60"), "its parts count 660 elements, the axis has 512");
+  expect_in(broken("k = serial 10; a = serial 9 serial 15 unroll 4"), "its parts count 540");
+  expect_in(broken("k = grid 10; a = serial 512"), "are serial or unrolled, not grid");
+  expect_in(broken("k = unroll 10; a = serial 512"), "only the innermost part is unrolled");
+  expect_in(broken("k = serial 10; a = unroll 4 serial 128"), "only the innermost part is unrolled");
+  expect_in(broken("k = serial 10; a = serial 4 unroll 128"), "128 copies of the body, at most 64");
+  expect_in(broken("k = serial 10; a = serial 128 unroll 4; accumulators 3"), "3 accumulators do not divide 4 copies");
+  expect_in(broken("k = serial 10; a = serial 2 serial 256"), "partial sums of more than 64 elements");
+  facts.plain = 0;
+  EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 256"), "");
+}
+
+TEST(Schedule, TheTablesChooseByFactsAndLegally) {
+  const Scheduler scheduler;
+  const MapFacts product{{512, 512}, {{0, 1, false}, {1, 2, false}}, 20, true}, chain{{100000}, {{0, 1, true}}, 10, false},
+      small{{1000}, {{0, 1, true}}, 10, false};
+  EXPECT_EQ(to_string(scheduler.map(product, test::cpu_target())), "i = grid 128 register 4; j = grid 64 register 8");
+  EXPECT_EQ(to_string(scheduler.map(product, gpu())), "i = grid 128 register 4; j = grid 512");
+  EXPECT_EQ(to_string(scheduler.map(chain, test::cpu_target())), "e = grid 782 register 16 lane 8; tail recompute");
+  EXPECT_EQ(to_string(scheduler.map(chain, gpu())), "i = grid 100000");
+  EXPECT_EQ(to_string(scheduler.map(small, test::cpu_target())), "i = grid 1000");
+  const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
+  EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");
+  EXPECT_EQ(reduction({DType::F32, {7, 521}, 1, 10, kPlainSum}), "k = serial 7; a = serial 17 serial 32");
+  EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, 0}), "k = serial 128 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction({DType::F64, {512}, 1, 10, 0}), "k = serial 512");
+  EXPECT_EQ(reduction({DType::F32, {512}, 1, 500, 0}), "k = serial 512");
+  for (int64_t n = 5; n < 3000; n += 7)
+    for (int64_t plain : {int64_t{0}, kPlainSum})
+      for (int64_t points : {1, 8, 32}) {
+        const ReduceFacts f{DType::F32, {3, n}, points, 10, plain};
+        EXPECT_FALSE(check(f, scheduler.reduction(f, gpu()))) << check(f, scheduler.reduction(f, gpu()))->message;
+        for (const Target& t : {gpu(), test::cpu_target()}) {
+          const MapFacts m{{n, 64}, {{0, 1, false}, {1, 2, false}}, 10, points > 1};
+          EXPECT_FALSE(check(m, scheduler.map(m, t), t)) << check(m, scheduler.map(m, t), t)->message;
+        }
+      }
+}
+
+}  // namespace
+}  // namespace spirograd::schedule
