@@ -53,7 +53,7 @@ Expr make(Op op, Type type, std::span<const Expr> in, std::vector<int64_t> attr 
 Expr make1(Op op, Type type, Expr a, std::vector<int64_t> attr = {}) { return make(op, type, {&a, 1}, std::move(attr)); }
 
 void check_dtype(Op op, DType t) {
-  const bool ok = is_float(t) ? !has_flag(op, kBoolOk) || has_flag(op, kIntegerOk)
+  const bool ok = is_float(t)        ? !has_flag(op, kBoolOk) || has_flag(op, kIntegerOk)
                   : t == DType::Bool ? has_flag(op, kBoolOk)
                                      : has_flag(op, kIntegerOk);
   if (!ok) fail(op_name(op) + ": not defined for " + std::string(name(t)));
@@ -408,8 +408,13 @@ std::vector<Expr> map_accum(Graph& g, const Loop& loop) {
 }
 
 LoopParts loop_parts(const Graph& g, const Node& n) {
-  LoopParts p{n.attr[0], n.attr[2], n.attr[1] != 0, static_cast<int>(n.attr[3]), static_cast<int>(n.attr[4]),
-              static_cast<int>(n.attr[5]), 0};
+  LoopParts p{n.attr[0],
+              n.attr[2],
+              n.attr[1] != 0,
+              static_cast<int>(n.attr[3]),
+              static_cast<int>(n.attr[4]),
+              static_cast<int>(n.attr[5]),
+              0};
   p.n_bs = static_cast<int>(g.function(p.function).results.size()) - p.n_acc;
   return p;
 }
@@ -442,35 +447,42 @@ int64_t close_function(Graph& g, std::span<const Expr> vars, std::span<const Exp
   return g.intern(std::move(f));
 }
 
-Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
+namespace {
+
+Expr layout_of(const Node& n, std::span<const Expr> in) {
   const auto axis = [&] { return static_cast<int>(n.attr[0]); };
-  switch (n.op) {
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var:
-      return {&g, g.intern(n)};
-    case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
-    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
-    case Op::Log1p: case Op::Expm1: case Op::StopGradient:
-      return unary(n.op, in[0]);
-    case Op::Cast: return cast(in[0], n.type.dtype);
-    case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2: case Op::Min: case Op::Max:
-    case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      return binary(n.op, in[0], in[1]);
-    case Op::Select: return select(in[0], in[1], in[2]);
-    case Op::Broadcast: return broadcast(in[0], n.type.shape, n.attr);
-    case Op::Transpose: return transpose(in[0], n.attr);
-    case Op::Reshape: return reshape(in[0], n.type.shape);
-    case Op::Window: return window(in[0], axis(), n.attr[1], n.type.shape[axis()]);
-    case Op::Reverse: return reverse(in[0], axis());
-    case Op::Concat: return concat(in, axis());
-    case Op::Stack: return stack(in, axis());
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return reduce(n.op, in[0], n.attr);
-    case Op::ArgMax: case Op::ArgMin: return arg_reduce(n.op, in[0], axis());
-    case Op::Gather: return gather(in[0], in.subspan(1));
-    case Op::Scatter: return scatter(in[0], in.subspan(1), Shape(n.attr));
-    case Op::Build: return build_at(n.attr[0], n.attr[1], in[0]);
-    case Op::MapAccum: case Op::Proj: {
+  switch (layout_op(n.op)) {
+    case LayoutOp::Broadcast: return broadcast(in[0], n.type.shape, n.attr);
+    case LayoutOp::Transpose: return transpose(in[0], n.attr);
+    case LayoutOp::Reshape: return reshape(in[0], n.type.shape);
+    case LayoutOp::Window: return window(in[0], axis(), n.attr[1], n.type.shape[axis()]);
+    case LayoutOp::Reverse: return reverse(in[0], axis());
+    case LayoutOp::Concat: return concat(in, axis());
+    case LayoutOp::Stack: return stack(in, axis());
+  }
+  return {};
+}
+
+Expr pointwise_of(const Node& n, std::span<const Expr> in) {
+  if (n.op == Op::Cast) return cast(in[0], n.type.dtype);
+  if (n.op == Op::Select) return select(in[0], in[1], in[2]);
+  return info(n.op).arity == 1 ? unary(n.op, in[0]) : binary(n.op, in[0], in[1]);
+}
+
+}  // namespace
+
+Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
+  switch (kind(n.op)) {
+    case Kind::Leaf: return {&g, g.intern(n)};
+    case Kind::Pointwise: return pointwise_of(n, in);
+    case Kind::Layout: return layout_of(n, in);
+    case Kind::Reduce:
+      if (n.op == Op::ArgMax || n.op == Op::ArgMin) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
+      return reduce(n.op, in[0], n.attr);
+    case Kind::Indexed:
+      return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter(in[0], in.subspan(1), Shape(n.attr));
+    case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
+    case Kind::Loop: {
       Node copy = n;
       for (size_t j = 0; j < in.size(); ++j) copy.in[j] = in[j].id;
       return {&g, g.intern(std::move(copy))};

@@ -1,22 +1,44 @@
-// Elementwise kernels of the interpreter. One pass per node, the operation chosen outside the loop.
+// Elementwise kernels of the interpreter: one row per operation, chosen outside the loop over the elements.
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <type_traits>
 
 #include "frontend/ir/eval_ops.h"
+#include "frontend/ir/op_table.h"
 
 namespace spirograd::ir {
 namespace {
 
-template <class F>
-void map1(int64_t n, const View& a, double* out, F f) {
-  for (int64_t i = 0; i < n; ++i) out[i] = f(a.data[i]);
-}
+using Evaluate = void (*)(const Node&, std::span<const View> in, double* out);
 
+// Makes what runs over all elements out of a function of one element, which is inlined; it may ask for the node's dtype.
 template <class F>
-void map2(int64_t n, std::span<const View> in, double* out, F f) {
-  const double *a = in[0].data, *b = in[1].data;
-  for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+constexpr Evaluate one(F) {
+  return [](const Node& n, std::span<const View> in, double* out) {
+    const int64_t count = n.type.shape.count();
+    const double* a = in[0].data;
+    if constexpr (std::is_invocable_v<F, double>) {
+      for (int64_t i = 0; i < count; ++i) out[i] = F{}(a[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = F{}(a[i], n.type.dtype);
+    }
+  };
+}
+template <class F>
+constexpr Evaluate two(F) {
+  return [](const Node& n, std::span<const View> in, double* out) {
+    const int64_t count = n.type.shape.count();
+    const double *a = in[0].data, *b = in[1].data;
+    if constexpr (std::is_invocable_v<F, double, double>) {
+      for (int64_t i = 0; i < count; ++i) out[i] = F{}(a[i], b[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = F{}(a[i], b[i], n.type.dtype);
+    }
+  };
+}
+template <class F>
+constexpr Evaluate test(F) {
+  return two([](double x, double y) { return F{}(x, y) ? 1.0 : 0.0; });
 }
 
 double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }  // 0 and NaN stand for themselves
@@ -45,113 +67,96 @@ double rem(double x, double y) {
   return static_cast<double>(static_cast<int64_t>(x) % static_cast<int64_t>(y));
 }
 
-void eval_cast(int64_t n, const View& a, DType to, double* out) {
-  const DType from = a.type->dtype;
-  switch (to) {
-    case DType::Bool: return map1(n, a, out, [](double x) { return x != 0 ? 1.0 : 0.0; });
+void eval_cast(const Node& n, std::span<const View> in, double* out) {
+  const bool from_float = is_float(in[0].type->dtype);
+  switch (n.type.dtype) {
+    case DType::Bool: return one([](double x) { return x != 0 ? 1.0 : 0.0; })(n, in, out);
     case DType::I32:
     case DType::U32:
-      if (is_float(from)) return map1(n, a, out, [to](double x) { return saturate(x, to); });
-      return map1(n, a, out, [to](double x) { return wrap(bits(x), to); });
+      if (from_float) return one([](double x, DType t) { return saturate(x, t); })(n, in, out);
+      return one([](double x, DType t) { return wrap(bits(x), t); })(n, in, out);
     case DType::F32:
-    case DType::F64: return map1(n, a, out, [](double x) { return x; });
+    case DType::F64: return one([](double x) { return x; })(n, in, out);
   }
 }
 
-void choose(int64_t count, std::span<const View> in, double* out) {
+void choose(const Node& n, std::span<const View> in, double* out) {
+  const int64_t count = n.type.shape.count();
   for (int64_t i = 0; i < count; ++i) out[i] = in[0].data[i] != 0 ? in[1].data[i] : in[2].data[i];
 }
 
-// Operations whose integer form differs from the float form. False: `n` has no such form.
-bool eval_integer(const Node& n, std::span<const View> in, double* out) {
-  const int64_t count = n.type.shape.count();
-  const DType t = n.type.dtype;
-  const auto one = [&](auto f) { map1(count, in[0], out, f); };
-  const auto two = [&](auto f) { map2(count, in, out, f); };
-  if (n.op == Op::Neg)
-    one([t](double x) { return wrap(0 - bits(x), t); });
-  else if (n.op == Op::Abs)
-    one([t](double x) { return wrap(bits(std::fabs(x)), t); });
-  else if (n.op == Op::Add)
-    two([t](double x, double y) { return wrap(bits(x) + bits(y), t); });
-  else if (n.op == Op::Sub)
-    two([t](double x, double y) { return wrap(bits(x) - bits(y), t); });
-  else if (n.op == Op::Mul)
-    two([t](double x, double y) { return wrap(bits(x) * bits(y), t); });
-  else if (n.op == Op::Quot)
-    two([t](double x, double y) { return quot(x, y, t); });
-  else if (n.op == Op::Rem)
-    two(rem);
-  else
-    return false;
-  return true;
-}
+struct Row {
+  Op op;
+  Evaluate evaluate;
+  Evaluate of_integers = nullptr;  // where integers are computed in another way
+};
+
+// clang-format off
+constexpr Row kRows[] = {
+    {Op::Neg,           one([](double x) { return -x; }),
+                         one([](double x, DType t) { return wrap(0 - bits(x), t); })},
+    {Op::Abs,           one([](double x) { return std::fabs(x); }),
+                         one([](double x, DType t) { return wrap(bits(std::fabs(x)), t); })},
+    {Op::Sign,          one([](double x) { return sign(x); })},
+    {Op::Not,           one([](double x) { return x == 0 ? 1.0 : 0.0; })},
+    {Op::Floor,         one([](double x) { return std::floor(x); })},
+    {Op::Sqrt,          one([](double x) { return std::sqrt(x); })},
+    {Op::Exp,           one([](double x) { return std::exp(x); })},
+    {Op::Log,           one([](double x) { return std::log(x); })},
+    {Op::Sin,           one([](double x) { return std::sin(x); })},
+    {Op::Cos,           one([](double x) { return std::cos(x); })},
+    {Op::Tan,           one([](double x) { return std::tan(x); })},
+    {Op::Asin,          one([](double x) { return std::asin(x); })},
+    {Op::Acos,          one([](double x) { return std::acos(x); })},
+    {Op::Atan,          one([](double x) { return std::atan(x); })},
+    {Op::Sinh,          one([](double x) { return std::sinh(x); })},
+    {Op::Cosh,          one([](double x) { return std::cosh(x); })},
+    {Op::Tanh,          one([](double x) { return std::tanh(x); })},
+    {Op::Asinh,         one([](double x) { return std::asinh(x); })},
+    {Op::Acosh,         one([](double x) { return std::acosh(x); })},
+    {Op::Atanh,         one([](double x) { return std::atanh(x); })},
+    {Op::Erf,           one([](double x) { return std::erf(x); })},
+    {Op::Logistic,      one([](double x) { return logistic(x); })},
+    {Op::Log1p,         one([](double x) { return std::log1p(x); })},
+    {Op::Expm1,         one([](double x) { return std::expm1(x); })},
+    {Op::Cast,          eval_cast},
+    {Op::StopGradient,  one([](double x) { return x; })},
+    {Op::Add,           two([](double x, double y) { return x + y; }),
+                         two([](double x, double y, DType t) { return wrap(bits(x) + bits(y), t); })},
+    {Op::Sub,           two([](double x, double y) { return x - y; }),
+                         two([](double x, double y, DType t) { return wrap(bits(x) - bits(y), t); })},
+    {Op::Mul,           two([](double x, double y) { return x * y; }),
+                         two([](double x, double y, DType t) { return wrap(bits(x) * bits(y), t); })},
+    {Op::Div,           two([](double x, double y) { return x / y; })},
+    {Op::Pow,           two([](double x, double y) { return std::pow(x, y); })},
+    {Op::Atan2,         two([](double x, double y) { return std::atan2(x, y); })},
+    {Op::Min,           two([](double x, double y) { return x <= y ? x : y; })},
+    {Op::Max,           two([](double x, double y) { return x >= y ? x : y; })},
+    {Op::Quot,          two([](double x, double y, DType t) { return quot(x, y, t); })},
+    {Op::Rem,           two([](double x, double y) { return std::fmod(x, y); }),
+                         two([](double x, double y, DType) { return rem(x, y); })},
+    {Op::Eq,            test([](double x, double y) { return x == y; })},
+    {Op::Ne,            test([](double x, double y) { return x != y; })},
+    {Op::Lt,            test([](double x, double y) { return x < y; })},
+    {Op::Le,            test([](double x, double y) { return x <= y; })},
+    {Op::Gt,            test([](double x, double y) { return x > y; })},
+    {Op::Ge,            test([](double x, double y) { return x >= y; })},
+    {Op::And,           test([](double x, double y) { return x != 0 && y != 0; })},
+    {Op::Or,            test([](double x, double y) { return x != 0 || y != 0; })},
+    {Op::MaskedMul,     two([](double x, double y) { return x == 0 ? 0 : x * y; })},
+    {Op::MaskedDiv,     two([](double x, double y) { return x == 0 ? 0 : x / y; })},
+    {Op::StrongMul,     two([](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; })},
+    {Op::Select,        choose},
+};
+// clang-format on
+
+constexpr auto kTable = op_table<kRows, kPointwiseOnes>();
 
 }  // namespace
 
 void eval_pointwise(const Node& n, std::span<const View> in, double* out) {
-  const int64_t count = n.type.shape.count();
-  if (is_integer(n.type.dtype) && eval_integer(n, in, out)) return;
-  const auto one = [&](auto f) { map1(count, in[0], out, f); };
-  const auto two = [&](auto f) { map2(count, in, out, f); };
-  const auto test = [&](auto f) { map2(count, in, out, [f](double x, double y) { return f(x, y) ? 1.0 : 0.0; }); };
-  // clang-format off
-  switch (n.op) {
-    case Op::Neg:          return one([](double x) { return -x; });
-    case Op::Abs:          return one([](double x) { return std::fabs(x); });
-    case Op::Sign:         return one(sign);
-    case Op::Not:          return one([](double x) { return x == 0 ? 1.0 : 0.0; });
-    case Op::Floor:        return one([](double x) { return std::floor(x); });
-    case Op::Sqrt:         return one([](double x) { return std::sqrt(x); });
-    case Op::Exp:          return one([](double x) { return std::exp(x); });
-    case Op::Log:          return one([](double x) { return std::log(x); });
-    case Op::Sin:          return one([](double x) { return std::sin(x); });
-    case Op::Cos:          return one([](double x) { return std::cos(x); });
-    case Op::Tan:          return one([](double x) { return std::tan(x); });
-    case Op::Asin:         return one([](double x) { return std::asin(x); });
-    case Op::Acos:         return one([](double x) { return std::acos(x); });
-    case Op::Atan:         return one([](double x) { return std::atan(x); });
-    case Op::Sinh:         return one([](double x) { return std::sinh(x); });
-    case Op::Cosh:         return one([](double x) { return std::cosh(x); });
-    case Op::Tanh:         return one([](double x) { return std::tanh(x); });
-    case Op::Asinh:        return one([](double x) { return std::asinh(x); });
-    case Op::Acosh:        return one([](double x) { return std::acosh(x); });
-    case Op::Atanh:        return one([](double x) { return std::atanh(x); });
-    case Op::Erf:          return one([](double x) { return std::erf(x); });
-    case Op::Logistic:     return one(logistic);
-    case Op::Log1p:        return one([](double x) { return std::log1p(x); });
-    case Op::Expm1:        return one([](double x) { return std::expm1(x); });
-    case Op::Cast:         return eval_cast(count, in[0], n.type.dtype, out);
-    case Op::StopGradient: return one([](double x) { return x; });
-    case Op::Add:          return two([](double x, double y) { return x + y; });
-    case Op::Sub:          return two([](double x, double y) { return x - y; });
-    case Op::Mul:          return two([](double x, double y) { return x * y; });
-    case Op::Div:          return two([](double x, double y) { return x / y; });
-    case Op::Pow:          return two([](double x, double y) { return std::pow(x, y); });
-    case Op::Atan2:        return two([](double x, double y) { return std::atan2(x, y); });
-    case Op::Min:          return two([](double x, double y) { return x <= y ? x : y; });
-    case Op::Max:          return two([](double x, double y) { return x >= y ? x : y; });
-    case Op::Quot:         return two([](double x, double y) { return std::trunc(x / y); });
-    case Op::Rem:          return two([](double x, double y) { return std::fmod(x, y); });
-    case Op::Eq:           return test([](double x, double y) { return x == y; });
-    case Op::Ne:           return test([](double x, double y) { return x != y; });
-    case Op::Lt:           return test([](double x, double y) { return x < y; });
-    case Op::Le:           return test([](double x, double y) { return x <= y; });
-    case Op::Gt:           return test([](double x, double y) { return x > y; });
-    case Op::Ge:           return test([](double x, double y) { return x >= y; });
-    case Op::And:          return test([](double x, double y) { return x != 0 && y != 0; });
-    case Op::Or:           return test([](double x, double y) { return x != 0 || y != 0; });
-    case Op::MaskedMul:    return two([](double x, double y) { return x == 0 ? 0 : x * y; });
-    case Op::MaskedDiv:    return two([](double x, double y) { return x == 0 ? 0 : x / y; });
-    case Op::StrongMul:    return two([](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; });
-    case Op::Select:       return choose(count, in, out);
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
-    case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:
-    case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter:
-    case Op::Build: case Op::MapAccum: case Op::Proj:
-      throw Error("SG0900", "internal: " + std::string(name(n.op)) + " is not elementwise");
-  }
-  // clang-format on
+  const Row& row = *kTable[static_cast<size_t>(n.op)];
+  (is_integer(n.type.dtype) && row.of_integers ? row.of_integers : row.evaluate)(n, in, out);
 }
 
 }  // namespace spirograd::ir

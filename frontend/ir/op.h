@@ -1,4 +1,5 @@
-// The opcode manual: every operation of the IR, its arity, its kind, its flags. All operations are total.
+// The opcode manual: every operation of the IR, one row each. All operations are total. Passes ask the row, or switch on the
+// kind and then on the few operations of that kind (LeafOp, LayoutOp, ReduceOp); a table by operation is an op_table.h.
 //
 // Attributes (Node::attr) per operation; shapes of results stand in Node::type.
 //   Param        slot
@@ -30,6 +31,7 @@
 
 namespace spirograd::ir {
 
+// clang-format off
 enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
@@ -47,9 +49,23 @@ enum class Op : uint8_t {
   Build,
   MapAccum, Proj,
 };
+// clang-format on
 inline constexpr int kOpCount = static_cast<int>(Op::Proj) + 1;
 
 enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop };
+
+// The operations of one kind, for a `switch` that the compiler checks after one on the kind. In the order of Op.
+enum class LeafOp : uint8_t { Param = static_cast<uint8_t>(Op::Param), Const, Iota, IndexVar, Var };
+enum class LayoutOp : uint8_t {
+  Broadcast = static_cast<uint8_t>(Op::Broadcast),
+  Transpose,
+  Reshape,
+  Window,
+  Reverse,
+  Concat,
+  Stack
+};
+enum class ReduceOp : uint8_t { Sum = static_cast<uint8_t>(Op::Sum), Prod, ReduceMax, ReduceMin, ArgMax, ArgMin };
 
 enum Flags : uint8_t {
   kNone = 0,
@@ -59,6 +75,7 @@ enum Flags : uint8_t {
   kFloatOnly = 8,       // operands must be f32 or f64
   kIntegerOk = 16,      // i32 and u32 operands allowed
   kBoolOk = 32,         // bool operands allowed
+  kFolds = 64,          // of constants is replaced by a constant, computed in double
 };
 
 inline constexpr int kVariadic = -1;
@@ -68,82 +85,91 @@ struct OpInfo {
   std::string_view name;  // in text and messages
   int8_t arity;           // number of operands, or kVariadic
   Kind kind;
+  int8_t cost;  // instructions that one element takes, about
   uint8_t flags;
+  std::string_view symbol = {};      // in text, of an operator between operands
+  std::string_view parameters = {};  // in text, of the function `name` that makes this operation of arrays; empty: none does
+  std::string_view meaning = {};     // of that function, for messages
 };
+
+/// A function of one float operand.
+constexpr OpInfo function(Op op, std::string_view name, uint8_t flags, int8_t cost, std::string_view meaning = {}) {
+  return {op, name, 1, Kind::Pointwise, cost, static_cast<uint8_t>(flags | kFloatOnly), {}, "x", meaning};
+}
 
 // clang-format off
 inline constexpr std::array<OpInfo, kOpCount> kOps = {{
-    {Op::Param,        "param",         0, Kind::Leaf,      kNone},
-    {Op::Const,        "const",         0, Kind::Leaf,      kNone},
-    {Op::Iota,         "iota",          0, Kind::Leaf,      kNone},
-    {Op::IndexVar,     "index_var",     0, Kind::Leaf,      kNone},
-    {Op::Var,          "var",           0, Kind::Leaf,      kNone},
-    {Op::Neg,          "neg",           1, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Abs,          "abs",           1, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Sign,         "sign",          1, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Not,          "not",           1, Kind::Pointwise, kBoolOk},
-    {Op::Floor,        "floor_",        1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Sqrt,         "sqrt",          1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Exp,          "exp",           1, Kind::Pointwise, kFloatOnly},
-    {Op::Log,          "log",           1, Kind::Pointwise, kFloatOnly},
-    {Op::Sin,          "sin",           1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Cos,          "cos",           1, Kind::Pointwise, kFloatOnly},
-    {Op::Tan,          "tan",           1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Asin,         "asin",          1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Acos,         "acos",          1, Kind::Pointwise, kFloatOnly},
-    {Op::Atan,         "atan",          1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Sinh,         "sinh",          1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Cosh,         "cosh",          1, Kind::Pointwise, kFloatOnly},
-    {Op::Tanh,         "tanh",          1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Asinh,        "asinh",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Acosh,        "acosh",         1, Kind::Pointwise, kFloatOnly},
-    {Op::Atanh,        "atanh",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Erf,          "erf",           1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Logistic,     "logistic",      1, Kind::Pointwise, kFloatOnly},
-    {Op::Log1p,        "log1p",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Expm1,        "expm1",         1, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Cast,         "cast",          1, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
-    {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
-    {Op::Add,          "add",           2, Kind::Pointwise, kCommutative | kZeroPreserving | kIntegerOk},
-    {Op::Sub,          "sub",           2, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Mul,          "mul",           2, Kind::Pointwise, kCommutative | kZeroPreserving | kIntegerOk},
-    {Op::Div,          "div",           2, Kind::Pointwise, kFloatOnly},
-    {Op::Pow,          "pow",           2, Kind::Pointwise, kFloatOnly},
-    {Op::Atan2,        "atan2",         2, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::Min,          "min",           2, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Max,          "max",           2, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Quot,         "quot",          2, Kind::Pointwise, kZeroPreserving | kIntegerOk},
-    {Op::Rem,          "rem",           2, Kind::Pointwise, kIntegerOk},
-    {Op::Eq,           "eq",            2, Kind::Pointwise, kCommutative | kPredicate | kIntegerOk | kBoolOk},
-    {Op::Ne,           "ne",            2, Kind::Pointwise, kCommutative | kZeroPreserving | kPredicate | kIntegerOk | kBoolOk},
-    {Op::Lt,           "lt",            2, Kind::Pointwise, kZeroPreserving | kPredicate | kIntegerOk},
-    {Op::Le,           "le",            2, Kind::Pointwise, kPredicate | kIntegerOk},
-    {Op::Gt,           "gt",            2, Kind::Pointwise, kZeroPreserving | kPredicate | kIntegerOk},
-    {Op::Ge,           "ge",            2, Kind::Pointwise, kPredicate | kIntegerOk},
-    {Op::And,          "and",           2, Kind::Pointwise, kCommutative | kZeroPreserving | kBoolOk},
-    {Op::Or,           "or",            2, Kind::Pointwise, kCommutative | kZeroPreserving | kBoolOk},
-    {Op::MaskedMul,    "masked_mul",    2, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::MaskedDiv,    "masked_div",    2, Kind::Pointwise, kZeroPreserving | kFloatOnly},
-    {Op::StrongMul,    "strong_mul",    2, Kind::Pointwise, kCommutative | kZeroPreserving | kFloatOnly},
-    {Op::Select,       "select",        3, Kind::Pointwise, kZeroPreserving | kIntegerOk | kBoolOk},
-    {Op::Broadcast,    "broadcast",     1, Kind::Layout,    kNone},
-    {Op::Transpose,    "transpose",     1, Kind::Layout,    kNone},
-    {Op::Reshape,      "reshape",       1, Kind::Layout,    kNone},
-    {Op::Window,       "window",        1, Kind::Layout,    kNone},
-    {Op::Reverse,      "reverse",       1, Kind::Layout,    kNone},
-    {Op::Concat,       "concat",        kVariadic, Kind::Layout, kNone},
-    {Op::Stack,        "stack",         kVariadic, Kind::Layout, kNone},
-    {Op::Sum,          "sum",           1, Kind::Reduce,    kIntegerOk},
-    {Op::Prod,         "prod",          1, Kind::Reduce,    kIntegerOk},
-    {Op::ReduceMax,    "reduce_max",    1, Kind::Reduce,    kIntegerOk},
-    {Op::ReduceMin,    "reduce_min",    1, Kind::Reduce,    kIntegerOk},
-    {Op::ArgMax,       "argmax",        1, Kind::Reduce,    kIntegerOk},
-    {Op::ArgMin,       "argmin",        1, Kind::Reduce,    kIntegerOk},
-    {Op::Gather,       "gather",        kVariadic, Kind::Indexed, kNone},
-    {Op::Scatter,      "scatter",       kVariadic, Kind::Indexed, kNone},
-    {Op::Build,        "build",         1, Kind::Binder,    kNone},
-    {Op::MapAccum,     "map_accum",     kVariadic, Kind::Loop, kNone},
-    {Op::Proj,         "proj",          1, Kind::Loop,      kNone},
+    {Op::Param,        "param",         0, Kind::Leaf,      2, kNone},
+    {Op::Const,        "const",         0, Kind::Leaf,      2, kNone},
+    {Op::Iota,         "iota",          0, Kind::Leaf,      0, kNone},
+    {Op::IndexVar,     "index_var",     0, Kind::Leaf,      0, kNone},
+    {Op::Var,          "var",           0, Kind::Leaf,      0, kNone},
+    {Op::Neg,          "neg",           1, Kind::Pointwise, 1, kZeroPreserving | kIntegerOk | kFolds, "", "x"},
+    {Op::Abs,          "abs",           1, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kFolds, "", "x"},
+    {Op::Sign,         "sign",          1, Kind::Pointwise, 4, kZeroPreserving | kIntegerOk | kFolds, "", "x"},
+    {Op::Not,          "not",           1, Kind::Pointwise, 1, kBoolOk | kFolds},
+    function(Op::Floor,    "floor_",   kZeroPreserving | kFolds,  1, "rounded down, still a float"),
+    function(Op::Sqrt,     "sqrt",     kZeroPreserving,           4),
+    function(Op::Exp,      "exp",      kNone,                     25),
+    function(Op::Log,      "log",      kNone,                     35),
+    function(Op::Sin,      "sin",      kZeroPreserving,           70),
+    function(Op::Cos,      "cos",      kNone,                     70),
+    function(Op::Tan,      "tan",      kZeroPreserving,           70),
+    function(Op::Asin,     "asin",     kZeroPreserving,           35),
+    function(Op::Acos,     "acos",     kNone,                     35),
+    function(Op::Atan,     "atan",     kZeroPreserving,           35),
+    function(Op::Sinh,     "sinh",     kZeroPreserving,           35),
+    function(Op::Cosh,     "cosh",     kNone,                     35),
+    function(Op::Tanh,     "tanh",     kZeroPreserving,           35),
+    function(Op::Asinh,    "asinh",    kZeroPreserving,           35),
+    function(Op::Acosh,    "acosh",    kNone,                     35),
+    function(Op::Atanh,    "atanh",    kZeroPreserving,           35),
+    function(Op::Erf,      "erf",      kZeroPreserving,           25),
+    function(Op::Logistic, "logistic", kNone,                     25),
+    function(Op::Log1p,    "log1p",    kZeroPreserving,           35, "log(1 + x)"),
+    function(Op::Expm1,    "expm1",    kZeroPreserving,           25, "exp(x) - 1"),
+    {Op::Cast,         "cast",          1, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kBoolOk | kFolds},
+    {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk, "", "x"},
+    {Op::Add,          "add",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kIntegerOk | kFolds, "+", "a, b"},
+    {Op::Sub,          "sub",           2, Kind::Pointwise, 1, kZeroPreserving | kIntegerOk | kFolds, "-", "a, b"},
+    {Op::Mul,          "mul",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kIntegerOk | kFolds, "*", "a, b"},
+    {Op::Div,          "div",           2, Kind::Pointwise, 4, kFloatOnly | kFolds, "/", "a, b"},
+    {Op::Pow,          "pow",           2, Kind::Pointwise, 70, kFloatOnly, "**", "a, b"},
+    {Op::Atan2,        "atan2",         2, Kind::Pointwise, 35, kZeroPreserving | kFloatOnly, "", "y, x"},
+    {Op::Min,          "min",           2, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kFolds},
+    {Op::Max,          "max",           2, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kFolds},
+    {Op::Quot,         "quot",          2, Kind::Pointwise, 6, kZeroPreserving | kIntegerOk | kFolds, "", "a, b"},
+    {Op::Rem,          "rem",           2, Kind::Pointwise, 6, kIntegerOk | kFolds, "%", "a, b"},
+    {Op::Eq,           "eq",            2, Kind::Pointwise, 1, kCommutative | kPredicate | kIntegerOk | kBoolOk | kFolds, "==", "a, b"},
+    {Op::Ne,           "ne",            2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kPredicate | kIntegerOk | kBoolOk | kFolds, "!=", "a, b"},
+    {Op::Lt,           "lt",            2, Kind::Pointwise, 1, kZeroPreserving | kPredicate | kIntegerOk | kFolds, "<", "a, b"},
+    {Op::Le,           "le",            2, Kind::Pointwise, 1, kPredicate | kIntegerOk | kFolds, "<=", "a, b"},
+    {Op::Gt,           "gt",            2, Kind::Pointwise, 1, kZeroPreserving | kPredicate | kIntegerOk | kFolds, ">", "a, b"},
+    {Op::Ge,           "ge",            2, Kind::Pointwise, 1, kPredicate | kIntegerOk | kFolds, ">=", "a, b"},
+    {Op::And,          "and",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kBoolOk | kFolds, "and"},
+    {Op::Or,           "or",            2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kBoolOk | kFolds, "or"},
+    {Op::MaskedMul,    "masked_mul",    2, Kind::Pointwise, 3, kZeroPreserving | kFloatOnly | kFolds, "", "x, y"},
+    {Op::MaskedDiv,    "masked_div",    2, Kind::Pointwise, 6, kZeroPreserving | kFloatOnly | kFolds, "", "x, y"},
+    {Op::StrongMul,    "strong_mul",    2, Kind::Pointwise, 5, kCommutative | kZeroPreserving | kFloatOnly | kFolds, "", "x, y"},
+    {Op::Select,       "select",        3, Kind::Pointwise, 1, kZeroPreserving | kIntegerOk | kBoolOk | kFolds},
+    {Op::Broadcast,    "broadcast",     1, Kind::Layout,    0, kNone},
+    {Op::Transpose,    "transpose",     1, Kind::Layout,    0, kFolds},
+    {Op::Reshape,      "reshape",       1, Kind::Layout,    4, kFolds},
+    {Op::Window,       "window",        1, Kind::Layout,    4, kFolds},
+    {Op::Reverse,      "reverse",       1, Kind::Layout,    1, kFolds},
+    {Op::Concat,       "concat",        kVariadic, Kind::Layout,    4, kFolds},
+    {Op::Stack,        "stack",         kVariadic, Kind::Layout,    4, kFolds},
+    {Op::Sum,          "sum",           1, Kind::Reduce,    8, kIntegerOk},
+    {Op::Prod,         "prod",          1, Kind::Reduce,    8, kIntegerOk},
+    {Op::ReduceMax,    "reduce_max",    1, Kind::Reduce,    8, kIntegerOk},
+    {Op::ReduceMin,    "reduce_min",    1, Kind::Reduce,    8, kIntegerOk},
+    {Op::ArgMax,       "argmax",        1, Kind::Reduce,    8, kIntegerOk},
+    {Op::ArgMin,       "argmin",        1, Kind::Reduce,    8, kIntegerOk},
+    {Op::Gather,       "gather",        kVariadic, Kind::Indexed,   5, kNone},
+    {Op::Scatter,      "scatter",       kVariadic, Kind::Indexed,   5, kNone},
+    {Op::Build,        "build",         1, Kind::Binder,    0, kNone},
+    {Op::MapAccum,     "map_accum",     kVariadic, Kind::Loop,      2, kNone},
+    {Op::Proj,         "proj",          1, Kind::Loop,      2, kNone},
 }};
 // clang-format on
 
@@ -154,9 +180,26 @@ consteval bool ops_in_order() {
 }
 static_assert(ops_in_order(), "kOps must list every operation in the order of the enum");
 
+template <class SubOp>
+consteval bool covers(Kind kind, SubOp first, SubOp last) {
+  for (const OpInfo& i : kOps)
+    if ((i.kind == kind) != (static_cast<SubOp>(i.op) >= first && static_cast<SubOp>(i.op) <= last)) return false;
+  return true;
+}
+static_assert(covers(Kind::Leaf, LeafOp::Param, LeafOp::Var), "LeafOp must list the leaves in the order of Op");
+static_assert(covers(Kind::Layout, LayoutOp::Broadcast, LayoutOp::Stack), "LayoutOp: the layout operations, as in Op");
+static_assert(covers(Kind::Reduce, ReduceOp::Sum, ReduceOp::ArgMin), "ReduceOp: the reductions, as in Op");
+
 constexpr const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
 constexpr std::string_view name(Op op) { return info(op).name; }
-constexpr bool is_pointwise(Op op) { return info(op).kind == Kind::Pointwise; }
+constexpr Kind kind(Op op) { return info(op).kind; }
+constexpr bool is_pointwise(Op op) { return kind(op) == Kind::Pointwise; }
 constexpr bool has_flag(Op op, uint8_t flag) { return (info(op).flags & flag) != 0; }
+/// Of one operand: all but concat and stack.
+constexpr bool is_unary_layout(Op op) { return kind(op) == Kind::Layout && info(op).arity == 1; }
+// Pre: the operation is of that kind.
+constexpr LeafOp leaf_op(Op op) { return static_cast<LeafOp>(op); }
+constexpr LayoutOp layout_op(Op op) { return static_cast<LayoutOp>(op); }
+constexpr ReduceOp reduce_op(Op op) { return static_cast<ReduceOp>(op); }
 
 }  // namespace spirograd::ir

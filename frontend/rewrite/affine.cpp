@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "frontend/ir/op.h"
+#include "frontend/ir/op_table.h"
 
 namespace spirograd::rewrite {
 
@@ -175,12 +175,12 @@ class Derive {
   IndexFact fact() {
     out_.axes = all_axes(shape_);
     if (shape_.count() == 0) return out_;
-    if (info(n_.op).kind == Kind::Pointwise) {
+    if (is_pointwise(n_.op)) {
       out_.axes = 0;
       for (const IndexFact* f : in_) out_.axes |= f->axes;
     }
     const bool integer = n_.type.dtype == DType::I32;
-    layout_axes();
+    if (kind(n_.op) == Kind::Layout) layout_axes();
     if (integer) values();
     if (out_.affine) {
       clean(out_.f, shape_);
@@ -212,55 +212,89 @@ class Derive {
 
   // Dependence on axes through layout operations, for every element type.
   void layout_axes() {
-    if (n_.op == Op::Broadcast || n_.op == Op::Transpose) {
-      out_.axes = 0;
-      for (size_t j = 0; j < n_.attr.size(); ++j) {
-        const auto [here, there] = n_.op == Op::Broadcast ? std::pair<int64_t, int64_t>(n_.attr[j], static_cast<int64_t>(j))
-                                                          : std::pair<int64_t, int64_t>(static_cast<int64_t>(j), n_.attr[j]);
-        if (in_[0]->axes >> there & 1) out_.axes |= 1u << here;
-      }
-    }
-    if (n_.op == Op::Reverse) out_.axes = in_[0]->axes;
-    if (n_.op == Op::Reshape) {
-      out_.axes = 0;
-      for (const AxisGroup& g : axis_groups(in_shape(0), shape_)) {
-        bool used = false;
-        for (int t : g.from) used |= in_[0]->axes >> t & 1;
-        for (int t : g.to)
-          if (used) out_.axes |= 1u << t;
-      }
+    const uint32_t in = in_[0]->axes;
+    switch (layout_op(n_.op)) {
+      case LayoutOp::Broadcast:
+        out_.axes = 0;
+        for (size_t j = 0; j < n_.attr.size(); ++j)
+          if (in >> j & 1) out_.axes |= 1u << n_.attr[j];
+        return;
+      case LayoutOp::Transpose:
+        out_.axes = 0;
+        for (size_t j = 0; j < n_.attr.size(); ++j)
+          if (in >> n_.attr[j] & 1) out_.axes |= 1u << j;
+        return;
+      case LayoutOp::Reshape:
+        out_.axes = 0;
+        for (const AxisGroup& g : axis_groups(in_shape(0), shape_)) {
+          bool used = false;
+          for (int t : g.from) used |= in >> t & 1;
+          for (int t : g.to)
+            if (used) out_.axes |= 1u << t;
+        }
+        return;
+      case LayoutOp::Reverse: out_.axes = in; return;
+      case LayoutOp::Window:
+      case LayoutOp::Concat:
+      case LayoutOp::Stack: return;
     }
   }
 
   void values() {
-    const auto affine = [&](size_t j) { return in_[j]->affine; };
-    switch (n_.op) {
-      case Op::Const:
+    switch (kind(n_.op)) {
+      case Kind::Leaf: return leaf();
+      case Kind::Pointwise: return pointwise();
+      case Kind::Layout: return layout();
+      case Kind::Reduce: return reduction();
+      case Kind::Indexed:
+        if (n_.op == Op::Gather) gathered();
+        return;
+      case Kind::Binder:
+      case Kind::Loop: return;
+    }
+  }
+
+  bool affine(size_t j) const { return in_[j]->affine; }
+
+  void leaf() {
+    switch (leaf_op(n_.op)) {
+      case LeafOp::Const:
         if (shape_.count() > kMaxConstScan) return;
         out_.range = {static_cast<int64_t>(*std::min_element(n_.data.begin(), n_.data.end())),
                       static_cast<int64_t>(*std::max_element(n_.data.begin(), n_.data.end()))};
         return set(of_constant(n_));
-      case Op::Iota: {
+      case LeafOp::Iota: {
         Affine f;
         f[static_cast<int>(n_.attr[0])].a = 1;
         return set(f);
       }
-      case Op::Broadcast: case Op::Transpose: {
+      case LeafOp::Param:
+      case LeafOp::IndexVar:
+      case LeafOp::Var: return;
+    }
+  }
+
+  void layout() {
+    switch (layout_op(n_.op)) {
+      case LayoutOp::Broadcast:
+      case LayoutOp::Transpose: {
         out_.range = in_[0]->range;
         if (!affine(0)) return;
         Affine f;
         f.c = in_[0]->f.c;
         for (size_t j = 0; j < n_.attr.size(); ++j) {
-          if (n_.op == Op::Broadcast) f[static_cast<int>(n_.attr[j])] = in_[0]->f[static_cast<int>(j)];
-          else f[static_cast<int>(j)] = in_[0]->f[static_cast<int>(n_.attr[j])];
+          if (n_.op == Op::Broadcast)
+            f[static_cast<int>(n_.attr[j])] = in_[0]->f[static_cast<int>(j)];
+          else
+            f[static_cast<int>(j)] = in_[0]->f[static_cast<int>(n_.attr[j])];
         }
         return set(f);
       }
-      case Op::Reshape:
+      case LayoutOp::Reshape:
         out_.range = in_[0]->range;
         if (affine(0)) set(reshaped(in_[0]->f, in_shape(0), shape_));
         return;
-      case Op::Reverse: {
+      case LayoutOp::Reverse: {
         out_.range = in_[0]->range;
         const int t = static_cast<int>(n_.attr[0]);
         if (!affine(0) || in_[0]->f[t].b != 0) return;
@@ -269,7 +303,7 @@ class Derive {
         f[t].a = -f[t].a;
         return set(f);
       }
-      case Op::Window: {
+      case LayoutOp::Window: {
         const int t = static_cast<int>(n_.attr[0]);
         const int64_t lo = n_.attr[1];
         if (lo < 0 || lo + shape_[t] > in_shape(0)[t]) {
@@ -282,105 +316,95 @@ class Derive {
         f.c += f[t].a * lo + f[t].b * (lo / f[t].s);
         return set(f);
       }
-      case Op::Concat: case Op::Stack:
+      case LayoutOp::Concat:
+      case LayoutOp::Stack:
         out_.range = {kGreatest, kLeast};
         for (size_t j = 0; j < in_.size(); ++j)
           if (in_shape(j).count() > 0) out_.range = hull(out_.range, in_[j]->range);
         return;
-      case Op::Neg:
-        range(-static_cast<__int128>(in_[0]->range.hi), -static_cast<__int128>(in_[0]->range.lo));
-        if (affine(0)) set(combined(Affine{}, -1, in_[0]->f));
-        return;
-      case Op::Add:
-        range(static_cast<__int128>(in_[0]->range.lo) + in_[1]->range.lo,
-              static_cast<__int128>(in_[0]->range.hi) + in_[1]->range.hi);
-        if (affine(0) && affine(1)) set(combined(in_[0]->f, 1, in_[1]->f));
-        return;
-      case Op::Sub:
-        range(static_cast<__int128>(in_[0]->range.lo) - in_[1]->range.hi,
-              static_cast<__int128>(in_[0]->range.hi) - in_[1]->range.lo);
-        if (affine(0) && affine(1)) set(combined(in_[0]->f, -1, in_[1]->f));
-        return;
-      case Op::Mul: {
-        const Range a = in_[0]->range, b = in_[1]->range;
-        const __int128 p[] = {static_cast<__int128>(a.lo) * b.lo, static_cast<__int128>(a.lo) * b.hi,
-                              static_cast<__int128>(a.hi) * b.lo, static_cast<__int128>(a.hi) * b.hi};
-        range(*std::min_element(p, p + 4), *std::max_element(p, p + 4));
-        if (!affine(0) || !affine(1)) return;
-        if (in_[1]->f.constant()) set(combined(Affine{}, in_[1]->f.c, in_[0]->f));
-        else if (in_[0]->f.constant()) set(combined(Affine{}, in_[0]->f.c, in_[1]->f));
-        return;
-      }
-      case Op::Quot: case Op::Rem: {
-        if (!affine(1) || !in_[1]->f.constant() || in_[1]->f.c <= 0) return;
-        const int64_t s = in_[1]->f.c;
-        const Range a = in_[0]->range;
-        if (n_.op == Op::Quot) range(a.lo / s, a.hi / s);
-        else if (a.lo >= 0) range(0, std::min(a.hi, s - 1));
-        else range(-(s - 1), s - 1);
-        if (!affine(0) || a.lo < 0) return;
-        if (const auto d = divided(in_[0]->f, shape_, s)) set(n_.op == Op::Quot ? d->quot : d->rem);
-        return;
-      }
-      case Op::Min: case Op::Max: {
-        const Range a = in_[0]->range, b = in_[1]->range;
-        const bool min = n_.op == Op::Min;
-        out_.range =
-            min ? Range{std::min(a.lo, b.lo), std::min(a.hi, b.hi)} : Range{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-        if (min ? a.hi <= b.lo : a.lo >= b.hi) copy(0);
-        else if (min ? b.hi <= a.lo : b.lo >= a.hi) copy(1);
-        return;
-      }
-      case Op::Select:
-        out_.range = hull(in_[1]->range, in_[2]->range);
-        return;
-      case Op::Abs:
-        if (in_[0]->range.lo >= 0) return copy(0);
-        range(0, std::max(-static_cast<__int128>(in_[0]->range.lo), static_cast<__int128>(in_[0]->range.hi)));
-        return;
-      case Op::Sign: out_.range = {-1, 1}; return;
-      case Op::Cast:
-        if (g_[n_.in[0]].type.dtype == DType::Bool) out_.range = {0, 1};
-        return;
-      case Op::StopGradient: return copy(0);
-      case Op::ArgMax: case Op::ArgMin: out_.range = {0, in_shape(0)[static_cast<int>(n_.attr[0])] - 1}; return;
-      case Op::ReduceMax: case Op::ReduceMin:
-        if (in_shape(0).count() > 0) out_.range = in_[0]->range;
-        return;
-      case Op::Gather: return gathered();
-      case Op::Param:
-      case Op::IndexVar:
-      case Op::Var:
-      case Op::Not:
-      case Op::Floor:
-      case Op::Sqrt:
-      case Op::Exp:
-      case Op::Log:
-      case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-      case Op::Tanh:
-      case Op::Asinh:
-      case Op::Acosh:
-      case Op::Atanh:
-      case Op::Erf:
-      case Op::Logistic:
-      case Op::Log1p:
-      case Op::Expm1:
-      case Op::Div:
-      case Op::Pow:
-      case Op::Atan2:
-      case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      case Op::Eq:
-      case Op::Ne:
-      case Op::Lt:
-      case Op::Le:
-      case Op::Gt:
-      case Op::Ge:
-      case Op::And:
-      case Op::Or:
-      case Op::Sum: case Op::Prod: case Op::Scatter: case Op::Build: case Op::MapAccum: case Op::Proj:
-        return;
     }
   }
+
+  void reduction() {
+    switch (reduce_op(n_.op)) {
+      case ReduceOp::ArgMax:
+      case ReduceOp::ArgMin: out_.range = {0, in_shape(0)[static_cast<int>(n_.attr[0])] - 1}; return;
+      case ReduceOp::ReduceMax:
+      case ReduceOp::ReduceMin:
+        if (in_shape(0).count() > 0) out_.range = in_[0]->range;
+        return;
+      case ReduceOp::Sum:
+      case ReduceOp::Prod: return;
+    }
+  }
+
+  // ---- pointwise -----------------------------------------------------------------------------------------------------
+
+  void unknown() {}
+  void same() { copy(0); }
+  void negated() {
+    range(-static_cast<__int128>(in_[0]->range.hi), -static_cast<__int128>(in_[0]->range.lo));
+    if (affine(0)) set(combined(Affine{}, -1, in_[0]->f));
+  }
+  void added() {
+    range(static_cast<__int128>(in_[0]->range.lo) + in_[1]->range.lo,
+          static_cast<__int128>(in_[0]->range.hi) + in_[1]->range.hi);
+    if (affine(0) && affine(1)) set(combined(in_[0]->f, 1, in_[1]->f));
+  }
+  void subtracted() {
+    range(static_cast<__int128>(in_[0]->range.lo) - in_[1]->range.hi,
+          static_cast<__int128>(in_[0]->range.hi) - in_[1]->range.lo);
+    if (affine(0) && affine(1)) set(combined(in_[0]->f, -1, in_[1]->f));
+  }
+  void multiplied() {
+    const Range a = in_[0]->range, b = in_[1]->range;
+    const __int128 p[] = {static_cast<__int128>(a.lo) * b.lo, static_cast<__int128>(a.lo) * b.hi,
+                          static_cast<__int128>(a.hi) * b.lo, static_cast<__int128>(a.hi) * b.hi};
+    range(*std::min_element(p, p + 4), *std::max_element(p, p + 4));
+    if (!affine(0) || !affine(1)) return;
+    if (in_[1]->f.constant())
+      set(combined(Affine{}, in_[1]->f.c, in_[0]->f));
+    else if (in_[0]->f.constant())
+      set(combined(Affine{}, in_[0]->f.c, in_[1]->f));
+  }
+  void quotient_or_remainder() {
+    if (!affine(1) || !in_[1]->f.constant() || in_[1]->f.c <= 0) return;
+    const int64_t s = in_[1]->f.c;
+    const Range a = in_[0]->range;
+    if (n_.op == Op::Quot)
+      range(a.lo / s, a.hi / s);
+    else if (a.lo >= 0)
+      range(0, std::min(a.hi, s - 1));
+    else
+      range(-(s - 1), s - 1);
+    if (!affine(0) || a.lo < 0) return;
+    if (const auto d = divided(in_[0]->f, shape_, s)) set(n_.op == Op::Quot ? d->quot : d->rem);
+  }
+  void extreme() {
+    const Range a = in_[0]->range, b = in_[1]->range;
+    const bool min = n_.op == Op::Min;
+    out_.range = min ? Range{std::min(a.lo, b.lo), std::min(a.hi, b.hi)} : Range{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    if (min ? a.hi <= b.lo : a.lo >= b.hi)
+      copy(0);
+    else if (min ? b.hi <= a.lo : b.lo >= a.hi)
+      copy(1);
+  }
+  void selected() { out_.range = hull(in_[1]->range, in_[2]->range); }
+  void magnitude() {
+    if (in_[0]->range.lo >= 0) return copy(0);
+    range(0, std::max(-static_cast<__int128>(in_[0]->range.lo), static_cast<__int128>(in_[0]->range.hi)));
+  }
+  void sign() { out_.range = {-1, 1}; }
+  void converted() {
+    if (g_[n_.in[0]].type.dtype == DType::Bool) out_.range = {0, 1};
+  }
+
+  struct Row {
+    Op op;
+    void (Derive::*derive)();
+  };
+  static const Row kRows[];
+  void pointwise();
 
   void copy(size_t j) {
     out_.range = in_[j]->range;
@@ -415,6 +439,39 @@ class Derive {
   const Shape& shape_;
   IndexFact out_;
 };
+
+// What i32 results are; of predicates nothing is asked.
+// clang-format off
+constexpr Derive::Row Derive::kRows[] = {
+    {Op::Neg, &Derive::negated},
+    {Op::Abs, &Derive::magnitude},
+    {Op::Sign, &Derive::sign},
+    {Op::Not, &Derive::unknown},
+    {Op::Cast, &Derive::converted},
+    {Op::StopGradient, &Derive::same},
+    {Op::Add, &Derive::added},
+    {Op::Sub, &Derive::subtracted},
+    {Op::Mul, &Derive::multiplied},
+    {Op::Min, &Derive::extreme},
+    {Op::Max, &Derive::extreme},
+    {Op::Quot, &Derive::quotient_or_remainder},
+    {Op::Rem, &Derive::quotient_or_remainder},
+    {Op::Eq, &Derive::unknown},
+    {Op::Ne, &Derive::unknown},
+    {Op::Lt, &Derive::unknown},
+    {Op::Le, &Derive::unknown},
+    {Op::Gt, &Derive::unknown},
+    {Op::Ge, &Derive::unknown},
+    {Op::And, &Derive::unknown},
+    {Op::Or, &Derive::unknown},
+    {Op::Select, &Derive::selected},
+};
+// clang-format on
+
+void Derive::pointwise() {
+  static constexpr auto table = op_table<kRows, kIntegerOnes>();
+  (this->*table[static_cast<size_t>(n_.op)]->derive)();
+}
 
 }  // namespace
 
@@ -474,8 +531,10 @@ Expr affine_array(Graph& g, const Shape& shape, const Affine& f) {
   const auto add = [&](Expr term, int64_t k) {
     if (k == 0) return;
     const Expr scaled = k == 1 || k == -1 ? term : term * constant(out && k < 0 ? -k : k);
-    if (!out) out = k == -1 ? -term : scaled;
-    else out = k < 0 ? out - scaled : out + scaled;
+    if (!out)
+      out = k == -1 ? -term : scaled;
+    else
+      out = k < 0 ? out - scaled : out + scaled;
   };
   // Positive terms first: sums then start without a negation.
   for (const bool positive : {true, false})

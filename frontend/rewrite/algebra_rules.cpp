@@ -17,33 +17,8 @@ constexpr int64_t kMaxFold = 4096;
 Expr like(Expr e, double value) { return full(*e.graph, e.type(), value); }
 Expr no() { return {}; }
 
-bool foldable(Expr e) {
-  const Node& n = e.node();
-  switch (n.op) {
-    case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Add: case Op::Sub: case Op::Mul:
-    case Op::Div: case Op::Min: case Op::Max: case Op::Quot: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt:
-    case Op::Ge: case Op::And: case Op::Or: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-    case Op::Select: case Op::Transpose: case Op::Reshape: case Op::Window:
-    case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Cast:
-      return true;
-    case Op::Rem: return is_integer(n.type.dtype);
-    case Op::Param:
-    case Op::Const:
-    case Op::Iota:
-    case Op::IndexVar:
-    case Op::Var:
-    case Op::Sqrt:
-    case Op::Exp:
-    case Op::Log:
-    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
-    case Op::Log1p: case Op::Expm1: case Op::StopGradient:
-    case Op::Pow: case Op::Atan2: case Op::Broadcast: case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin:
-    case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter: case Op::Build: case Op::MapAccum: case Op::Proj:
-      return false;
-  }
-  return false;
-}
+// Remainders of floats are left to the device.
+bool foldable(Expr e) { return has_flag(e.op(), kFolds) && !(e.op() == Op::Rem && is_float(e.dtype())); }
 
 Expr fold_constant(Facts&, Expr e) {
   const Node& n = e.node();
@@ -55,7 +30,7 @@ Expr fold_constant(Facts&, Expr e) {
     in.push_back({&o.type, o.data.data()});
   }
   std::vector<double> out(static_cast<size_t>(e.shape().count()));
-  if (info(n.op).kind == Kind::Pointwise) eval_pointwise(n, in, out.data());
+  if (is_pointwise(n.op)) eval_pointwise(n, in, out.data());
   else eval_layout(n, in, out.data());
   return constant(*e.graph, e.type(), std::move(out));
 }

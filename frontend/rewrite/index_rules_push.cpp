@@ -36,8 +36,10 @@ Expr plain_read(const Slice& s) {
   std::vector<Expr> index;
   int whole = 0;
   for (size_t a = 0; a < used; ++a) {
-    if (!s.at[a]) index.push_back(iota(*s.table.graph, m, whole++));
-    else index.push_back(m.rank() == 0 ? s.at[a] : broadcast(s.at[a], m, {}));
+    if (!s.at[a])
+      index.push_back(iota(*s.table.graph, m, whole++));
+    else
+      index.push_back(m.rank() == 0 ? s.at[a] : broadcast(s.at[a], m, {}));
   }
   return gather(s.table, index);
 }
@@ -105,19 +107,19 @@ bool IndexPusher::is_closed_form(NodeId root) {
       continue;
     }
     const Node& n = g[id];
-    const bool layout = n.op == Op::Broadcast || n.op == Op::Transpose || n.op == Op::Reshape || n.op == Op::Window ||
-                        n.op == Op::Reverse;
     if (n.type.shape.rank() == 0 || n.op == Op::Iota) {
       closed_form_[id.v] = true;
-    } else if (is_float(n.type.dtype) || !(layout || is_pointwise(n.op))) {
+    } else if (is_float(n.type.dtype) || !(is_unary_layout(n.op) || is_pointwise(n.op))) {
       closed_form_[id.v] = false;
     } else {
       const size_t before = stack.size();
       bool all = true;
       for (NodeId operand : n.in) {
         auto it = closed_form_.find(operand.v);
-        if (it == closed_form_.end()) stack.push_back(operand);
-        else all = all && it->second;
+        if (it == closed_form_.end())
+          stack.push_back(operand);
+        else
+          all = all && it->second;
       }
       if (stack.size() > before) continue;
       closed_form_[id.v] = all;
@@ -171,8 +173,10 @@ Expr IndexPusher::push(const Slice& root) {
     Key key = {s.table.id.v};
     for (Expr e : s.at) key.push_back(e.id.v);
     auto known = memo_.find(key);
-    if (known != memo_.end()) value = known->second;
-    else stack.push_back({std::move(key), s.table.id, first_step(s), {}});
+    if (known != memo_.end())
+      value = known->second;
+    else
+      stack.push_back({std::move(key), s.table.id, first_step(s), {}});
   };
   start(root);
   while (!stack.empty()) {

@@ -5,12 +5,18 @@
 #include <limits>
 #include <vector>
 
+#include "frontend/ir/op_table.h"
+
 namespace spirograd::rewrite {
 namespace {
 
+using ir::Kind;
+using ir::LayoutOp;
+using ir::LeafOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
+using ir::ReduceOp;
 
 using Wide = __int128;
 
@@ -71,13 +77,64 @@ Interval converted(Interval a, DType from, DType to) {
 
 bool has_range(DType t) { return !is_float(t); }
 
+Interval magnitude(Interval a, DType t) {
+  const int64_t most = std::max(std::abs(a.lo), std::abs(a.hi));
+  return fitted(a.outside(0, 0) ? std::min(std::abs(a.lo), std::abs(a.hi)) : 0, most, t);
+}
+
+int64_t sign(int64_t x) { return x > 0 ? 1 : x == 0 ? 0 : -1; }
+
+Interval least(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+Interval greatest(Interval a, Interval b) { return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+
+// Of the operands; `type` is that of the result, `from` that of the first operand. Predicates see ranges of integers only.
+struct Ranges {
+  Interval a, b, c;
+  DType type, from;
+};
+struct Row {
+  Op op;
+  Interval (*range)(const Ranges&);
+};
+
+// clang-format off
+constexpr Row kRows[] = {
+    {Op::Neg,          [](const Ranges& r) { return fitted(-Wide{r.a.hi}, -Wide{r.a.lo}, r.type); }},
+    {Op::Abs,          [](const Ranges& r) { return magnitude(r.a, r.type); }},
+    {Op::Sign,         [](const Ranges& r) { return Interval{sign(r.a.lo), sign(r.a.hi)}; }},
+    {Op::Not,          [](const Ranges& r) { return inverted(r.a); }},
+    {Op::Cast,         [](const Ranges& r) { return converted(r.a, r.from, r.type); }},
+    {Op::StopGradient, [](const Ranges& r) { return r.a; }},
+    {Op::Add,          [](const Ranges& r) { return fitted(Wide{r.a.lo} + r.b.lo, Wide{r.a.hi} + r.b.hi, r.type); }},
+    {Op::Sub,          [](const Ranges& r) { return fitted(Wide{r.a.lo} - r.b.hi, Wide{r.a.hi} - r.b.lo, r.type); }},
+    {Op::Mul,          [](const Ranges& r) { return times(r.a, r.b, r.type); }},
+    {Op::Min,          [](const Ranges& r) { return least(r.a, r.b); }},
+    {Op::Max,          [](const Ranges& r) { return greatest(r.a, r.b); }},
+    {Op::Quot,         [](const Ranges& r) { return quot(r.a, r.b, r.type); }},
+    {Op::Rem,          [](const Ranges& r) { return rem(r.a, r.b); }},
+    {Op::Eq,           [](const Ranges& r) { return equal(r.a, r.b); }},
+    {Op::Ne,           [](const Ranges& r) { return inverted(equal(r.a, r.b)); }},
+    {Op::Lt,           [](const Ranges& r) { return less(r.a, r.b); }},
+    {Op::Le,           [](const Ranges& r) { return less_equal(r.a, r.b); }},
+    {Op::Gt,           [](const Ranges& r) { return less(r.b, r.a); }},
+    {Op::Ge,           [](const Ranges& r) { return less_equal(r.b, r.a); }},
+    {Op::And,          [](const Ranges& r) { return least(r.a, r.b); }},
+    {Op::Or,           [](const Ranges& r) { return greatest(r.a, r.b); }},
+    {Op::Select,       [](const Ranges& r) { return r.a.is_single() ? (r.a.lo == 1 ? r.b : r.c) : hull(r.b, r.c); }},
+};
+// clang-format on
+
+constexpr auto kTable = ir::op_table<kRows, ir::kIntegerOnes>();
+
 }  // namespace
 
 Interval whole(DType t) {
   switch (t) {
     case DType::Bool: return kTruth;
     case DType::U32: return {0, std::numeric_limits<uint32_t>::max()};
-    case DType::I32: case DType::F32: case DType::F64: break;
+    case DType::I32:
+    case DType::F32:
+    case DType::F64: break;
   }
   return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
 }
@@ -108,87 +165,89 @@ Interval Intervals::of(NodeId root) {
 }
 
 Interval Intervals::derive(const Node& n) const {
-  const DType t = n.type.dtype;
-  if (!has_range(t)) return whole(t);
+  if (!has_range(n.type.dtype)) return whole(n.type.dtype);
   if (n.type.shape.count() == 0) return {0, 0};
-  const auto in = [&](size_t j) { return known(n.in[j]); };
-  const auto operand_type = [&](size_t j) -> const Type& { return g_[n.in[j]].type; };
-  const auto reduced = [&] { return operand_type(0).shape.count() / n.type.shape.count(); };
-  const bool comparable = !n.in.empty() && has_range(operand_type(0).dtype);
-  switch (n.op) {
-    case Op::Param: case Op::Var: case Op::MapAccum: case Op::Proj: return whole(t);
-    case Op::Const: {
+  switch (ir::kind(n.op)) {
+    case Kind::Leaf: return leaf(n);
+    case Kind::Pointwise: return pointwise(n);
+    case Kind::Layout: return layout(n);
+    case Kind::Reduce: return reduction(n);
+    case Kind::Indexed: return n.op == Op::Gather ? gather(n) : scatter(n);
+    case Kind::Binder: return known(n.in[0]);
+    case Kind::Loop: break;
+  }
+  return whole(n.type.dtype);
+}
+
+Interval Intervals::leaf(const Node& n) const {
+  switch (ir::leaf_op(n.op)) {
+    case LeafOp::Const: {
       const auto [lo, hi] = std::minmax_element(n.data.begin(), n.data.end());
       return {static_cast<int64_t>(*lo), static_cast<int64_t>(*hi)};
     }
-    case Op::Iota: return rows(n.type.shape[static_cast<int>(n.attr[0])]);
-    case Op::IndexVar: return rows(n.attr[1]);
-    case Op::Neg: return fitted(-Wide{in(0).hi}, -Wide{in(0).lo}, t);
-    case Op::Abs: {
-      const Interval a = in(0);
-      const int64_t most = std::max(std::abs(a.lo), std::abs(a.hi));
-      return fitted(a.outside(0, 0) ? std::min(std::abs(a.lo), std::abs(a.hi)) : 0, most, t);
-    }
-    case Op::Sign: return {in(0).lo > 0 ? 1 : in(0).lo == 0 ? 0 : -1, in(0).hi > 0 ? 1 : in(0).hi == 0 ? 0 : -1};
-    case Op::Not: return inverted(in(0));
-    case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin:
-    case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1: case Op::Div: case Op::Pow:
-    case Op::Atan2: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      return whole(t);
-    case Op::Cast: return converted(in(0), operand_type(0).dtype, t);
-    case Op::Add: return fitted(Wide{in(0).lo} + in(1).lo, Wide{in(0).hi} + in(1).hi, t);
-    case Op::Sub: return fitted(Wide{in(0).lo} - in(1).hi, Wide{in(0).hi} - in(1).lo, t);
-    case Op::Mul: return times(in(0), in(1), t);
-    case Op::Min: return {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
-    case Op::Max: return {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)};
-    case Op::Quot: return quot(in(0), in(1), t);
-    case Op::Rem: return rem(in(0), in(1));
-    case Op::Eq: return comparable ? equal(in(0), in(1)) : kTruth;
-    case Op::Ne: return comparable ? inverted(equal(in(0), in(1))) : kTruth;
-    case Op::Lt: return comparable ? less(in(0), in(1)) : kTruth;
-    case Op::Le: return comparable ? less_equal(in(0), in(1)) : kTruth;
-    case Op::Gt: return comparable ? less(in(1), in(0)) : kTruth;
-    case Op::Ge: return comparable ? less_equal(in(1), in(0)) : kTruth;
-    case Op::And: return {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
-    case Op::Or: return {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)};
-    case Op::Select: return in(0).is_single() ? in(in(0).lo == 1 ? 1 : 2) : hull(in(1), in(2));
-    case Op::StopGradient: case Op::Broadcast: case Op::Transpose: case Op::Reshape: case Op::Reverse: return in(0);
-    case Op::Build: return in(0);
-    case Op::Window: {
+    case LeafOp::Iota: return rows(n.type.shape[static_cast<int>(n.attr[0])]);
+    case LeafOp::IndexVar: return rows(n.attr[1]);
+    case LeafOp::Param:
+    case LeafOp::Var: break;
+  }
+  return whole(n.type.dtype);
+}
+
+Interval Intervals::pointwise(const Node& n) const {
+  const DType from = g_[n.in[0]].type.dtype;
+  if (ir::has_flag(n.op, ir::kPredicate) && !has_range(from)) return kTruth;
+  const auto in = [&](size_t j) { return j < n.in.size() ? known(n.in[j]) : Interval{}; };
+  return kTable[static_cast<size_t>(n.op)]->range({in(0), in(1), in(2), n.type.dtype, from});
+}
+
+Interval Intervals::layout(const Node& n) const {
+  const Shape& from = g_[n.in[0]].type.shape;
+  switch (ir::layout_op(n.op)) {
+    case LayoutOp::Window: {
       const int axis = static_cast<int>(n.attr[0]);
-      const int64_t lo = n.attr[1], extent = operand_type(0).shape[axis];
+      const int64_t lo = n.attr[1], extent = from[axis];
       const bool inside = lo >= 0 && lo <= extent && n.type.shape[axis] <= extent - lo;
-      return inside ? in(0) : operand_type(0).shape.count() == 0 ? Interval{0, 0} : with_zero(in(0));
+      return inside ? known(n.in[0]) : from.count() == 0 ? Interval{0, 0} : with_zero(known(n.in[0]));
     }
-    case Op::Concat: case Op::Stack: {
-      Interval all{1, 0};
-      for (size_t j = 0; j < n.in.size(); ++j)
-        if (operand_type(j).shape.count() > 0) all = all.lo > all.hi ? in(j) : hull(all, in(j));
-      return all;
-    }
-    case Op::Sum: {
-      const int64_t terms = reduced();
-      return terms == 0 ? Interval{0, 0} : times(in(0), {terms, terms}, t);
-    }
-    case Op::Prod: return reduced() == 0 ? Interval{1, 1} : reduced() == 1 ? in(0) : whole(t);
-    case Op::ReduceMax: case Op::ReduceMin: return reduced() == 0 ? whole(t) : in(0);
-    case Op::ArgMax: case Op::ArgMin: return rows(operand_type(0).shape[static_cast<int>(n.attr[0])]);
-    case Op::Gather: {
-      if (operand_type(0).shape.count() == 0) return {0, 0};
-      bool inside = true;
-      for (size_t j = 1; j < n.in.size(); ++j)
-        inside = inside && in(j).within(0, operand_type(0).shape[static_cast<int>(j) - 1] - 1);
-      return inside ? in(0) : with_zero(in(0));
-    }
-    case Op::Scatter: {
-      const int64_t terms = operand_type(1).shape.count();  // at most so many updates meet in one place
-      if (terms == 0) return {0, 0};
-      const Interval some = with_zero(in(0));
-      return times(some, {1, terms}, t);
-    }
+    case LayoutOp::Broadcast:
+    case LayoutOp::Transpose:
+    case LayoutOp::Reshape:
+    case LayoutOp::Reverse:
+    case LayoutOp::Concat:
+    case LayoutOp::Stack: break;
+  }
+  Interval all{1, 0};
+  for (NodeId operand : n.in)
+    if (g_[operand].type.shape.count() > 0) all = all.lo > all.hi ? known(operand) : hull(all, known(operand));
+  return all;
+}
+
+Interval Intervals::reduction(const Node& n) const {
+  const Type& from = g_[n.in[0]].type;
+  const DType t = n.type.dtype;
+  const int64_t terms = from.shape.count() / n.type.shape.count();
+  switch (ir::reduce_op(n.op)) {
+    case ReduceOp::Sum: return terms == 0 ? Interval{0, 0} : times(known(n.in[0]), {terms, terms}, t);
+    case ReduceOp::Prod: return terms == 0 ? Interval{1, 1} : terms == 1 ? known(n.in[0]) : whole(t);
+    case ReduceOp::ReduceMax:
+    case ReduceOp::ReduceMin: return terms == 0 ? whole(t) : known(n.in[0]);
+    case ReduceOp::ArgMax:
+    case ReduceOp::ArgMin: return rows(from.shape[static_cast<int>(n.attr[0])]);
   }
   return whole(t);
+}
+
+Interval Intervals::gather(const Node& n) const {
+  const Shape& table = g_[n.in[0]].type.shape;
+  if (table.count() == 0) return {0, 0};
+  bool inside = true;
+  for (size_t j = 1; j < n.in.size(); ++j) inside = inside && known(n.in[j]).within(0, table[static_cast<int>(j) - 1] - 1);
+  return inside ? known(n.in[0]) : with_zero(known(n.in[0]));
+}
+
+Interval Intervals::scatter(const Node& n) const {
+  const int64_t terms = g_[n.in[1]].type.shape.count();  // at most so many updates meet in one place
+  return terms == 0 ? Interval{0, 0} : times(with_zero(known(n.in[0])), {1, terms}, n.type.dtype);
 }
 
 Interval interval(ir::Expr e) { return Intervals(*e.graph).of(e); }

@@ -36,6 +36,12 @@ class Intervals {
  private:
   Interval known(ir::NodeId id) const;
   Interval derive(const ir::Node& n) const;
+  Interval leaf(const ir::Node& n) const;
+  Interval pointwise(const ir::Node& n) const;
+  Interval layout(const ir::Node& n) const;
+  Interval reduction(const ir::Node& n) const;
+  Interval gather(const ir::Node& n) const;
+  Interval scatter(const ir::Node& n) const;
 
   const ir::Graph& g_;
   std::unordered_map<uint32_t, Interval> memo_;

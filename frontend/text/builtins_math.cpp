@@ -1,4 +1,7 @@
 // Elementwise operations, conversions and choices.
+#include <array>
+#include <utility>
+
 #include "frontend/ir/composite.h"
 #include "frontend/text/builtins.h"
 
@@ -11,7 +14,7 @@ namespace {
 
 template <Op op>
 Value unary_op(Call& c) {
-  const bool float_only = ir::has_flag(op, ir::kFloatOnly);
+  constexpr bool float_only = ir::has_flag(op, ir::kFloatOnly);
   return Value::array(ir::unary(op, float_only ? c.floating(0) : c.array(0)));
 }
 
@@ -43,20 +46,19 @@ Value convert(Call& c) {
 }
 
 DType type_argument(Call& c, const Value* v) {
-  if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0) c.fail("needs an element type",
-      "bool, i32, u32, f32 or f64");
+  if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0)
+    c.fail("needs an element type", "bool, i32, u32, f32 or f64");
   return v->type.dtype;
 }
 
 Value where(Call& c) {
   const Expr mask = c.array(0);
-  if (mask.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": the mask must be bool, not " +
-      to_string(mask.type()));
+  if (mask.dtype() != DType::Bool)
+    throw Error("SG0102", std::string(c.name) + ": the mask must be bool, not " + to_string(mask.type()));
   const Value* both[] = {&c.args[1], &c.args[2]};
   const std::vector<Expr> in = unify(c.elaborator, both, c.name);
   return Value::array(ir::select_broadcast(mask, in[0], in[1]));
 }
-
 
 Value leaky_relu(Call& c) {
   const Value* slope = c.argument(1, "slope");
@@ -73,50 +75,9 @@ Value logaddexp(Call& c) {
 }
 
 // clang-format off
-constexpr Builtin kRows[] = {
-    {"neg",     1, 1, "", "neg(x)",     unary_op<Op::Neg>, Follows::First},
-    {"abs",     1, 1, "", "abs(x)",     unary_op<Op::Abs>, Follows::First},
-    {"sign",    1, 1, "", "sign(x)",    unary_op<Op::Sign>, Follows::First},
-    {"sqrt",    1, 1, "", "sqrt(x)",    unary_op<Op::Sqrt>, Follows::First, true},
-    {"exp",     1, 1, "", "exp(x)",     unary_op<Op::Exp>, Follows::First, true},
-    {"log",     1, 1, "", "log(x)",     unary_op<Op::Log>, Follows::First, true},
-    {"sin",     1, 1, "", "sin(x)",     unary_op<Op::Sin>, Follows::First, true},
-    {"cos",     1, 1, "", "cos(x)",     unary_op<Op::Cos>, Follows::First, true},
-    {"tan",     1, 1, "", "tan(x)",     unary_op<Op::Tan>, Follows::First, true},
-    {"asin",    1, 1, "", "asin(x)",    unary_op<Op::Asin>, Follows::First, true},
-    {"acos",    1, 1, "", "acos(x)",    unary_op<Op::Acos>, Follows::First, true},
-    {"atan",    1, 1, "", "atan(x)",    unary_op<Op::Atan>, Follows::First, true},
-    {"sinh",    1, 1, "", "sinh(x)",    unary_op<Op::Sinh>, Follows::First, true},
-    {"cosh",    1, 1, "", "cosh(x)",    unary_op<Op::Cosh>, Follows::First, true},
-    {"tanh",    1, 1, "", "tanh(x)",    unary_op<Op::Tanh>, Follows::First, true},
-    {"asinh",   1, 1, "", "asinh(x)",   unary_op<Op::Asinh>, Follows::First, true},
-    {"acosh",   1, 1, "", "acosh(x)",   unary_op<Op::Acosh>, Follows::First, true},
-    {"atanh",   1, 1, "", "atanh(x)",   unary_op<Op::Atanh>, Follows::First, true},
-    {"erf",     1, 1, "", "erf(x)",     unary_op<Op::Erf>, Follows::First, true},
-    {"logistic", 1, 1, "", "logistic(x)", unary_op<Op::Logistic>, Follows::First, true},
-    {"log1p",   1, 1, "", "log1p(x): log(1 + x)", unary_op<Op::Log1p>, Follows::First, true},
-    {"expm1",   1, 1, "", "expm1(x): exp(x) - 1", unary_op<Op::Expm1>, Follows::First, true},
-    {"floor_",  1, 1, "", "floor_(x): rounded down, still a float", unary_op<Op::Floor>, Follows::First, true},
-    {"stop_gradient", 1, 1, "", "stop_gradient(x)", unary_op<Op::StopGradient>, Follows::First},
-    {"add",     2, 2, "", "add(a, b)",   binary_op<Op::Add>, Follows::All},
-    {"sub",     2, 2, "", "sub(a, b)",   binary_op<Op::Sub>, Follows::All},
-    {"mul",     2, 2, "", "mul(a, b)",   binary_op<Op::Mul>, Follows::All},
-    {"div",     2, 2, "", "div(a, b)",   binary_op<Op::Div>, Follows::All, true},
-    {"pow",     2, 2, "", "pow(a, b)",   binary_op<Op::Pow>, Follows::All, true},
-    {"atan2",   2, 2, "", "atan2(y, x)", binary_op<Op::Atan2>, Follows::All, true},
-    {"masked_mul", 2, 2, "", "masked_mul(x, y)", binary_op<Op::MaskedMul>, Follows::All, true},
-    {"masked_div", 2, 2, "", "masked_div(x, y)", binary_op<Op::MaskedDiv>, Follows::All, true},
-    {"strong_mul", 2, 2, "", "strong_mul(x, y)", binary_op<Op::StrongMul>, Follows::All, true},
+constexpr Builtin kOwnRows[] = {
     {"minimum", 2, 2, "", "minimum(a, b)", binary_op<Op::Min>, Follows::All},
     {"maximum", 2, 2, "", "maximum(a, b)", binary_op<Op::Max>, Follows::All},
-    {"quot",    2, 2, "", "quot(a, b)",  binary_op<Op::Quot>},
-    {"rem",     2, 2, "", "rem(a, b)",   binary_op<Op::Rem>, Follows::All},
-    {"eq",      2, 2, "", "eq(a, b)",    binary_op<Op::Eq>},
-    {"ne",      2, 2, "", "ne(a, b)",    binary_op<Op::Ne>},
-    {"lt",      2, 2, "", "lt(a, b)",    binary_op<Op::Lt>},
-    {"le",      2, 2, "", "le(a, b)",    binary_op<Op::Le>},
-    {"gt",      2, 2, "", "gt(a, b)",    binary_op<Op::Gt>},
-    {"ge",      2, 2, "", "ge(a, b)",    binary_op<Op::Ge>},
     {"max",     1, 2, "axis keepdims", "max(x, axis=.., keepdims=false) or max(a, b)", extreme<Op::Max, Op::ReduceMax>, Follows::All},
     {"min",     1, 2, "axis keepdims", "min(x, axis=.., keepdims=false) or min(a, b)", extreme<Op::Min, Op::ReduceMin>, Follows::All},
     {"where",   3, 3, "", "where(mask, a, b)",  where, Follows::Branches},
@@ -138,8 +99,43 @@ constexpr Builtin kRows[] = {
 };
 // clang-format on
 
+// What the rows of op.h say of operations that are functions of arrays alone.
+template <Op op>
+constexpr Value (*make_op())(Call&) {
+  if constexpr (ir::info(op).arity == 1)
+    return unary_op<op>;
+  else
+    return binary_op<op>;
+}
+
+Builtin builtin_of(const ir::OpInfo& op, Value (*make)(Call&), std::string_view usage) {
+  // Of literals, comparisons and whole quotients are no literals.
+  const bool own_type = ir::has_flag(op.op, ir::kPredicate) || op.op == Op::Quot;
+  const Follows follows = op.arity == 1 ? Follows::First : own_type ? Follows::Nothing : Follows::All;
+  return {op.name, op.arity, op.arity, "", usage, make, follows, ir::has_flag(op.op, ir::kFloatOnly)};
+}
+
+std::string usage_of(const ir::OpInfo& op) {
+  const std::string call = std::string(op.name) + "(" + std::string(op.parameters) + ")";
+  return op.meaning.empty() ? call : call + ": " + std::string(op.meaning);
+}
+
+template <size_t... j>
+std::vector<Builtin> all_rows(std::index_sequence<j...>) {
+  static const std::array<std::string, ir::kOpCount> usages = {usage_of(ir::kOps[j])...};
+  std::vector<Builtin> rows(std::begin(kOwnRows), std::end(kOwnRows));
+  const auto add = [&](const ir::OpInfo& op, Value (*make)(Call&), const std::string& usage) {
+    if (!op.parameters.empty()) rows.push_back(builtin_of(op, make, usage));
+  };
+  (add(ir::kOps[j], make_op<static_cast<Op>(j)>(), usages[j]), ...);
+  return rows;
+}
+
 }  // namespace
 
-std::span<const Builtin> math_builtins() { return kRows; }
+std::span<const Builtin> math_builtins() {
+  static const std::vector<Builtin> rows = all_rows(std::make_index_sequence<ir::kOpCount>());
+  return rows;
+}
 
 }  // namespace spirograd::text

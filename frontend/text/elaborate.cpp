@@ -19,23 +19,7 @@ namespace {
 // Every integer up to here is exact in a double; literals are kept as doubles.
 constexpr double kExact = 9007199254740992.0;
 
-std::string spelling(Op op) {
-  switch (op) {
-    case Op::Add: return "+";
-    case Op::Sub: return "-";
-    case Op::Mul: return "*";
-    case Op::Div: return "/";
-    case Op::Rem: return "%";
-    case Op::Pow: return "**";
-    case Op::Eq: return "==";
-    case Op::Ne: return "!=";
-    case Op::Lt: return "<";
-    case Op::Le: return "<=";
-    case Op::Gt: return ">";
-    case Op::Ge: return ">=";
-    default: return std::string(ir::name(op));  // named operations are spelt by their name
-  }
-}
+std::string spelling(Op op) { return std::string(ir::info(op).symbol.empty() ? ir::name(op) : ir::info(op).symbol); }
 
 [[noreturn]] void no_expression() { throw Error("SG0900", "internal: this syntax is no expression"); }
 

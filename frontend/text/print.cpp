@@ -16,6 +16,8 @@ namespace spirograd::text {
 namespace {
 
 using ir::Graph;
+using ir::Kind;
+using ir::LayoutOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
@@ -45,7 +47,8 @@ std::string special(double x) {
 std::string element(DType t, double x) {
   switch (t) {
     case DType::Bool: return x != 0 ? "true" : "false";
-    case DType::I32: case DType::U32: return std::to_string(static_cast<int64_t>(x));
+    case DType::I32:
+    case DType::U32: return std::to_string(static_cast<int64_t>(x));
     case DType::F32: {
       if (!std::isfinite(x)) return special(x);
       const float f = static_cast<float>(x);
@@ -62,7 +65,8 @@ std::string element(DType t, double x) {
 std::string scalar_text(DType t, double x) {
   const std::string s = element(t, x);
   switch (t) {
-    case DType::Bool: case DType::I32: return s;
+    case DType::Bool:
+    case DType::I32: return s;
     case DType::U32: return s + "u";
     case DType::F32: return s.back() == 'd' ? "const(f32, [" + s + "])" : s;
     case DType::F64: return std::isfinite(x) ? s + "d" : "f64(" + s + ")";
@@ -76,36 +80,6 @@ std::string list(std::span<const int64_t> values) {
   return out + "]";
 }
 std::string list(const Shape& s) { return list(s.dims()); }
-
-std::string_view infix(Op op) {
-  switch (op) {
-    case Op::Add: return "+";
-    case Op::Sub: return "-";
-    case Op::Mul: return "*";
-    case Op::Div: return "/";
-    case Op::Pow: return "**";
-    case Op::Eq: return "==";
-    case Op::Ne: return "!=";
-    case Op::Lt: return "<";
-    case Op::Le: return "<=";
-    case Op::Gt: return ">";
-    case Op::Ge: return ">=";
-    case Op::And: return "and";
-    case Op::Or: return "or";
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Neg: case Op::Abs:
-    case Op::Sign:
-    case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan:
-    case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic:
-    case Op::Log1p: case Op::Expm1: case Op::Cast: case Op::StopGradient: case Op::Atan2: case Op::Min:
-    case Op::Max: case Op::Quot: case Op::Rem: case Op::Select: case Op::Broadcast: case Op::Transpose: case Op::Reshape:
-    case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod: case Op::ReduceMax:
-    case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter: case Op::Build:
-    case Op::MapAccum: case Op::Proj: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      break;
-  }
-  return "";
-}
 
 using BodyNames = std::unordered_map<int64_t, std::string>;
 
@@ -177,8 +151,10 @@ class DefPrinter {
       } else {
         const std::string name = next();
         out_ += name + " = ";
-        if (n.op == Op::Build) build(n, outer | own, indent);
-        else out_ += expression(n);
+        if (n.op == Op::Build)
+          build(n, outer | own, indent);
+        else
+          out_ += expression(n);
         names_[id.v] = name;
       }
       out_ += "\n";
@@ -213,7 +189,7 @@ class DefPrinter {
     const int64_t level = n.attr[0];
     const bool usual = usual_level(n.in[0], outer | uint64_t{1} << level) == level;
     out_ += (usual ? "for " : "for[" + std::to_string(level) + "] ") + index_name(level) + ": " + std::to_string(n.attr[1]) +
-        " => ";
+            " => ";
     const size_t begin = out_.size();
     out_ += "{\n";
     const size_t empty = out_.size();
@@ -257,21 +233,15 @@ class DefPrinter {
 
   std::string operand(NodeId id) {
     const Node& n = g_[id];
-    switch (n.op) {
-      case Op::Param: return params_.at(static_cast<size_t>(n.attr[0]));
-      case Op::IndexVar: return index_name(n.attr[0]);
-      case Op::Var: return "var" + std::to_string(n.attr[0]);
-      case Op::Const:
-        if (n.type.shape.rank() == 0) {
-          // A parameter may be called inf.
-          if (!std::isfinite(n.data[0]) && used_.contains(std::isnan(n.data[0]) ? "nan" : "inf"))
-            return "const(" + to_string(n.type) + ", [" + element(n.type.dtype, n.data[0]) + "])";
-          return scalar_text(n.type.dtype, n.data[0]);
-        }
-        return names_.at(id.v);
-      case Op::Proj: return loops_.at(n.in[0].v).at(static_cast<size_t>(n.attr[0]));
-      default: return names_.at(id.v);  // everything else has a let
-    }
+    if (n.op == Op::Param) return params_.at(static_cast<size_t>(n.attr[0]));
+    if (n.op == Op::IndexVar) return index_name(n.attr[0]);
+    if (n.op == Op::Var) return "var" + std::to_string(n.attr[0]);
+    if (n.op == Op::Proj) return loops_.at(n.in[0].v).at(static_cast<size_t>(n.attr[0]));
+    if (!is_literal(id)) return names_.at(id.v);  // has a let
+    // A parameter may be called inf.
+    if (!std::isfinite(n.data[0]) && used_.contains(std::isnan(n.data[0]) ? "nan" : "inf"))
+      return "const(" + to_string(n.type) + ", [" + element(n.type.dtype, n.data[0]) + "])";
+    return scalar_text(n.type.dtype, n.data[0]);
   }
   // Where an operator would tear a sign off.
   std::string tight(NodeId id) {
@@ -288,54 +258,66 @@ class DefPrinter {
   }
 
   std::string expression(const Node& n) {
-    const auto axis = [&] { return ", axis=" + std::to_string(n.attr[0]); };
     const std::span<const NodeId> in = n.in;
-    switch (n.op) {
-      case Op::Const: {
-        std::string out = "const(" + to_string(n.type) + ", [";
-        for (size_t j = 0; j < n.data.size(); ++j) out += (j ? ", " : "") + element(n.type.dtype, n.data[j]);
-        return out + "])";
-      }
-      case Op::Iota:
-        return n.type.shape.rank() == 1 ? "iota(" + std::to_string(n.type.shape[0]) + ")" : "iota(" + list(n.type.shape) +
-            axis() + ")";
-      case Op::Neg: return is_literal(in[0]) ? call("neg", n) : "-" + operand(in[0]);
-      case Op::Not: return "not " + operand(in[0]);
-      case Op::Abs: case Op::Sign: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos:
-      case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh:
-      case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1: case Op::StopGradient:
-      case Op::Atan2: case Op::Min: case Op::Max: case Op::Quot: case Op::Rem: case Op::MaskedMul: case Op::MaskedDiv:
-      case Op::StrongMul:
-        return call(ir::name(n.op), n);
-      case Op::Cast:
-        // What is made of literals would become that type itself: it gets its own one first.
-        if (weak_.contains(in[0].v))
-          return std::string(name(n.type.dtype)) + "(" + std::string(name(g_[in[0]].type.dtype)) + "(" + operand(in[0]) +
-                 "))";
-        return call(name(n.type.dtype), n);
-      case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Eq: case Op::Ne: case Op::Lt:
-      case Op::Le:
-      case Op::Gt: case Op::Ge: case Op::And: case Op::Or:
-        // The operators add literals up; the names do not.
-        if (n.op != Op::And && n.op != Op::Or && is_literal(in[0]) && is_literal(in[1])) return call(ir::name(n.op), n);
-        return tight(in[0]) + " " + std::string(infix(n.op)) + " " + tight(in[1]);
-      case Op::Select: return call("where", n);
-      case Op::Broadcast: return call("broadcast", n, ", " + list(n.type.shape) + ", " + list(n.attr));
-      case Op::Transpose: return call("transpose", n, ", " + list(n.attr));
-      case Op::Reshape: return call("reshape", n, ", " + list(n.type.shape));
-      case Op::Window: {
-        const int64_t extent = n.type.shape[static_cast<int>(n.attr[0])];
-        return call("window", n, axis() + ", lo=" + std::to_string(n.attr[1]) + ", n=" + std::to_string(extent));
-      }
-      case Op::Reverse: case Op::Concat: case Op::Stack: case Op::ArgMax: case Op::ArgMin: return call(ir::name(n.op), n,
-          axis());
-      case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return call(ir::name(n.op), n, ", axis=" +
-          list(n.attr));
-      case Op::Gather:
+    switch (ir::kind(n.op)) {
+      case Kind::Leaf: return leaf(n);
+      case Kind::Pointwise: return pointwise(n);
+      case Kind::Layout: return layout(n);
+      case Kind::Reduce:
+        if (n.op == Op::ArgMax || n.op == Op::ArgMin) return call(ir::name(n.op), n, axis(n));
+        return call(ir::name(n.op), n, ", axis=" + list(n.attr));
+      case Kind::Indexed:
+        if (n.op == Op::Scatter) return "scatter(" + list(n.attr) + ", " + arguments(in) + ")";
         if (g_[in[1]].type.shape.rank() > 0) return call("gather", n);
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";
-      case Op::Scatter: return "scatter(" + list(n.attr) + ", " + arguments(in) + ")";
-      case Op::Param: case Op::IndexVar: case Op::Var: case Op::Build: case Op::MapAccum: case Op::Proj: break;
+      case Kind::Binder:
+      case Kind::Loop: break;
+    }
+    return "?";
+  }
+
+  static std::string axis(const Node& n) { return ", axis=" + std::to_string(n.attr[0]); }
+
+  static std::string leaf(const Node& n) {
+    if (n.op == Op::Iota) {
+      const Shape& shape = n.type.shape;
+      return shape.rank() == 1 ? "iota(" + std::to_string(shape[0]) + ")" : "iota(" + list(shape) + axis(n) + ")";
+    }
+    std::string out = "const(" + to_string(n.type) + ", [";
+    for (size_t j = 0; j < n.data.size(); ++j) out += (j ? ", " : "") + element(n.type.dtype, n.data[j]);
+    return out + "])";
+  }
+
+  std::string pointwise(const Node& n) {
+    const std::span<const NodeId> in = n.in;
+    if (n.op == Op::Neg) return is_literal(in[0]) ? call("neg", n) : "-" + operand(in[0]);
+    if (n.op == Op::Not) return "not " + operand(in[0]);
+    if (n.op == Op::Select) return call("where", n);
+    if (n.op == Op::Cast) {
+      // What is made of literals would become that type itself: it gets its own one first.
+      if (weak_.contains(in[0].v))
+        return std::string(name(n.type.dtype)) + "(" + std::string(name(g_[in[0]].type.dtype)) + "(" + operand(in[0]) + "))";
+      return call(name(n.type.dtype), n);
+    }
+    // The operators add literals up; the names do not (`and` and `or` are no names). Remainders always go by their name.
+    const ir::OpInfo& info = ir::info(n.op);
+    const bool of_literals = !info.parameters.empty() && is_literal(in[0]) && in.size() == 2 && is_literal(in[1]);
+    if (info.symbol.empty() || n.op == Op::Rem || of_literals) return call(info.name, n);
+    return tight(in[0]) + " " + std::string(info.symbol) + " " + tight(in[1]);
+  }
+
+  std::string layout(const Node& n) {
+    switch (ir::layout_op(n.op)) {
+      case LayoutOp::Broadcast: return call(ir::name(n.op), n, ", " + list(n.type.shape) + ", " + list(n.attr));
+      case LayoutOp::Transpose: return call(ir::name(n.op), n, ", " + list(n.attr));
+      case LayoutOp::Reshape: return call(ir::name(n.op), n, ", " + list(n.type.shape));
+      case LayoutOp::Window: {
+        const int64_t extent = n.type.shape[static_cast<int>(n.attr[0])];
+        return call(ir::name(n.op), n, axis(n) + ", lo=" + std::to_string(n.attr[1]) + ", n=" + std::to_string(extent));
+      }
+      case LayoutOp::Reverse:
+      case LayoutOp::Concat:
+      case LayoutOp::Stack: return call(ir::name(n.op), n, axis(n));
     }
     return "?";
   }

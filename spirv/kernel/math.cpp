@@ -1,9 +1,7 @@
-// Which formula computes which function; pieces that the formulas share.
-#include "spirv/kernel/math.h"
+// Pieces that the formulas share.
+#include "spirv/kernel/math_num.h"
 
 #include <cmath>
-
-#include "spirv/kernel/math_num.h"
 
 namespace spirograd::kernel {
 
@@ -68,41 +66,5 @@ Split split_exponent(Num x) {
 
 Num is_tiny(Num x) { return magnitude(x) < (is_f64(x) ? 1e-8 : 0x1p-13); }
 Num is_tinier(Num x) { return magnitude(x) < (is_f64(x) ? 0x1p-54 : 0x1p-25); }
-
-namespace {
-
-// 1 / (1 + exp(-x)), both parts scaled, so that results reach the denormals.
-Num logistic(Num x) {
-  const int extra = is_f64(x) ? -54 : -24;
-  const double unit = std::ldexp(1.0, extra);
-  return unit / (unit + exp_scaled(-x, std::nullopt, extra));
-}
-
-}  // namespace
-
-Value math(Builder& b, Fn fn, Value value) {
-  const Num x{&b, value};
-  switch (fn) {
-    case Fn::Exp: return exp_scaled(x, std::nullopt, 0).v;
-    case Fn::Log: return log_of(x).v;
-    case Fn::Sin: return sin_or_cos(x, false).v;
-    case Fn::Cos: return sin_or_cos(x, true).v;
-    case Fn::Tan: return tangent(x).v;
-    case Fn::Asin: return arc_sine(x).v;
-    case Fn::Acos: return arc_cosine(x).v;
-    case Fn::Atan: return arc_tangent(x).v;
-    case Fn::Sinh: return hyperbolic_sine(x).v;
-    case Fn::Cosh: return hyperbolic_cosine(x).v;
-    case Fn::Tanh: return hyperbolic_tangent(x).v;
-    case Fn::Asinh: return inverse_hyperbolic_sine(x).v;
-    case Fn::Acosh: return inverse_hyperbolic_cosine(x).v;
-    case Fn::Atanh: return inverse_hyperbolic_tangent(x).v;
-    case Fn::Erf: return error_function(x).v;
-    case Fn::Logistic: return logistic(x).v;
-    case Fn::Log1p: return log1p(x).v;
-    case Fn::Expm1: return expm1(x).v;
-  }
-  return value;
-}
 
 }  // namespace spirograd::kernel

@@ -7,11 +7,25 @@
 
 namespace spirograd::kernel {
 
-enum class Fn : uint8_t {
-  Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf, Logistic, Log1p, Expm1,
-};
-/// x: f32 or f64; the result has the same type.
-Value math(Builder& b, Fn fn, Value x);
+// x: f32 or f64; the result has the same type.
+Value exp(Builder& b, Value x);
+Value log(Builder& b, Value x);
+Value sin(Builder& b, Value x);
+Value cos(Builder& b, Value x);
+Value tan(Builder& b, Value x);
+Value asin(Builder& b, Value x);
+Value acos(Builder& b, Value x);
+Value atan(Builder& b, Value x);
+Value sinh(Builder& b, Value x);
+Value cosh(Builder& b, Value x);
+Value tanh(Builder& b, Value x);
+Value asinh(Builder& b, Value x);
+Value acosh(Builder& b, Value x);
+Value atanh(Builder& b, Value x);
+Value erf(Builder& b, Value x);
+Value logistic(Builder& b, Value x);
+Value log1p(Builder& b, Value x);
+Value expm1(Builder& b, Value x);
 /// C's pow and atan2 on special values, but pow(x, y) for x < 0 is NaN unless y is an integer.
 Value pow(Builder& b, Value x, Value y);
 Value atan2(Builder& b, Value y, Value x);

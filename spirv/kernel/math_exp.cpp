@@ -1,6 +1,7 @@
 // exp, log and what is built on them. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line
 // says the interval and the largest error relative to the function.
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "spirv/kernel/math.h"
@@ -161,6 +162,8 @@ Num expm1(Num x) {
   return select(tiny, x, 2.0 * ((half - 0.5) + half * p));
 }
 
+namespace {
+
 Num hyperbolic_tangent(Num x) {
   const Num tiny = is_tiny(x), t = select(tiny, 0.0, x), a = magnitude(t), z = t * t;
   const double one = is_f64(x) ? 20 : 10;  // tanh(one) rounds to 1
@@ -215,7 +218,12 @@ Num inverse_hyperbolic_tangent(Num x) {
   return select(tiny, x, with_sign_of(0.5 * log1p(2.0 * a / (1.0 - a)), x));
 }
 
-namespace {
+// 1 / (1 + exp(-x)), both parts scaled, so that results reach the denormals.
+Num logistic_function(Num x) {
+  const int extra = is_f64(x) ? -54 : -24;
+  const double unit = std::ldexp(1.0, extra);
+  return unit / (unit + exp_scaled(-x, std::nullopt, extra));
+}
 
 // Constant exponents that a few multiplications, a root and a quotient do, at most 1.6 ULP off, with pow's values at zeros,
 // infinities and NaN. No intermediate result is beyond the range of the type where the power is not.
@@ -235,6 +243,18 @@ std::optional<Num> easy_power(Num x, double y) {
 }
 
 }  // namespace
+
+Value exp(Builder& b, Value x) { return exp_scaled({&b, x}, std::nullopt, 0).v; }
+Value expm1(Builder& b, Value x) { return expm1(Num{&b, x}).v; }
+Value log(Builder& b, Value x) { return log_of({&b, x}).v; }
+Value log1p(Builder& b, Value x) { return log1p(Num{&b, x}).v; }
+Value logistic(Builder& b, Value x) { return logistic_function({&b, x}).v; }
+Value sinh(Builder& b, Value x) { return hyperbolic_sine({&b, x}).v; }
+Value cosh(Builder& b, Value x) { return hyperbolic_cosine({&b, x}).v; }
+Value tanh(Builder& b, Value x) { return hyperbolic_tangent({&b, x}).v; }
+Value asinh(Builder& b, Value x) { return inverse_hyperbolic_sine({&b, x}).v; }
+Value acosh(Builder& b, Value x) { return inverse_hyperbolic_cosine({&b, x}).v; }
+Value atanh(Builder& b, Value x) { return inverse_hyperbolic_tangent({&b, x}).v; }
 
 Value pow(Builder& b, Value base, Value exponent) {
   const Num x{&b, base}, y{&b, exponent};

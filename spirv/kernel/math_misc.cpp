@@ -79,8 +79,6 @@ Num fmod_f64(Num x, Num y) {
   return select(usual, Num{&b, b.get(r)}, a);
 }
 
-}  // namespace
-
 Num error_function(Num x) {
   const Num a = magnitude(x), inner = select(is_tiny(x), 0.0, x), z = inner * inner;
   if (is_f64(x)) {
@@ -91,6 +89,10 @@ Num error_function(Num x) {
   const Num far = 1.0 - exp_scaled(log_erfc(select(a > 3.95, 3.95, a)), std::nullopt, 0);
   return select(a < 0.9219, x * (1.0 + erf_near(z)), with_sign_of(far, x));  // no denormal on the way to a normal result
 }
+
+}  // namespace
+
+Value erf(Builder& b, Value x) { return error_function({&b, x}).v; }
 
 Value fmod(Builder& b, Value dividend, Value divisor) {
   const Num x{&b, dividend}, y{&b, divisor};

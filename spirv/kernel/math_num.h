@@ -99,17 +99,4 @@ struct Reduced {
 };
 Reduced reduce_quadrant(Num x);
 
-Num sin_or_cos(Num x, bool cosine);
-Num tangent(Num x);
-Num arc_sine(Num x);
-Num arc_cosine(Num x);
-Num arc_tangent(Num x);
-Num hyperbolic_sine(Num x);
-Num hyperbolic_cosine(Num x);
-Num hyperbolic_tangent(Num x);
-Num inverse_hyperbolic_sine(Num x);
-Num inverse_hyperbolic_cosine(Num x);
-Num inverse_hyperbolic_tangent(Num x);
-Num error_function(Num x);
-
 }  // namespace spirograd::kernel

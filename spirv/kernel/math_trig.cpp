@@ -148,8 +148,6 @@ SinCos on_quarter(const Reduced& x) {
 
 Num is_odd(Num n) { return equal(n & n.constant(1), n.constant(1)); }
 
-}  // namespace
-
 Num sin_or_cos(Num x, bool cosine) {
   const Num tiny = is_tiny(x);
   const Reduced reduced = reduce_quadrant(select(tiny, 0.0, x));
@@ -192,8 +190,6 @@ Num arc_cosine(Num x) {
   return select(large, far, kPi / 2 - (p - half_pi_low(x)));
 }
 
-namespace {
-
 // atan(num/den) for 0 <= num <= den with the base angle added: 0, or pi/4 where the ratio is above tan(pi/8).
 Num atan_of_ratio(Num num, Num den) {
   const Num upper = den * 0.41421356237309504880 < num;
@@ -201,8 +197,6 @@ Num atan_of_ratio(Num num, Num den) {
   const Num r = t + t * (z * atan_tail(z));
   return select(upper, kPi / 4 + (r + half_pi_low(t) / 2), r);
 }
-
-}  // namespace
 
 Num arc_tangent(Num x) {
   const Num tiny = is_tiny(x), a = magnitude(select(tiny, 0.0, x));
@@ -213,6 +207,15 @@ Num arc_tangent(Num x) {
   const Num low = select(top, x.constant(half_pi_low(x)), select(upper, x.constant(half_pi_low(x) / 2), 0.0));
   return select(tiny, x, with_sign_of(base + (r + low), x));
 }
+
+}  // namespace
+
+Value sin(Builder& b, Value x) { return sin_or_cos({&b, x}, false).v; }
+Value cos(Builder& b, Value x) { return sin_or_cos({&b, x}, true).v; }
+Value tan(Builder& b, Value x) { return tangent({&b, x}).v; }
+Value asin(Builder& b, Value x) { return arc_sine({&b, x}).v; }
+Value acos(Builder& b, Value x) { return arc_cosine({&b, x}).v; }
+Value atan(Builder& b, Value x) { return arc_tangent({&b, x}).v; }
 
 Value atan2(Builder& b, Value opposite, Value adjacent) {
   const Num y{&b, opposite}, x{&b, adjacent};

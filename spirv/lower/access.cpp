@@ -7,6 +7,8 @@
 
 namespace spirograd::lower {
 
+using ir::Kind;
+using ir::LayoutOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
@@ -39,50 +41,55 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   return out;
 }
 
+Place layout_operand_place(const Shape& from, const Node& n, const Place& p) {
+  Place out = p;
+  switch (ir::layout_op(n.op)) {
+    case LayoutOp::Broadcast:
+      out.clear();
+      for (int64_t a : n.attr) out.push_back(p[static_cast<size_t>(a)]);
+      return out;
+    case LayoutOp::Transpose:
+      for (size_t a = 0; a < p.size(); ++a) out[static_cast<size_t>(n.attr[a])] = p[a];
+      return out;
+    case LayoutOp::Reshape: return reshape_place(from, n.type.shape, p);
+    case LayoutOp::Stack: out.erase(out.begin() + static_cast<ptrdiff_t>(n.attr[0])); return out;
+    case LayoutOp::Concat:
+      if (n.in.size() == 1) return out;
+      [[fallthrough]];
+    case LayoutOp::Window:
+    case LayoutOp::Reverse: out[static_cast<size_t>(n.attr[0])].same_as = -1; return out;
+  }
+  return out;
+}
+
 }  // namespace
 
 Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p, Coordinate reduced_axis) {
   const Shape& from = g[n.in[j]].type.shape;
-  const auto axis = [&] { return static_cast<size_t>(n.attr[0]); };
-  if (n.op == Op::Broadcast) {
-    Place out;
-    for (int64_t a : n.attr) out.push_back(p[static_cast<size_t>(a)]);
-    return out;
-  }
-  if (n.op == Op::Transpose) {
-    Place out(p.size());
-    for (size_t a = 0; a < p.size(); ++a) out[static_cast<size_t>(n.attr[a])] = p[a];
-    return out;
-  }
-  if (n.op == Op::Reshape) return reshape_place(from, n.type.shape, p);
-  if (n.op == Op::Window || n.op == Op::Reverse || n.op == Op::Concat) {
-    Place out = p;
-    const bool whole = n.op == Op::Concat && n.in.size() == 1;
-    if (!whole) out[axis()].same_as = -1;
-    return out;
-  }
-  if (n.op == Op::Stack) {
-    Place out = p;
-    out.erase(out.begin() + static_cast<ptrdiff_t>(axis()));
-    return out;
-  }
-  if (ir::info(n.op).kind == ir::Kind::Reduce) {
-    Place out;
-    size_t next = 0;
-    for (int a = 0; a < from.rank(); ++a) {
-      const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
-      out.push_back(reduced ? reduced_axis : p[next++]);
+  switch (ir::kind(n.op)) {
+    case Kind::Pointwise: return p;
+    case Kind::Layout: return layout_operand_place(from, n, p);
+    case Kind::Reduce: {
+      Place out;
+      size_t next = 0;
+      for (int a = 0; a < from.rank(); ++a) {
+        const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
+        out.push_back(reduced ? reduced_axis : p[next++]);
+      }
+      return out;
     }
-    return out;
+    case Kind::Indexed: {
+      if (n.op == Op::Scatter) break;
+      const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
+      if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
+      Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1});
+      out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
+      return out;
+    }
+    case Kind::Leaf:
+    case Kind::Binder:
+    case Kind::Loop: break;
   }
-  if (n.op == Op::Gather) {
-    const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
-    if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
-    Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1});
-    out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
-    return out;
-  }
-  if (ir::is_pointwise(n.op)) return p;
   // Scatters and loops read their operands at places of their own.
   return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
 }

@@ -20,11 +20,11 @@ using ir::Op;
 
 namespace {
 
-constexpr int64_t kCodeLimit = 400;      // instructions of one kernel; drivers compile larger ones in more than linear time
-constexpr uint32_t kResultBuffers = 5;   // of the buffers of a kernel, kept for what it writes
-constexpr size_t kPulledParts = 4;       // concat and stack of more parts are written part by part
-constexpr size_t kCutCandidates = 200;   // places that are looked at when a kernel is too large,
-constexpr double kGoodCut = 0.2;         // unless one is so good, as a part of the best that could be
+constexpr int64_t kCodeLimit = 400;       // instructions of one kernel; drivers compile larger ones in more than linear time
+constexpr uint32_t kResultBuffers = 5;    // of the buffers of a kernel, kept for what it writes
+constexpr size_t kPulledParts = 4;        // concat and stack of more parts are written part by part
+constexpr size_t kCutCandidates = 200;    // places that are looked at when a kernel is too large,
+constexpr double kGoodCut = 0.2;          // unless one is so good, as a part of the best that could be
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
 constexpr double kGpuLanes = 4096;        // invocations from which on a GPU is busy
@@ -47,8 +47,7 @@ double count(const Shape& s) {
 }
 
 // Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
-std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order,
-                                                     const NodeSet& stored) {
+std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored) {
   std::unordered_map<uint32_t, double> cost;
   const auto used = [&](NodeId id) { return stored.contains(id.v) ? kLoad : cost[id.v]; };
   for (NodeId id : order) {
@@ -272,27 +271,8 @@ class Chooser {
 uint32_t kernel_buffers(const Target& t) { return std::min({t.max_push_bytes / 8, t.max_buffers, 16u}); }
 
 int op_cost(const Node& n) {
-  switch (n.op) {
-    case Op::Param: case Op::Const: case Op::Proj: case Op::MapAccum: return 2;
-    case Op::Iota: case Op::Broadcast: case Op::Transpose: case Op::StopGradient: case Op::IndexVar: case Op::Var: return 0;
-    case Op::Reverse: case Op::Neg: case Op::Not: case Op::Add: case Op::Sub: case Op::Mul: case Op::Eq: case Op::Ne:
-    case Op::Lt:
-    case Op::Le: case Op::Gt: case Op::Ge: case Op::And: case Op::Or: case Op::Select: case Op::Floor: return 1;
-    case Op::Abs: case Op::Min: case Op::Max: case Op::Cast: case Op::MaskedMul: return 3;
-    case Op::Reshape: case Op::Window: case Op::Concat: case Op::Stack: case Op::Sign: case Op::Sqrt: case Op::Div: return 4;
-    case Op::StrongMul: return 5;
-    case Op::Quot: case Op::MaskedDiv: return 6;
-    case Op::Gather: case Op::Scatter: return 5;
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: return 8;
-    case Op::Exp: case Op::Expm1: case Op::Logistic: case Op::Erf: return 25;
-    case Op::Log: case Op::Log1p: case Op::Tanh: case Op::Sinh: case Op::Cosh: case Op::Asin: case Op::Acos: case Op::Atan:
-    case Op::Atan2:
-    case Op::Asinh: case Op::Acosh: case Op::Atanh: return 35;
-    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Pow: return 70;
-    case Op::Rem: return is_float(n.type.dtype) ? 40 : 6;
-    case Op::Build: return 0;
-  }
-  return 1;
+  constexpr int kFloatRemainder = 40;  // a loop
+  return n.op == Op::Rem && is_float(n.type.dtype) ? kFloatRemainder : ir::info(n.op).cost;
 }
 
 bool ExtentWalk::see(NodeId id) {

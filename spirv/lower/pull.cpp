@@ -6,6 +6,7 @@
 
 namespace spirograd::lower {
 
+using ir::Kind;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
@@ -71,45 +72,26 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
     for (const Point& p : points) out.push_back(f(p));
     return out;
   };
-  switch (n.op) {
-    case Op::Param: return param(scope, n, points);
-    case Op::Const: return each([&](const Point& p) { return constant(n, id, p); });
-    case Op::Iota: return each([&](const Point& p) { return p[static_cast<size_t>(n.attr[0])]; });
-    case Op::Broadcast: case Op::Transpose: case Op::Reshape: case Op::Reverse: {
-      std::vector<Point> inner;
-      for (const Point& p : points) inner.push_back(operand_point(n, p).point);
-      return eval(scope, n.in[0], inner);
-    }
-    case Op::Window: {
-      if (node(n.in[0]).type.shape.count() == 0)
-        return each([&](const Point&) { return zero(b_, scalar_of(n.type.dtype)); });
-      std::vector<Guarded> inner;
-      std::vector<Point> clamped;
-      for (const Point& p : points) {
-        inner.push_back(operand_point(n, p));
-        clamped.push_back(inner.back().point);
-      }
-      std::vector<Value> out = eval(scope, n.in[0], clamped);
-      for (size_t u = 0; u < out.size(); ++u)
-        if (inner[u].inside) out[u] = b_.select(*inner[u].inside, out[u], zero(b_, b_.type(out[u])));
-      return out;
-    }
-    case Op::Concat: case Op::Stack: return each([&](const Point& p) { return piecewise(scope, n, p); });
-    case Op::Gather: return gather(scope, n, points);
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: return reduce(scope, n, points);
-    case Op::ArgMax: case Op::ArgMin: return each([&](const Point& p) { return arg_reduce(scope, n, p); });
-    case Op::Proj: return each([&](const Point& p) { return projection(scope, n, p); });
-    case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
-    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
-    case Op::Log1p: case Op::Expm1:
-    case Op::Cast: case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow:
-    case Op::Atan2:
-    case Op::Min:
-    case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or: case Op::Select: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      return pointwise(scope, n, points);
-    case Op::IndexVar: case Op::Var: case Op::Scatter: case Op::Build: case Op::MapAccum: break;
+  switch (ir::kind(n.op)) {
+    case Kind::Leaf:
+      if (n.op == Op::Param) return param(scope, n, points);
+      if (n.op == Op::Const) return each([&](const Point& p) { return constant(n, id, p); });
+      if (n.op == Op::Iota) return each([&](const Point& p) { return p[static_cast<size_t>(n.attr[0])]; });
+      break;
+    case Kind::Pointwise: return pointwise(scope, n, points);
+    case Kind::Layout:
+      if (ir::is_unary_layout(n.op)) return moved(scope, n, points);
+      return each([&](const Point& p) { return piecewise(scope, n, p); });
+    case Kind::Reduce:
+      if (n.op == Op::ArgMax || n.op == Op::ArgMin) return each([&](const Point& p) { return arg_reduce(scope, n, p); });
+      return reduce(scope, n, points);
+    case Kind::Indexed:
+      if (n.op == Op::Gather) return gather(scope, n, points);
+      break;
+    case Kind::Loop:
+      if (n.op == Op::Proj) return each([&](const Point& p) { return projection(scope, n, p); });
+      break;
+    case Kind::Binder: break;
   }
   throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be pulled");
 }
@@ -168,6 +150,22 @@ std::vector<Value> Puller::pointwise(int scope, const Node& n, std::span<const P
     for (const std::vector<Value>& o : operands) args.push_back(o[u]);
     out.push_back(lower::pointwise(b_, n.op, n.type.dtype, args));
   }
+  return out;
+}
+
+// Layout operations of one operand.
+std::vector<Value> Puller::moved(int scope, const Node& n, std::span<const Point> points) {
+  if (node(n.in[0]).type.shape.count() == 0) return std::vector<Value>(points.size(), zero(b_, scalar_of(n.type.dtype)));
+  std::vector<Point> inner;
+  std::vector<std::optional<Value>> inside;
+  for (const Point& p : points) {
+    Guarded at = operand_point(n, p);
+    inner.push_back(std::move(at.point));
+    inside.push_back(at.inside);
+  }
+  std::vector<Value> out = eval(scope, n.in[0], inner);
+  for (size_t u = 0; u < out.size(); ++u)
+    if (inside[u]) out[u] = b_.select(*inside[u], out[u], zero(b_, b_.type(out[u])));
   return out;
 }
 

@@ -114,6 +114,7 @@ class Puller {
   std::vector<kernel::Value> load(BufferRef ref, const Type& type, std::span<const Point> points);
   kernel::Value constant(const ir::Node& n, ir::NodeId id, const Point& point);
   std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> moved(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
@@ -122,7 +123,7 @@ class Puller {
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
-  Guarded operand_point(const ir::Node& n, const Point& point);  // Broadcast, Transpose, Reshape, Reverse, Window
+  Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,

@@ -6,6 +6,8 @@
 
 namespace spirograd::lower {
 
+using ir::Kind;
+using ir::LayoutOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
@@ -58,31 +60,38 @@ Point Puller::reshape_point(const Shape& from, const Shape& to, const Point& poi
   return out;
 }
 
-// Pre: one of Broadcast, Transpose, Reshape, Reverse, Window.
+// Pre: of one operand.
 Puller::Guarded Puller::operand_point(const Node& n, const Point& point) {
   const Shape& from = node(n.in[0]).type.shape;
-  if (n.op == Op::Reshape) return {reshape_point(from, n.type.shape, point), {}};
-  if (n.op == Op::Broadcast) {
-    Point p;
-    for (int64_t a : n.attr) p.push_back(point[static_cast<size_t>(a)]);
-    return {p, {}};
-  }
   Point p = point;
-  if (n.op == Op::Transpose) {
-    for (size_t j = 0; j < point.size(); ++j) p[static_cast<size_t>(n.attr[j])] = point[j];
-    return {p, {}};
+  const auto moved = [&] { return static_cast<size_t>(n.attr[0]); };
+  switch (ir::layout_op(n.op)) {
+    case LayoutOp::Broadcast:
+      p.clear();
+      for (int64_t a : n.attr) p.push_back(point[static_cast<size_t>(a)]);
+      return {p, {}};
+    case LayoutOp::Transpose:
+      for (size_t j = 0; j < point.size(); ++j) p[static_cast<size_t>(n.attr[j])] = point[j];
+      return {p, {}};
+    case LayoutOp::Reshape: return {reshape_point(from, n.type.shape, point), {}};
+    case LayoutOp::Reverse: {
+      Value& x = p[moved()];
+      if (x != kUnknown) x = b_.sub(b_.i32(from[static_cast<int>(n.attr[0])] - 1), x);
+      return {p, {}};
+    }
+    case LayoutOp::Window: {
+      const int axis = static_cast<int>(n.attr[0]);
+      Value& x = p[moved()];
+      if (x == kUnknown) return {p, {}};
+      const Value before = b_.add(x, b_.i32(n.attr[1]));
+      std::optional<Value> inside;
+      x = in_range({&before, 1}, from.slice(axis, axis + 1), inside)[0];
+      return {p, inside};
+    }
+    case LayoutOp::Concat:
+    case LayoutOp::Stack: break;
   }
-  const int axis = static_cast<int>(n.attr[0]);
-  Value& x = p[static_cast<size_t>(axis)];
-  if (x == kUnknown) return {p, {}};
-  if (n.op == Op::Reverse) {
-    x = b_.sub(b_.i32(from[axis] - 1), x);
-    return {p, {}};
-  }
-  const Value moved = b_.add(x, b_.i32(n.attr[1]));
-  std::optional<Value> inside;
-  x = in_range({&moved, 1}, from.slice(axis, axis + 1), inside)[0];
-  return {p, inside};
+  throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " has no single operand");
 }
 
 // The operand's point with the reduced axes unknown.
@@ -112,14 +121,17 @@ void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
   }
   if (in_memory) return;
   if (!hoisted_.insert(Key{scope, id.v, point}).second) return;
-  switch (n.op) {
-    case Op::Broadcast: case Op::Transpose: case Op::Reshape: case Op::Reverse: case Op::Window:
-      if (node(n.in[0]).type.shape.count() > 0) hoist_below(scope, n.in[0], operand_point(n, point).point, guard);
+  switch (ir::kind(n.op)) {
+    case Kind::Pointwise:
+      for (NodeId in : n.in) hoist_below(scope, in, point, guard);
       return;
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin:
-      hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard);
+    case Kind::Layout:
+      if (ir::is_unary_layout(n.op) && node(n.in[0]).type.shape.count() > 0)
+        hoist_below(scope, n.in[0], operand_point(n, point).point, guard);
       return;
-    case Op::Gather: {
+    case Kind::Reduce: hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard); return;
+    case Kind::Indexed: {
+      if (n.op == Op::Scatter) return;
       const auto m = static_cast<ptrdiff_t>(node(n.in[1]).type.shape.rank());
       const Point outer(point.begin(), point.begin() + m);
       for (size_t j = 1; j < n.in.size(); ++j) hoist_below(scope, n.in[j], outer, guard);
@@ -129,7 +141,8 @@ void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       hoist_below(scope, n.in[0], inner, guard);
       return;
     }
-    case Op::Param: {
+    case Kind::Leaf: {
+      if (n.op != Op::Param) return;
       const ParamSource source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
       if (source.kind != ParamSource::Kind::Outer) return;
       Point outer = point;
@@ -137,19 +150,8 @@ void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       hoist_below(source.scope, source.node, outer, guard);
       return;
     }
-    case Op::Concat: case Op::Stack: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Scatter:
-    case Op::Build: case Op::MapAccum: case Op::Proj:
-      return;
-    case Op::Neg: case Op::Abs: case Op::Sign: case Op::Not: case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log:
-    case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin: case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh:
-    case Op::Tanh: case Op::Asinh: case Op::Acosh: case Op::Atanh: case Op::Erf: case Op::Logistic:
-    case Op::Log1p: case Op::Expm1: case Op::Cast:
-    case Op::StopGradient: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::Pow: case Op::Atan2:
-    case Op::Min:
-    case Op::Max: case Op::Quot: case Op::Rem: case Op::Eq: case Op::Ne: case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge:
-    case Op::And: case Op::Or: case Op::Select: case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-      for (NodeId in : n.in) hoist_below(scope, in, point, guard);
-      return;
+    case Kind::Binder:
+    case Kind::Loop: return;
   }
 }
 

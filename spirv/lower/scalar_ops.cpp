@@ -1,14 +1,15 @@
 #include "spirv/lower/scalar_ops.h"
 
 #include <limits>
+#include <type_traits>
 
+#include "frontend/ir/op_table.h"
 #include "spirv/kernel/math.h"
 
 namespace spirograd::lower {
 
 using ir::Op;
 using kernel::Builder;
-using kernel::Fn;
 using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
@@ -48,8 +49,8 @@ Value divide(Builder& b, Value x, Value y, bool want_quotient) {
   kernel::Interval i = b.interval(y);
   if (i.lo <= 0 && i.hi >= 0) y = b.select(b.op(KOp::Eq, y, null), one, y);
   const KOp op = want_quotient ? KOp::Quot : KOp::Rem;
-  const bool may_overflow = t == Scalar::I32 && i.lo <= -1 && i.hi >= -1 &&
-                            b.interval(x).lo == std::numeric_limits<int32_t>::min();
+  const bool may_overflow =
+      t == Scalar::I32 && i.lo <= -1 && i.hi >= -1 && b.interval(x).lo == std::numeric_limits<int32_t>::min();
   if (!may_overflow) return b.op(op, x, y);
   const Value minus_one = b.op(KOp::Eq, y, b.constant(t, -1));
   const Value plain = b.op(op, x, b.select(minus_one, one, y));
@@ -70,6 +71,102 @@ Value cast(Builder& b, Scalar to, Value x) {
   const Value exact = b.convert(to, b.select(b.op(KOp::Lt, lo, capped), capped, lo));
   return b.select(b.op(KOp::Ge, x, hi), b.constant(to, to == Scalar::I32 ? 2147483647.0 : 4294967295.0), exact);
 }
+
+Value negated(Builder& b, Value x) { return is_float(b.type(x)) ? b.op(KOp::Neg, x) : b.sub(b.constant(b.type(x), 0), x); }
+Value least(Builder& b, Value x, Value y) {
+  return is_float(b.type(x)) ? b.select(b.op(KOp::Le, x, y), x, y) : b.op(KOp::Min, x, y);
+}
+Value greatest(Builder& b, Value x, Value y) {
+  return is_float(b.type(x)) ? b.select(b.op(KOp::Ge, x, y), x, y) : b.op(KOp::Max, x, y);
+}
+Value quotient(Builder& b, Value x, Value y) { return divide(b, x, y, true); }
+Value remainder(Builder& b, Value x, Value y) {
+  return is_float(b.type(x)) ? kernel::fmod(b, x, y) : divide(b, x, y, false);
+}
+Value differ(Builder& b, Value x, Value y) { return x == y && is_float(b.type(x)) ? is_nan(b, x) : b.op(KOp::Ne, x, y); }
+Value masked_product(Builder& b, Value x, Value y) { return zero_if(b, is_zero(b, x), b.mul(x, y)); }
+Value masked_quotient(Builder& b, Value x, Value y) { return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y)); }
+Value strong_product(Builder& b, Value x, Value y) {
+  return zero_if(b, b.op(KOp::Or, is_zero(b, x), is_zero(b, y)), b.mul(x, y));
+}
+
+using Operands = std::span<const Value>;
+
+// Operand lists for functions of one and two operands, and for kernel operations.
+template <auto f>
+Value of_one(Builder& b, Operands in, DType) {
+  if constexpr (std::is_same_v<decltype(f), KOp>)
+    return b.op(f, in[0]);
+  else
+    return f(b, in[0]);
+}
+template <auto f>
+Value of_two(Builder& b, Operands in, DType) {
+  if constexpr (std::is_same_v<decltype(f), KOp>)
+    return b.op(f, in[0], in[1]);
+  else
+    return f(b, in[0], in[1]);
+}
+
+struct Row {
+  Op op;
+  Value (*make)(Builder&, Operands, DType result);
+};
+
+// clang-format off
+constexpr Row kRows[] = {
+    {Op::Neg,           of_one<negated>},
+    {Op::Abs,           of_one<absolute>},
+    {Op::Sign,          of_one<sign>},
+    {Op::Not,           of_one<KOp::Not>},
+    {Op::Floor,         of_one<KOp::Floor>},
+    {Op::Sqrt,          of_one<KOp::Sqrt>},
+    {Op::Exp,           of_one<kernel::exp>},
+    {Op::Log,           of_one<kernel::log>},
+    {Op::Sin,           of_one<kernel::sin>},
+    {Op::Cos,           of_one<kernel::cos>},
+    {Op::Tan,           of_one<kernel::tan>},
+    {Op::Asin,          of_one<kernel::asin>},
+    {Op::Acos,          of_one<kernel::acos>},
+    {Op::Atan,          of_one<kernel::atan>},
+    {Op::Sinh,          of_one<kernel::sinh>},
+    {Op::Cosh,          of_one<kernel::cosh>},
+    {Op::Tanh,          of_one<kernel::tanh>},
+    {Op::Asinh,         of_one<kernel::asinh>},
+    {Op::Acosh,         of_one<kernel::acosh>},
+    {Op::Atanh,         of_one<kernel::atanh>},
+    {Op::Erf,           of_one<kernel::erf>},
+    {Op::Logistic,      of_one<kernel::logistic>},
+    {Op::Log1p,         of_one<kernel::log1p>},
+    {Op::Expm1,         of_one<kernel::expm1>},
+    {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, scalar_of(result), in[0]); }},
+    {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},
+    {Op::Add,           [](Builder& b, Operands in, DType) { return b.add(in[0], in[1]); }},
+    {Op::Sub,           [](Builder& b, Operands in, DType) { return b.sub(in[0], in[1]); }},
+    {Op::Mul,           [](Builder& b, Operands in, DType) { return b.mul(in[0], in[1]); }},
+    {Op::Div,           of_two<KOp::Div>},
+    {Op::Pow,           of_two<kernel::pow>},
+    {Op::Atan2,         of_two<kernel::atan2>},
+    {Op::Min,           of_two<least>},
+    {Op::Max,           of_two<greatest>},
+    {Op::Quot,          of_two<quotient>},
+    {Op::Rem,           of_two<remainder>},
+    {Op::Eq,            of_two<KOp::Eq>},
+    {Op::Ne,            of_two<differ>},
+    {Op::Lt,            of_two<KOp::Lt>},
+    {Op::Le,            of_two<KOp::Le>},
+    {Op::Gt,            of_two<KOp::Gt>},
+    {Op::Ge,            of_two<KOp::Ge>},
+    {Op::And,           of_two<KOp::And>},
+    {Op::Or,            of_two<KOp::Or>},
+    {Op::MaskedMul,     of_two<masked_product>},
+    {Op::MaskedDiv,     of_two<masked_quotient>},
+    {Op::StrongMul,     of_two<strong_product>},
+    {Op::Select,        [](Builder& b, Operands in, DType) { return b.select(in[0], in[1], in[2]); }},
+};
+// clang-format on
+
+constexpr auto kTable = ir::op_table<kRows, ir::kPointwiseOnes>();
 
 }  // namespace
 
@@ -93,67 +190,7 @@ Value is_nan(Builder& b, Value x) {
 }
 
 Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
-  const Value x = in[0];
-  const Value y = in.size() > 1 ? in[1] : x;
-  switch (op) {
-    case Op::Neg: return is_float(b.type(x)) ? b.op(KOp::Neg, x) : b.sub(b.constant(b.type(x), 0), x);
-    case Op::Abs: return absolute(b, x);
-    case Op::Sign: return sign(b, x);
-    case Op::Not: return b.op(KOp::Not, x);
-    case Op::Floor: return b.op(KOp::Floor, x);
-    case Op::Sqrt: return b.op(KOp::Sqrt, x);
-    case Op::Exp: return math(b, Fn::Exp, x);
-    case Op::Log: return math(b, Fn::Log, x);
-    case Op::Sin: return math(b, Fn::Sin, x);
-    case Op::Cos: return math(b, Fn::Cos, x);
-    case Op::Tan: return math(b, Fn::Tan, x);
-    case Op::Asin: return math(b, Fn::Asin, x);
-    case Op::Acos: return math(b, Fn::Acos, x);
-    case Op::Atan: return math(b, Fn::Atan, x);
-    case Op::Sinh: return math(b, Fn::Sinh, x);
-    case Op::Cosh: return math(b, Fn::Cosh, x);
-    case Op::Tanh: return math(b, Fn::Tanh, x);
-    case Op::Asinh: return math(b, Fn::Asinh, x);
-    case Op::Acosh: return math(b, Fn::Acosh, x);
-    case Op::Atanh: return math(b, Fn::Atanh, x);
-    case Op::Erf: return math(b, Fn::Erf, x);
-    case Op::Logistic: return math(b, Fn::Logistic, x);
-    case Op::Log1p: return math(b, Fn::Log1p, x);
-    case Op::Expm1: return math(b, Fn::Expm1, x);
-    case Op::Cast: return cast(b, scalar_of(result), x);
-    case Op::StopGradient: return x;
-    case Op::Add: return b.add(x, y);
-    case Op::Sub: return b.sub(x, y);
-    case Op::Mul: return b.mul(x, y);
-    case Op::Div: return b.op(KOp::Div, x, y);
-    case Op::Pow: return kernel::pow(b, x, y);
-    case Op::Atan2: return kernel::atan2(b, x, y);
-    case Op::Min:
-      return is_float(b.type(x)) ? b.select(b.op(KOp::Le, x, y), x, y) : b.op(KOp::Min, x, y);
-    case Op::Max:
-      return is_float(b.type(x)) ? b.select(b.op(KOp::Ge, x, y), x, y) : b.op(KOp::Max, x, y);
-    case Op::Quot: return divide(b, x, y, true);
-    case Op::Rem: return is_float(b.type(x)) ? kernel::fmod(b, x, y) : divide(b, x, y, false);
-    case Op::Eq: return b.op(KOp::Eq, x, y);
-    case Op::Ne: return x == y && is_float(b.type(x)) ? is_nan(b, x) : b.op(KOp::Ne, x, y);
-    case Op::Lt: return b.op(KOp::Lt, x, y);
-    case Op::Le: return b.op(KOp::Le, x, y);
-    case Op::Gt: return b.op(KOp::Gt, x, y);
-    case Op::Ge: return b.op(KOp::Ge, x, y);
-    case Op::And: return b.op(KOp::And, x, y);
-    case Op::Or: return b.op(KOp::Or, x, y);
-    case Op::MaskedMul: return zero_if(b, is_zero(b, x), b.mul(x, y));
-    case Op::MaskedDiv: return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y));
-    case Op::StrongMul: return zero_if(b, b.op(KOp::Or, is_zero(b, x), is_zero(b, y)), b.mul(x, y));
-    case Op::Select: return b.select(x, in[1], in[2]);
-    case Op::Param: case Op::Const: case Op::Iota: case Op::IndexVar: case Op::Var: case Op::Broadcast: case Op::Transpose:
-    case Op::Reshape: case Op::Window: case Op::Reverse: case Op::Concat: case Op::Stack: case Op::Sum: case Op::Prod:
-    case Op::ReduceMax: case Op::ReduceMin: case Op::ArgMax: case Op::ArgMin: case Op::Gather: case Op::Scatter:
-    case Op::Build:
-    case Op::MapAccum: case Op::Proj:
-      break;
-  }
-  throw Error("SG0900", "internal: " + std::string(ir::name(op)) + " is not pointwise");
+  return kTable[static_cast<size_t>(op)]->make(b, in, result);
 }
 
 }  // namespace spirograd::lower

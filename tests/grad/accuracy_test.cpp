@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/ir/graph.h"
 #include "frontend/rewrite/contract.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
+#include "spirograd/trace.h"
 #include "spirv/lower/evaluate.h"
 #include "tools/cli/job.h"
 #include "tools/exhaustive/runner.h"
@@ -26,6 +28,11 @@ const Function& function(const std::string& name) {
   for (const Function& f : exhaustive::functions())
     if (f.name == name) return f;
   throw std::invalid_argument(name);
+}
+
+Program parsed(const std::string& text) {
+  const text::Module module = text::parse(text, "test").value();
+  return text::instantiate(module).value();
 }
 
 using Floats = std::vector<float>;
@@ -51,6 +58,21 @@ TEST(Accuracy, FunctionsOfOneArgumentAndTheirDerivativesAreWithinFourUlp) {
   for (float special : {0.0f, -0.0f, kInf, -kInf, kNan, 1.0f, -1.0f}) x.push_back(special);
   for (const Function& f : exhaustive::functions())
     for (int d = -1; d < static_cast<int>(f.slopes.size()) && f.arity == 1; ++d) expect_exact(f, d, x, x);
+}
+
+// A function that op.h lists is in the table above, which calls the C++ surface, and has the same name in text.
+TEST(Accuracy, EveryFunctionIsMeasuredAndHasOneNameOnBothSurfaces) {
+  for (const ir::OpInfo& info : ir::kOps) {
+    const bool measured = ir::is_pointwise(info.op) && info.arity == 1 && ir::has_flag(info.op, ir::kFloatOnly);
+    if (!measured || info.op == ir::Op::Floor) continue;  // whose float form C++ does not have
+    const std::string name(info.name);
+    const auto named = [&](const Function& f) { return f.name == name; };
+    ASSERT_TRUE(std::ranges::any_of(exhaustive::functions(), named)) << name << " is missing in tools/exhaustive";
+    const auto op_of = [](const Program& p) { return (*p.graph)[{p.results[0].node}].op; };
+    const Program cpp = trace("f", {{"x", f32()}}, [&](Array x) { return function(name).build(x, x); }).value();
+    EXPECT_EQ(op_of(cpp), info.op) << name;
+    EXPECT_EQ(op_of(parsed("def f(x: f32) = " + name + "(x)")), info.op) << name;
+  }
 }
 
 // Arguments at which one or the other formula was found wrong.
@@ -83,11 +105,6 @@ TEST(Accuracy, KnownHardArguments) {
 }
 
 // ---- programs as text, on the host evaluator -------------------------------------------------------------------------
-
-Program parsed(const std::string& text) {
-  const text::Module module = text::parse(text, "test").value();
-  return text::instantiate(module).value();
-}
 
 std::vector<std::vector<double>> run(const Program& p, const std::vector<std::vector<double>>& inputs) {
   std::vector<HostArray> in;

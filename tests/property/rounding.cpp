@@ -1,6 +1,7 @@
 #include "tests/property/rounding.h"
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "frontend/rewrite/vectorise.h"
@@ -15,80 +16,23 @@ constexpr int64_t kTile = 4093;  // elements after which the same disturbances c
 
 enum class Rounds : uint8_t { No, Result, SumOfMany };
 
-Rounds rounding_of(ir::Op op) {
+// Pointwise operations whose results are as exact as their operands.
+bool is_exact(ir::Op op) {
   using enum ir::Op;
-  switch (op) {
-    case Param:
-    case Const:
-    case Iota:
-    case IndexVar:
-    case Var:
-    case Neg:
-    case Abs:
-    case Sign:
-    case Not:
-    case Floor:
-    case StopGradient:
-    case Min:
-    case Max:
-    case Quot:
-    case Eq:
-    case Ne:
-    case Lt:
-    case Le:
-    case Gt:
-    case Ge:
-    case And:
-    case Or:
-    case Select:
-    case Broadcast:
-    case Transpose:
-    case Reshape:
-    case Window:
-    case Reverse:
-    case Concat:
-    case Stack:
-    case ReduceMax:
-    case ReduceMin:
-    case ArgMax:
-    case ArgMin:
-    case Gather:
-    case Build:
-    case MapAccum:
-    case Proj: return Rounds::No;
-    case Sqrt:
-    case Exp:
-    case Log:
-    case Sin:
-    case Cos:
-    case Tan:
-    case Asin:
-    case Acos:
-    case Atan:
-    case Sinh:
-    case Cosh:
-    case Tanh:
-    case Asinh:
-    case Acosh:
-    case Atanh:
-    case Erf:
-    case Logistic:
-    case Log1p:
-    case Expm1:
-    case Cast:
-    case Add:
-    case Sub:
-    case Mul:
-    case Div:
-    case Pow:
-    case Atan2:
-    case Rem:
-    case MaskedMul:
-    case MaskedDiv:
-    case StrongMul:
-    case Prod: return Rounds::Result;
-    case Sum:
-    case Scatter: return Rounds::SumOfMany;
+  constexpr std::array kExact = {Neg, Abs, Sign, Not, Floor, StopGradient, Min, Max, Quot,
+                                 Eq,  Ne,  Lt,   Le,  Gt,    Ge,           And, Or,  Select};
+  return std::find(kExact.begin(), kExact.end(), op) != kExact.end();
+}
+
+Rounds rounding_of(ir::Op op) {
+  switch (ir::kind(op)) {
+    case ir::Kind::Pointwise: return is_exact(op) ? Rounds::No : Rounds::Result;
+    case ir::Kind::Reduce: return op == ir::Op::Sum ? Rounds::SumOfMany : op == ir::Op::Prod ? Rounds::Result : Rounds::No;
+    case ir::Kind::Indexed: return op == ir::Op::Scatter ? Rounds::SumOfMany : Rounds::No;
+    case ir::Kind::Leaf:
+    case ir::Kind::Layout:
+    case ir::Kind::Binder:
+    case ir::Kind::Loop: break;
   }
   return Rounds::No;
 }

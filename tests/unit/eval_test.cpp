@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "frontend/ir/algebra.h"
 
@@ -51,6 +52,14 @@ void expect_values(const Values& have, const Values& want, const std::string& wh
   }
 }
 
+// A new operation needs a row here. Cast has a test of its own.
+void expect_all_of_arity(int arity, const std::set<Op>& seen) {
+  for (const OpInfo& i : kOps) {
+    const bool wanted = i.kind == Kind::Pointwise && i.arity == arity && i.op != Op::Cast;
+    EXPECT_TRUE(!wanted || seen.contains(i.op)) << i.name << " has no case";
+  }
+}
+
 struct UnaryCase {
   Op op;
   DType dtype;
@@ -93,11 +102,14 @@ TEST(Eval, UnaryOperations) {
       {Op::StopGradient, DType::F32, {tiny, kNan}, {tiny, kNan}},
       {Op::StopGradient, DType::Bool, {1, 0}, {1, 0}},
   };
+  std::set<Op> seen;
   for (const UnaryCase& c : cases) {
+    seen.insert(c.op);
     Fixture f;
     const Expr x = f.in({c.dtype, {static_cast<int64_t>(c.in.size())}}, c.in);
     expect_values(f.value(unary(c.op, x)), c.out, std::string(name(c.op)) + " of " + std::string(name(c.dtype)));
   }
+  expect_all_of_arity(1, seen);
 }
 
 struct BinaryCase {
@@ -145,12 +157,15 @@ TEST(Eval, BinaryOperations) {
       {Op::And, DType::Bool, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}},
       {Op::Or, DType::Bool, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 1}},
   };
+  std::set<Op> seen;
   for (const BinaryCase& c : cases) {
+    seen.insert(c.op);
     Fixture f;
     const Shape s{static_cast<int64_t>(c.a.size())};
     const Expr a = f.in({c.dtype, s}, c.a), b = f.in({c.dtype, s}, c.b);
     expect_values(f.value(binary(c.op, a, b)), c.out, std::string(name(c.op)) + " of " + std::string(name(c.dtype)));
   }
+  expect_all_of_arity(2, seen);
 }
 
 TEST(Eval, CastsSaturateFromFloatsAndWrapBetweenIntegers) {

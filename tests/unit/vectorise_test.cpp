@@ -131,39 +131,34 @@ Expr sample_loop(Case& c, bool reverse) {
   return map_accum(g, loop)[0].in(0);
 }
 
-/// Terms with that operation at the top, operands being parameters; at least one for each operation but Var.
-std::vector<Expr> samples(Case& c, Op op) {
+/// One for each element type that the operation takes.
+std::vector<Expr> pointwise_samples(Case& c, Op op) {
+  const auto x = [&] { return c.input(f64({3, 4})); };
+  const auto n = [&] { return c.input(i32({3, 4})); };
+  const auto b = [&] { return c.input(boolean({3, 4})); };
+  if (op == Op::Cast) return {cast(x(), DType::I32), cast(n(), DType::F32), cast(b(), DType::I32), cast(n(), DType::Bool)};
+  if (op == Op::Select) return {select(b(), x(), x()), select(b(), n(), n())};
+  const auto of = [&](auto operand) {
+    return info(op).arity == 1 ? unary(op, operand()) : binary(op, operand(), operand());
+  };
+  std::vector<Expr> out;
+  const bool floats = has_flag(op, kFloatOnly | kIntegerOk) && op != Op::Quot;
+  if (floats) out.push_back(of(x));
+  if (has_flag(op, kIntegerOk)) out.push_back(of(n));
+  if (has_flag(op, kBoolOk)) out.push_back(of(b));
+  return out;
+}
+
+std::vector<Expr> layout_samples(Case& c, Op op) {
   const auto x = [&](Shape s = {3, 4}) { return c.input(f64(s)); };
   const auto n = [&](Shape s = {3, 4}) { return c.input(i32(s)); };
-  const auto b = [&](Shape s = {3, 4}) { return c.input(boolean(s)); };
-  switch (op) {
-    case Op::Param: return {x(), n(), b()};
-    case Op::Const: return {constant(c.g, f64({2, 2}), {1, 2, 3, 4}), constant(c.g, i32({0}), {})};
-    case Op::Iota: return {iota(c.g, {3, 4}, 0), iota(c.g, {3, 4}, 1), iota(c.g, {0}, 0)};
-    case Op::IndexVar: case Op::Var: return {};
-    case Op::Neg: case Op::Abs: case Op::Sign: return {unary(op, x()), unary(op, n())};
-    case Op::Not: return {unary(op, b())};
-    case Op::Floor: case Op::Sqrt: case Op::Exp: case Op::Log: case Op::Sin: case Op::Cos: case Op::Tan: case Op::Asin:
-    case Op::Acos: case Op::Atan: case Op::Sinh: case Op::Cosh: case Op::Tanh: case Op::Asinh: case Op::Acosh:
-    case Op::Atanh: case Op::Erf: case Op::Logistic: case Op::Log1p: case Op::Expm1:
-      return {unary(op, x())};
-    case Op::StopGradient: return {unary(op, x()), unary(op, n()), unary(op, b())};
-    case Op::Cast: return {cast(x(), DType::I32), cast(n(), DType::F32), cast(b(), DType::I32), cast(n(), DType::Bool)};
-    case Op::Quot: return {binary(op, n(), n())};
-    case Op::Add: case Op::Sub: case Op::Mul: case Op::Min: case Op::Max: case Op::Rem: case Op::Lt: case Op::Le:
-    case Op::Gt: case Op::Ge:
-      return {binary(op, x(), x()), binary(op, n(), n())};
-    case Op::MaskedMul: case Op::MaskedDiv: case Op::StrongMul:
-    case Op::Div: case Op::Pow: case Op::Atan2: return {binary(op, x(), x())};
-    case Op::Eq: case Op::Ne: return {binary(op, x(), x()), binary(op, n(), n()), binary(op, b(), b())};
-    case Op::And: case Op::Or: return {binary(op, b(), b())};
-    case Op::Select: return {select(b(), x(), x()), select(b(), n(), n())};
-    case Op::Broadcast:
+  switch (layout_op(op)) {
+    case LayoutOp::Broadcast:
       return {broadcast(x({3}), {3, 4}, {0}), broadcast(x({4}), {3, 4}, {1}), broadcast(x({}), {3}, {}),
               broadcast(x({3}), {2, 3, 2}, {1})};
-    case Op::Transpose:
+    case LayoutOp::Transpose:
       return {transpose(x(), {1, 0}), transpose(x({2, 3, 4}), {2, 0, 1}), transpose(x({2, 3, 4}), {0, 2, 1})};
-    case Op::Reshape:
+    case LayoutOp::Reshape:
       return {reshape(x(), {4, 3}),
               reshape(x(), {12}),
               reshape(x({12}), {3, 4}),
@@ -173,36 +168,58 @@ std::vector<Expr> samples(Case& c, Op op) {
               reshape(x({}), {1, 1}),
               reshape(x({0, 3}), {2, 0}),
               reshape(n({2, 6}), {2, 1, 3, 2})};
-    case Op::Window:
-      return {window(x(), 0, 1, 2), window(x(), 1, -1, 3), window(x(), 0, -2, 8), window(x(), 1, 1, 6), window(x(), 0, 9, 2),
-              window(x({0, 2}), 0, 0, 3)};
-    case Op::Reverse: return {reverse(x(), 0), reverse(x(), 1)};
-    case Op::Concat: {
+    case LayoutOp::Window:
+      return {window(x(), 0, 1, 2), window(x(), 1, -1, 3), window(x(), 0, -2, 8),
+              window(x(), 1, 1, 6), window(x(), 0, 9, 2),  window(x({0, 2}), 0, 0, 3)};
+    case LayoutOp::Reverse: return {reverse(x(), 0), reverse(x(), 1)};
+    case LayoutOp::Concat: {
       const Expr rows[] = {x({2, 3}), x({0, 3}), x({1, 3})}, columns[] = {x({2, 1}), x({2, 2})};
       return {concat(rows, 0), concat(columns, 1)};
     }
-    case Op::Stack: {
+    case LayoutOp::Stack: {
       const Expr parts[] = {x({2, 3}), x({2, 3})}, scalars[] = {n({}), n({}), n({})};
       return {stack(parts, 0), stack(parts, 1), stack(parts, 2), stack(scalars, 0)};
     }
-    case Op::Sum: case Op::Prod: case Op::ReduceMax: case Op::ReduceMin:
+  }
+  return {};
+}
+
+/// Terms with that operation at the top, operands being parameters; at least one for each operation but Var.
+std::vector<Expr> samples(Case& c, Op op) {
+  const auto x = [&](Shape s = {3, 4}) { return c.input(f64(s)); };
+  const auto n = [&](Shape s = {3, 4}) { return c.input(i32(s)); };
+  switch (kind(op)) {
+    case Kind::Leaf:
+      if (op == Op::Param) return {x(), n(), c.input(boolean({3, 4}))};
+      if (op == Op::Const) return {constant(c.g, f64({2, 2}), {1, 2, 3, 4}), constant(c.g, i32({0}), {})};
+      if (op == Op::Iota) return {iota(c.g, {3, 4}, 0), iota(c.g, {3, 4}, 1), iota(c.g, {0}, 0)};
+      return {};
+    case Kind::Pointwise: return pointwise_samples(c, op);
+    case Kind::Layout: return layout_samples(c, op);
+    case Kind::Reduce:
+      if (op == Op::ArgMax || op == Op::ArgMin)
+        return {arg_reduce(op, x(), 0), arg_reduce(op, x(), 1), arg_reduce(op, x({2, 3, 4}), 1), arg_reduce(op, n(), 0)};
       return {reduce(op, x(), {0}),          reduce(op, x(), {1}),          reduce(op, x({2, 3, 4}), {0, 2}),
               reduce(op, n({2, 3, 4}), {1}), reduce(op, x({2, 0, 3}), {1}), reduce(op, n({2, 0}), {1})};
-    case Op::ArgMax: case Op::ArgMin:
-      return {arg_reduce(op, x(), 0), arg_reduce(op, x(), 1), arg_reduce(op, x({2, 3, 4}), 1), arg_reduce(op, n(), 0)};
-    case Op::Gather:
-      return {at(x(), n({2})), at(x(), n({})), at(x(), {n({2, 3}), n({2, 3})}), at(x({2, 3, 4}), {n({5}), n({5})}),
-              at(x({2, 3, 4}), n({2})), at(x({0, 2}), n({2}))};
-    case Op::Scatter: {
+    case Kind::Indexed: {
+      if (op == Op::Gather)
+        return {at(x(), n({2})),
+                at(x(), n({})),
+                at(x(), {n({2, 3}), n({2, 3})}),
+                at(x({2, 3, 4}), {n({5}), n({5})}),
+                at(x({2, 3, 4}), n({2})),
+                at(x({0, 2}), n({2}))};
       const Expr one[] = {n({3})}, two[] = {n({3}), n({3})}, none[] = {n({})};
       return {scatter(x({3, 2}), one, {4}), scatter(x({3, 2}), two, {2, 3}), scatter(x({2, 2}), none, {3}),
               scatter(n({3}), one, {2}), scatter(x({3, 2, 2}), one, {3})};
     }
-    case Op::Build:
+    case Kind::Binder:
       return {c.build(3, [&](Expr i) { return unary(Op::Cos, at(x(), i)); }), c.build(0, [&](Expr i) { return at(x(), i); }),
-              c.build(2, [&](Expr i) { return c.build(3, [&](Expr j) { return at(n(), {j, i}) + i; }); })};
-    case Op::MapAccum: return {};  // read through Proj
-    case Op::Proj: {
+              c.build(2, [&](Expr i) { return c.build(3, [&](Expr j) {
+                                         return at(n(), {j, i}) + i;
+                                       }); })};
+    case Kind::Loop: {
+      if (op == Op::MapAccum) return {};  // read through Proj
       std::vector<Expr> all = projections(c.g, sample_loop(c, false).id);
       for (Expr e : projections(c.g, sample_loop(c, true).id)) all.push_back(e);
       return all;
