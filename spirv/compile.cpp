@@ -1,9 +1,9 @@
-// The pipeline from a program to an executable: vectorise, simplify, contract, lower, emit.
+// The pipeline from a program to an executable: the passes over programs, lower, emit.
 #include "spirograd/compile.h"
 
 #include <algorithm>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/lower/plan.h"
@@ -28,7 +28,7 @@ bool uses_float64(const lower::Plan& plan) {
 }
 
 Executable compile_or_throw(const Program& program, const Target& target, const CompileOptions& options) {
-  const Program bulk = rewrite::lowerable(program);
+  const Program bulk = rewrite::optimise_for_lowering(program);
   lower::Plan plan = lower::lower(bulk, target);
   Executable out;
   out.form = options.form;

@@ -41,7 +41,7 @@ const Tables& rules_by_op() {
 
 class Engine {
  public:
-  explicit Engine(Graph& g) : g_(g), facts_(g) {}
+  Engine(Graph& g, RuleLog* rules) : g_(g), rules_(rules), facts_(g) {}
 
   std::vector<NodeId> scope(std::vector<NodeId> roots) {
     for (int round = 0; round < kMaxRounds; ++round) {
@@ -133,10 +133,19 @@ class Engine {
   NodeId apply(NodeId id) {
     const Expr e{&g_, id};
     for (const Rule* r : rules_by_op()[static_cast<size_t>(e.op())]) {
+      if (rules_ && rules_->total >= rules_->most) return {};
       const Expr out = r->apply(facts_, e);
-      if (out && out != e) return out.id;
+      if (!out || out == e) continue;
+      if (rules_) note(*r, e);
+      return out.id;
     }
     return {};
+  }
+
+  void note(const Rule& r, Expr e) {
+    ++rules_->applied[r.name];
+    ++rules_->total;
+    rules_->last = std::string(r.name) + " at " + std::string(name(e.op())) + " " + to_string(e.type());
   }
 
   int64_t function(int64_t index) {
@@ -149,6 +158,7 @@ class Engine {
   }
 
   Graph& g_;
+  RuleLog* rules_;
   Facts facts_;
   // Normal forms do not depend on the scope of a node, so one memo serves the program and all loop bodies.
   Memo memo_;
@@ -158,12 +168,12 @@ class Engine {
 
 }  // namespace
 
-Program simplify(const Program& program) {
+Program simplify(const Program& program, RuleLog* rules) {
   Program out = program;
   Graph& g = *make_graph_private(out);
   std::vector<NodeId> roots;
   for (const ProgramResult& r : out.results) roots.push_back({r.node});
-  roots = Engine(g).scope(std::move(roots));
+  roots = Engine(g, rules).scope(std::move(roots));
   for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
   return out;
 }

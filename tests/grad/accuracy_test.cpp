@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "frontend/ir/graph.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "spirograd/trace.h"
@@ -110,7 +110,8 @@ std::vector<std::vector<double>> run(const Program& p, const std::vector<std::ve
   std::vector<HostArray> in;
   for (size_t j = 0; j < inputs.size(); ++j) in.emplace_back(p.params[j].type, inputs[j]);
   std::vector<std::vector<double>> out;
-  for (const HostArray& a : lower::evaluate(lower::lower(rewrite::lowerable(p), cli::plain_target()), in))
+  const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+  for (const HostArray& a : lower::evaluate(lower::lower(simple, cli::plain_target()), in))
     out.push_back(a.values());
   return out;
 }

@@ -3,7 +3,7 @@
 // Then against the interpreter, in double, up to f32 rounding.
 #include <algorithm>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirv/lower/evaluate.h"
@@ -36,7 +36,7 @@ class DeviceProperty : public vk::testing::Gpu {
  protected:
   std::string agrees(const Program& p, const std::vector<Values>& inputs) {
     const BindingForm form = vk::testing::kForms[counts.programs % 2];
-    const Program simple = rewrite::lowerable(p);
+    const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
     const lower::Plan plan = lower::lower(simple, device->target());
     const std::vector<HostArray> arrays = host_arrays(p, inputs), host = lower::evaluate(plan, arrays);
 

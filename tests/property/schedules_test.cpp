@@ -1,7 +1,7 @@
 // Every legal schedule gives the same values: bit by bit where nothing is added, else as exact as promised.
 #include "tests/property/schedules.h"
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirv/kernel/verify.h"
 #include "spirv/lower/evaluate.h"
 #include "support/lowered.h"
@@ -16,7 +16,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   for (uint64_t k = 0; k < kRuns && !HasFailure(); ++k) {
     const uint64_t seed = base_seed() * 7919 + k;
     const RandomProgram r = scheduled_program(seed);
-    const Program simple = rewrite::lowerable(r.program);
+    const Program simple = rewrite::optimise_for_lowering(r.program, {.verify = true});
     Target target = test::cpu_target();
     target.cpu = k % 2 == 0;
     const RandomScheduler scheduler(seed);

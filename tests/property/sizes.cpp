@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirv/kernel/verify.h"
@@ -177,7 +177,7 @@ class Checker {
  private:
   std::string agrees(const Program& p, const std::vector<Values>& inputs, const std::vector<Values>& want, uint64_t number,
                      Tally& tally) const {
-    const Program simple = rewrite::lowerable(p);
+    const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
     const lower::Plan plan = lowered(simple, engine_.target);
     for (const kernel::Kernel& k : plan.kernels)
       if (const auto defect = kernel::verify(k)) return "kernel: " + defect->str();

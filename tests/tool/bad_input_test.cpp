@@ -111,6 +111,8 @@ const Case kCases[] = {
     {"EmptyWrt", run({"--wrt", "w,"}, {"grad", "model.sg"}), 2, {"'--wrt' needs names"}},
     {"TwoModes", run({"--jvp", "--hvp"}, {"grad", "model.sg"}), 2, {"exclude each other"}},
     {"TwoViews", {"opt", "model.sg", "--kernels", "--spirv"}, 2, {"exclude each other"}},
+    {"UnknownPass", {"opt", "model.sg", "--print-after", "magic"}, 2, {"'magic' is no pass", "vectorise"}},
+    {"NegativeRules", {"opt", "model.sg", "--rules-at-most", "-1"}, 2, {"at least 0"}},
     {"UnknownErrorCode", {"explain", "SG9999"}, 2, {"no error code 'SG9999'"}},
     {"DevicesTakeNothing", {"devices", "model.sg"}, 2, {"'devices' takes no 'model.sg'"}},
     // inputs by name

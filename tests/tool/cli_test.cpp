@@ -369,12 +369,23 @@ TEST_F(Cli, PrintedGradientComputesTheGradient) {
   EXPECT_EQ(good(command({"run", "gradient.sg"}, {"--device", "interpreter"})).out, "d_w: f32[3]\n[284 376 468]\n");
 }
 
+TEST_F(Cli, PassesShowWhatTheyDo) {
+  const std::string all =
+      good({"opt", "model.sg", "N=3", "M=2", "--print-after", "all", "--time-passes", "--count-rules"}).out;
+  for (const char* part : {"# after vectorise\ndef ", "# after simplify\n", "# after factor_sums\n", "lower ", "rule "})
+    EXPECT_NE(all.find(part), std::string::npos) << part << all;
+  const std::string few = good({"opt", "model.sg", "N=3", "M=2", "--rules-at-most", "1"}).out;
+  EXPECT_NE(few.find("rules applied: 1, the last one "), std::string::npos) << few;
+  EXPECT_EQ(good({"opt", "model.sg", "N=3", "M=2", "--rules-at-most", "0"}).out, "rules applied: 0\n");
+}
+
 TEST_F(Cli, LaterStagesPrint) {
   EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--kernels"}).out.find("kernel "), std::string::npos);
   EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--spirv"}).out.find("PhysicalStorageBuffer64"), std::string::npos);
   EXPECT_EQ(good({"opt", "model.sg", "N=3", "M=2", "--spirv", "--form", "descriptors"}).out.find("PhysicalStorageBuffer64"),
             std::string::npos);
   EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--schedule"}).out.find("dispatch"), std::string::npos);
+  EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--loops"}).out.find("grid 2"), std::string::npos);
   EXPECT_NE(good({"opt", "--rules"}).out.find("|"), std::string::npos);
   EXPECT_EQ(Json::parse(good({"opt", "model.sg", "N=3", "M=2", "--bot", "--json"}).out)["stage"], "bulk");
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "spirv/kernel/builder.h"
@@ -29,7 +29,7 @@ Target limited(uint64_t iterations, bool cpu = true) {
 
 testing::AssertionResult right_and_bounded(const Program& given, const std::vector<std::vector<double>>& inputs,
                                            const Target& target) {
-  const Program p = rewrite::lowerable(given);
+  const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
   lower::Plan plan;
   try {
     plan = lower::lower(p, target);
@@ -95,7 +95,7 @@ TEST(Iterations, UnknownTripCountsCountAsTheLargest) {
 TEST(Bounded, LongLoopsRunInChunks) {
   const Program p = program("def main(x: f32) -> (y: f32) = fori(997, fn(i, s) => s * 0.9 + x + f32(i), 0.0)\n");
   EXPECT_TRUE(all_limits(p, {{0.3}}));
-  const lower::Plan plan = lower::lower(rewrite::lowerable(p), limited(600));
+  const lower::Plan plan = lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), limited(600));
   EXPECT_GE(plan.steps.size(), 2u);
   EXPECT_LE(plan.steps.size(), 8u) << "a chunk and what is left, not a dispatch per step";
 }
@@ -185,7 +185,7 @@ TEST(Bounded, WorkThatSharedAKernelIsParted) {
 TEST(Bounded, WhatNothingCanShortenIsRefusedWithBothNumbers) {
   const Program p = program("def main(x: f32[9]) -> (y: f32) = sum(x)\n");
   try {
-    lower::lower(rewrite::lowerable(p), limited(0));
+    lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), limited(0));
     FAIL() << "a loop on a device without loops";
   } catch (const Error& e) {
     EXPECT_EQ(e.code, "SG0303");
@@ -197,7 +197,7 @@ TEST(Bounded, WhatNothingCanShortenIsRefusedWithBothNumbers) {
 
 TEST(Bounded, NothingChangesWithoutALimit) {
   const Program p =
-      rewrite::lowerable(program("def main(x: f32) -> (y: f32) = fori(100000, fn(i, s) => s * 0.5 + x, 0.0)\n"));
+      rewrite::optimise_for_lowering(program("def main(x: f32) -> (y: f32) = fori(100000, fn(i, s) => s * 0.5 + x, 0.0)\n"));
   EXPECT_EQ(lower::lower(p, limited(kNoLoopLimit)).steps.size(), 1u);
 }
 

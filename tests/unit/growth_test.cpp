@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
@@ -35,7 +35,7 @@ std::vector<double> ramp(int64_t n) {
 testing::AssertionResult bounded(const Program& given, const std::vector<std::vector<double>>& inputs,
                                  lower::Plan* out = nullptr) {
   try {
-    const Program p = rewrite::lowerable(given);
+    const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
     const lower::Plan plan = lower::lower(p, test::cpu_target());
     for (const kernel::Kernel& k : plan.kernels)
       if (k.body.size() > kMostCode)

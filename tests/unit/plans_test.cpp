@@ -7,8 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontend/ir/traverse.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "spirv/kernel/iterations.h"
@@ -46,22 +45,6 @@ Target gpu_target() {
   return t;
 }
 
-size_t operations(const Program& p) {
-  std::vector<std::vector<ir::NodeId>> scopes(1);
-  for (const ProgramResult& r : p.results) scopes[0].push_back({r.node});
-  size_t n = 0;
-  while (!scopes.empty()) {
-    const std::vector<ir::NodeId> roots = std::move(scopes.back());
-    scopes.pop_back();
-    for (ir::NodeId id : ir::postorder(*p.graph, roots)) {
-      ++n;
-      const ir::Node& node = (*p.graph)[id];
-      if (node.op == ir::Op::MapAccum) scopes.push_back(p.graph->function(node.attr[0]).results);
-    }
-  }
-  return n;
-}
-
 // "12 steps: 64 1 1 .., 120 instructions, 300 iterations, 4096 bytes": workgroups of the first steps, instructions of all
 // kernels, loop iterations of the invocation that runs most, bytes of scratch memory.
 std::string summary(const lower::Plan& plan) {
@@ -85,8 +68,8 @@ std::string summary(const lower::Plan& plan) {
 }
 
 std::string described(const std::string& name, const Program& p) {
-  const Program simple = rewrite::lowerable(p);
-  return name + ": " + std::to_string(operations(simple)) + " operations\n  cpu " +
+  const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+  return name + ": " + std::to_string(rewrite::operations(simple)) + " operations\n  cpu " +
          summary(lower::lower(simple, cpu_target())) + "\n  gpu " + summary(lower::lower(simple, gpu_target())) + "\n";
 }
 

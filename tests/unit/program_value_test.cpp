@@ -4,7 +4,8 @@
 #include "frontend/ir/eval.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/factor_sums.h"
+#include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
@@ -47,10 +48,10 @@ TEST(ProgramValue, NoFunctionAddsToTheGraphOfItsArgument) {
   EXPECT_TRUE(compile(p, target()));
   for (const Program* given : {&p, &bulk}) {
     rewrite::simplify(*given);
-    rewrite::contract(*given);
-    rewrite::lowerable(*given);
+    rewrite::factor_sums(*given);
+    rewrite::optimise_for_lowering(*given, {.verify = true});
   }
-  lower::lower(rewrite::lowerable(p), target());
+  lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), target());
   EXPECT_EQ(p.graph->size(), nodes);
   EXPECT_EQ(p.graph->function_count(), functions);
   EXPECT_EQ(text::print(p), text);

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "frontend/ir/eval.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
@@ -89,11 +89,20 @@ class Checks {
     compare("bulk = traced", bulk, values_of(interpret_exactly(bulk, start_)), reference_, kDoubleTolerance);
     const Program simple = rewrite::simplify(bulk);
     compare("simple = traced", simple, values_of(interpret_exactly(simple, start_)), reference_, kDoubleTolerance);
+    if (lines_.back().ok) return;
+    const auto same = [&](const Program& p) {
+      const Values have = values_of(interpret_exactly(p, start_));
+      for (size_t j = 0; j < have.size(); ++j)
+        if (!(deviation(have[j], reference_[j]).error <= kDoubleTolerance)) return false;
+      return true;
+    };
+    if (const auto rule = rewrite::first_bad_rule(bulk, same))
+      lines_.back().note += "; first after rule " + std::to_string(rule->total) + ", " + rule->last;
   }
 
   void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
     // As in compile().
-    const Program simple = rewrite::lowerable(p);
+    const Program simple = rewrite::optimise_for_lowering(p);
     const lower::Plan plan = lower::lower(simple, engine_.target());
     compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
     if (engine_.is_interpreter()) return;

@@ -1,7 +1,8 @@
 // spirograd opt: a program at any stage as text. What is printed for the stages traced to simple parses back.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
@@ -11,6 +12,7 @@
 #include "spirv/lower/plan.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/passes.h"
 #include "tools/cli/tool.h"
 #include "tools/io/table.h"
 
@@ -87,17 +89,13 @@ std::string schedule_text(const Executable& e) {
          " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";
 }
 
-std::string kernels_text(const Program& p, const Target& target) {
-  // As in compile().
-  const Program simple = rewrite::lowerable(p);
+std::string kernels_text(const lower::Plan& plan) {
   std::string out;
-  for (const kernel::Kernel& k : lower::lower(simple, target).kernels)
-    out += (out.empty() ? "" : "\n") + kernel::to_string(k);
+  for (const kernel::Kernel& k : plan.kernels) out += (out.empty() ? "" : "\n") + kernel::to_string(k);
   return out;
 }
 
-std::string loops_text(const Program& p, const Target& target) {
-  const lower::Plan plan = lower::lower(rewrite::lowerable(p), target);
+std::string loops_text(const lower::Plan& plan) {
   std::string out;
   for (size_t j = 0; j < plan.kernels.size(); ++j) {
     const kernel::Kernel& k = plan.kernels[j];
@@ -124,6 +122,32 @@ Executable compiled(const Program& p, const Options& options, const Target& targ
   return compile(p, target, how).value();
 }
 
+std::string text_of(const Program& p, const Options& options, std::string& stage) {
+  Target target = plain_target();
+  BindingForm suits = BindingForm::Address;
+  if (options.has("--device")) {
+    const Engine engine(options);
+    target = engine.target();
+    suits = engine.form();
+  }
+  const bool loops = options.has("--loops"), kernels = options.has("--kernels");
+  if (loops || kernels || wants_passes(options)) {
+    stage = loops ? "loops" : kernels ? "kernels" : "passes";
+    std::string text;
+    const lower::Plan plan = lowered(p, target, options, text);
+    return text + (loops ? loops_text(plan) : kernels ? kernels_text(plan) : "");
+  }
+  if (options.has("--spirv")) {
+    stage = "spirv";
+    return spirv_text(compiled(p, options, target, suits));
+  }
+  if (options.has("--schedule")) {
+    stage = "schedule";
+    return schedule_text(compiled(p, options, target, suits));
+  }
+  return text::print(p);
+}
+
 int opt(const Options& options) {
   if (options.has("--rules")) {
     print(rewrite::rules_markdown());
@@ -133,29 +157,14 @@ int opt(const Options& options) {
   if (options.has("--loops") + options.has("--kernels") + options.has("--spirv") + options.has("--schedule") > 1)
     throw usage_error("'--loops', '--kernels', '--spirv' and '--schedule' exclude each other");
   form_of(options);
+  wants_passes(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   const InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Program traced = list.instantiate_types();
   list.check_all_used(traced);
-  std::string stage = "traced", text;
+  std::string stage = "traced";
   const Program p = transformed(traced, options, stage);
-  Target target = plain_target();
-  BindingForm suits = BindingForm::Address;
-  if (options.has("--device")) {
-    const Engine engine(options);
-    target = engine.target();
-    suits = engine.form();
-  }
-  if (options.has("--loops"))
-    stage = "loops", text = loops_text(p, target);
-  else if (options.has("--kernels"))
-    stage = "kernels", text = kernels_text(p, target);
-  else if (options.has("--spirv"))
-    stage = "spirv", text = spirv_text(compiled(p, options, target, suits));
-  else if (options.has("--schedule"))
-    stage = "schedule", text = schedule_text(compiled(p, options, target, suits));
-  else
-    text = text::print(p);
+  const std::string text = text_of(p, options, stage);
   if (options.has("--json"))
     print_json({{"stage", stage}, {"text", text}});
   else
@@ -166,7 +175,7 @@ int opt(const Options& options) {
 }  // namespace
 
 Command opt_command() {
-  return {
+  Command c = {
       "opt",
       "show a program at any stage",
       "FILE.sg [name=value ...] [N=5 ...] [options]",
@@ -195,6 +204,11 @@ Command opt_command() {
        "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},
       opt,
       false};
+  const auto rules =
+      std::find_if(c.options.begin(), c.options.end(), [](const OptionSpec& o) { return o.name == "--rules"; });
+  const std::vector<OptionSpec> passes = pass_options();
+  c.options.insert(rules, passes.begin(), passes.end());
+  return c;
 }
 
 }  // namespace spirograd::cli

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
@@ -34,7 +34,7 @@ std::vector<HostArray> inputs_of(int arity, std::span<const float> x, std::span<
 class HostRunner : public Runner {
  public:
   HostRunner(const Program& program, int arity)
-      : plan_(lower::lower(rewrite::lowerable(program), cli::plain_target())), arity_(arity) {}
+      : plan_(lower::lower(rewrite::optimise_for_lowering(program), cli::plain_target())), arity_(arity) {}
   std::vector<float> run(std::span<const float> x, std::span<const float> y) override {
     return values_of(lower::evaluate(plan_, inputs_of(arity_, x, y))[0]);
   }

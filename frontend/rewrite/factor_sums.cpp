@@ -1,12 +1,10 @@
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/factor_sums.h"
 
 #include <algorithm>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
-#include "frontend/rewrite/simplify.h"
-#include "frontend/rewrite/vectorise.h"
 
 namespace spirograd::rewrite {
 
@@ -80,7 +78,7 @@ Expr factor_out(Expr sum) {
   return -ir::reduce(Op::Sum, product(factors), sum.node().attr);
 }
 
-Program contract(const Program& p) {
+Program factor_sums(const Program& p, RuleLog* rules) {
   Program out = p;
   for (int round = 0; round < 4; ++round) {
     ir::Graph& g = *ir::make_graph_private(out);
@@ -96,11 +94,9 @@ Program contract(const Program& p) {
     });
     if (!changed) break;
     for (size_t j = 0; j < made.size(); ++j) out.results[j].node = made[j].v;
-    out = simplify(out);
+    out = simplify(out, rules);
   }
   return out;
 }
-
-Program lowerable(const Program& p) { return contract(simplify(vectorise(p))); }
 
 }  // namespace spirograd::rewrite

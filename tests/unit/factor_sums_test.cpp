@@ -5,7 +5,7 @@
 
 #include "frontend/ir/eval.h"
 #include "frontend/ir/traverse.h"
-#include "frontend/rewrite/contract.h"
+#include "frontend/rewrite/factor_sums.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/text.h"
@@ -50,22 +50,22 @@ void expect_equal(const Program& a, const Program& b, const std::vector<std::vec
 
 TEST(Contract, InvariantFactorLeavesTheSum) {
   const Program p = bulk("def f(a: f32[5], b: f32[5, 7]) = sum(for i: 5, j: 7 => a[i] * b[i, j])");
-  const Program q = rewrite::contract(p);
+  const Program q = rewrite::factor_sums(p);
   expect_equal(p, q, some_inputs(p));
   EXPECT_NE(text::print(q).find("sum(b, axis=[1])"), std::string::npos) << text::print(q);
 }
 
 TEST(Contract, ProductOfMatricesThatIsSummedNeverMultipliesOut) {
   const Program p = bulk("def f(a: f32[8, 9], b: f32[9, 7]) = sum(sum(matmul(a, b), axis=1), axis=0)");
-  const Program q = rewrite::contract(p);
+  const Program q = rewrite::factor_sums(p);
   expect_equal(p, q, some_inputs(p));
   EXPECT_LT(summed_elements(q), summed_elements(p) / 2);
 }
 
 TEST(Contract, NegationLeavesTheSum) {
   const Program p = bulk("def f(a: f32[5]) = sum(-a)");
-  expect_equal(p, rewrite::contract(p), some_inputs(p));
-  EXPECT_NE(text::print(rewrite::contract(p)).find("= -"), std::string::npos);
+  expect_equal(p, rewrite::factor_sums(p), some_inputs(p));
+  EXPECT_NE(text::print(rewrite::factor_sums(p)).find("= -"), std::string::npos);
 }
 
 TEST(Contract, EmptyAxesAndScalarsStayRight) {
@@ -73,7 +73,7 @@ TEST(Contract, EmptyAxesAndScalarsStayRight) {
                              "def f(a: f32[0], b: f32[0, 3]) = sum(for i: 0, j: 3 => a[i] * b[i, j], axis=1)",
                              "def f(a: f32, b: f32[4]) = sum(a * b)"}) {
     const Program p = bulk(source);
-    expect_equal(p, rewrite::contract(p), some_inputs(p));
+    expect_equal(p, rewrite::factor_sums(p), some_inputs(p));
   }
 }
 
@@ -81,7 +81,7 @@ TEST(Contract, RandomProgramsKeepTheirValues) {
   for (uint64_t seed = 0; seed < 600; ++seed) {
     const test::RandomProgram rp = test::random_program(seed, {.differentiable_only = true});
     const Program p = rewrite::simplify(rewrite::vectorise(rp.program));
-    expect_equal(p, rewrite::contract(p), rp.inputs);
+    expect_equal(p, rewrite::factor_sums(p), rp.inputs);
   }
 }
 

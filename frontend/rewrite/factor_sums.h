@@ -4,15 +4,13 @@
 #pragma once
 
 #include "frontend/ir/graph.h"
+#include "frontend/rewrite/simplify.h"
 #include "spirograd/program.h"
 
 namespace spirograd::rewrite {
 
 /// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals. Loop bodies are left alone.
-Program contract(const Program& p);
-
-/// The form that is lowered to kernels: vectorised, simplified, contracted.
-Program lowerable(const Program& p);
+Program factor_sums(const Program& p, RuleLog* rules = nullptr);
 
 /// One step: sum over axes of a product with a factor that is the same all along one of them -> that factor times the sum
 /// over this axis, summed over the others. No expression if there is no such factor. Also sum(-x) -> -sum(x).
