@@ -1,0 +1,73 @@
+// Accesses to buffers.
+#include "spirv/emit/emitter.h"
+
+namespace spirograd::spirv {
+Id Emitter::element(uint32_t binding, Value index) {
+  const auto storage =
+      form_ == BindingForm::Address ? spv::StorageClass::PhysicalStorageBuffer : spv::StorageClass::StorageBuffer;
+  const Id t = type(stored(kernel_.bindings[binding]));
+  Id at = ids_[index];
+  if (form_ == BindingForm::Descriptors) at = result(Op::OpIAdd, type(Scalar::U32), {at, offsets_[binding]});
+  return result(Op::OpAccessChain, pointer(storage, t), {buffers_[binding], word(0), at});
+}
+
+Id Emitter::load(const Inst& i) {
+  const Binding& b = kernel_.bindings[i.in[0]];
+  const Id place = element(i.in[0], i.in[1]);
+  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  const Id loaded = form_ == BindingForm::Address
+                        ? result(Op::OpLoad, type(stored(b)), {place, aligned, b.type == Scalar::F64 ? 8u : 4u})
+                        : result(Op::OpLoad, type(stored(b)), {place});
+  return b.type == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {loaded, word(0)}) : loaded;
+}
+
+void Emitter::store(const Inst& i) {
+  const Binding& b = kernel_.bindings[i.in[0]];
+  Id value = ids_[i.in[2]];
+  if (b.type == Scalar::Bool) value = result(Op::OpSelect, type(Scalar::U32), {value, word(1), word(0)});
+  const Id place = element(i.in[0], i.in[1]);
+  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  if (form_ == BindingForm::Address) put(Op::OpStore, {place, value, aligned, b.type == Scalar::F64 ? 8u : 4u});
+  else put(Op::OpStore, {place, value});
+}
+
+void Emitter::atomic_add(const Inst& i) {
+  const Scalar t = kernel_.bindings[i.in[0]].type;
+  const Id place = element(i.in[0], i.in[1]), addend = ids_[i.in[2]];
+  const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
+  if (t != Scalar::F32) {
+    result(Op::OpAtomicIAdd, type(t), {place, device, relaxed, addend});
+  } else if (native_atomics_) {
+    module_.capability(spv::Capability::AtomicFloat32AddEXT);
+    module_.extension("SPV_EXT_shader_atomic_float_add");
+    result(Op::OpAtomicFAddEXT, type(t), {place, device, relaxed, addend});
+  } else {
+    compare_exchange_add(place, addend);
+  }
+}
+
+// Compares bits, since a NaN never equals itself; goes on with the value that the failed exchange returned.
+void Emitter::compare_exchange_add(Id pointer, Id addend) {
+  const Id u32 = type(Scalar::U32);
+  const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
+  const Id first = result(Op::OpAtomicLoad, u32, {pointer, device, relaxed});
+  const Id before = label_, header = module_.fresh(), body = module_.fresh(), again = module_.fresh(),
+           merge = module_.fresh();
+  const Id old = module_.fresh(), seen = module_.fresh();
+  put(Op::OpBranch, {header});
+  label(header);
+  put(Op::OpPhi, {u32, old, first, before, seen, again});
+  put(Op::OpLoopMerge, {merge, again, 0});
+  put(Op::OpBranch, {body});
+  label(body);
+  const Id sum = arithmetic(Op::OpFAdd, Scalar::F32, {result(Op::OpBitcast, type(Scalar::F32), {old}), addend});
+  const Id wanted = result(Op::OpBitcast, u32, {sum});
+  put(Op::OpAtomicCompareExchange, {u32, seen, pointer, device, relaxed, relaxed, wanted, old});
+  const Id done = result(Op::OpIEqual, type(Scalar::Bool), {seen, old});
+  put(Op::OpBranchConditional, {done, merge, again});
+  label(again);
+  put(Op::OpBranch, {header});
+  label(merge);
+}
+
+}  // namespace spirograd::spirv

@@ -1,0 +1,122 @@
+// Types, constants, buffers and the entry point: what stands outside of the function.
+#include "spirv/emit/emitter.h"
+
+namespace spirograd::spirv {
+Id Emitter::type(Scalar s) {
+  switch (s) {
+    case Scalar::Bool: return module_.type(Op::OpTypeBool, {});
+    case Scalar::I32: return module_.type(Op::OpTypeInt, {32, 1});
+    case Scalar::U32: return module_.type(Op::OpTypeInt, {32, 0});
+    case Scalar::F32: return module_.type(Op::OpTypeFloat, {32});
+    case Scalar::F64: module_.capability(spv::Capability::Float64); return module_.type(Op::OpTypeFloat, {64});
+  }
+  return 0;
+}
+
+Id Emitter::pointer(spv::StorageClass storage, Id to) {
+  return module_.type(Op::OpTypePointer, {static_cast<uint32_t>(storage), to});
+}
+
+Id Emitter::constant(const Inst& i) {
+  const uint32_t low = static_cast<uint32_t>(i.imm), high = static_cast<uint32_t>(i.imm >> 32);
+  if (i.type == Scalar::Bool) return module_.constant(i.imm ? Op::OpConstantTrue : Op::OpConstantFalse, type(i.type), {});
+  if (i.type == Scalar::F64) return module_.constant(Op::OpConstant, type(i.type), {low, high});
+  return module_.constant(Op::OpConstant, type(i.type), {low});
+}
+
+// What lies in memory: bools as words; the accumulator of a compare-exchange loop as words, and as nothing else, since two
+// typed views of one buffer may be taken not to alias.
+Scalar Emitter::stored(const Binding& b) const {
+  if (b.type == Scalar::Bool) return Scalar::U32;
+  if (b.type == Scalar::F32 && b.access == Access::Atomic && !native_atomics_) return Scalar::U32;
+  return b.type;
+}
+
+// struct { element data[]; }
+Id Emitter::buffer_block(Scalar element, bool writable) {
+  Id& block = block_types_[{element, writable}];
+  if (block) return block;
+  const Id array = module_.distinct(Op::OpTypeRuntimeArray, {type(element)});
+  block = module_.distinct(Op::OpTypeStruct, {array});
+  module_.decorate(array, spv::Decoration::ArrayStride, {element == Scalar::F64 ? 8u : 4u});
+  module_.decorate(block, spv::Decoration::Block);
+  module_.decorate_member(block, 0, spv::Decoration::Offset, {0});
+  if (!writable) module_.decorate_member(block, 0, spv::Decoration::NonWritable);
+  return block;
+}
+
+// Address: push constants hold one pointer per binding. Descriptors: push constants hold one element offset per binding.
+// Reads the push constants into the entry block.
+void Emitter::declare_bindings() {
+  const auto count = static_cast<uint32_t>(kernel_.bindings.size());
+  if (count == 0) return;
+  const bool address = form_ == BindingForm::Address;
+  const auto storage = address ? spv::StorageClass::PhysicalStorageBuffer : spv::StorageClass::StorageBuffer;
+  std::vector<uint32_t> members;
+  std::vector<Id> pointers;
+  for (const Binding& b : kernel_.bindings) {
+    pointers.push_back(pointer(storage, buffer_block(stored(b), b.access != Access::Read)));
+    members.push_back(address ? pointers.back() : type(Scalar::U32));
+  }
+  const Id push = module_.fresh();
+  members.insert(members.begin(), push);
+  module_.put(Section::Global, Op::OpTypeStruct, members);
+  module_.decorate(push, spv::Decoration::Block);
+  for (uint32_t j = 0; j < count; ++j) module_.decorate_member(push, j, spv::Decoration::Offset, {j * (address ? 8 : 4)});
+  const Id block = module_.variable(pointer(spv::StorageClass::PushConstant, push), spv::StorageClass::PushConstant);
+  interface_.push_back(block);
+  for (uint32_t j = 0; j < count; ++j) {
+    const Id member = members[j + 1];
+    const Id place = result(Op::OpAccessChain, pointer(spv::StorageClass::PushConstant, member), {block, word(j)});
+    const Id loaded = result(Op::OpLoad, member, {place});
+    if (address) {
+      buffers_.push_back(loaded);
+      continue;
+    }
+    offsets_.push_back(loaded);
+    buffers_.push_back(module_.variable(pointers[j], storage));
+    interface_.push_back(buffers_.back());
+    module_.decorate(buffers_.back(), spv::Decoration::DescriptorSet, {0});
+    module_.decorate(buffers_.back(), spv::Decoration::Binding, {j});
+  }
+}
+
+Id Emitter::built_in(spv::BuiltIn which, bool vector) {
+  const Id t = vector ? module_.type(Op::OpTypeVector, {type(Scalar::U32), 3}) : type(Scalar::U32);
+  const Id variable = module_.variable(pointer(spv::StorageClass::Input, t), spv::StorageClass::Input);
+  module_.decorate(variable, spv::Decoration::BuiltIn, {static_cast<uint32_t>(which)});
+  interface_.push_back(variable);
+  return result(Op::OpLoad, t, {variable});
+}
+
+void Emitter::declare_entry(Id function) {
+  const bool address = form_ == BindingForm::Address && !kernel_.bindings.empty();
+  module_.capability(spv::Capability::Shader);
+  if (address) module_.capability(spv::Capability::PhysicalStorageBufferAddresses);
+  module_.put(
+      Section::MemoryModel, Op::OpMemoryModel,
+      {static_cast<uint32_t>(address ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical),
+       static_cast<uint32_t>(spv::MemoryModel::GLSL450)});
+  std::vector<uint32_t> entry{static_cast<uint32_t>(spv::ExecutionModel::GLCompute), function};
+  const std::vector<uint32_t> name = literal("main");
+  entry.insert(entry.end(), name.begin(), name.end());
+  entry.insert(entry.end(), interface_.begin(), interface_.end());
+  module_.put(Section::EntryPoint, Op::OpEntryPoint, entry);
+  const auto mode = [&](spv::ExecutionMode m, std::vector<uint32_t> extra) {
+    extra.insert(extra.begin(), {function, static_cast<uint32_t>(m)});
+    module_.put(Section::ExecutionMode, Op::OpExecutionMode, extra);
+  };
+  mode(spv::ExecutionMode::LocalSize, {kernel_.workgroup, 1, 1});
+  if (target_.signed_zero_inf_nan) {
+    module_.capability(spv::Capability::SignedZeroInfNanPreserve);
+    mode(spv::ExecutionMode::SignedZeroInfNanPreserve, {32});
+  }
+  if (target_.round_to_even) {
+    module_.capability(spv::Capability::RoundingModeRTE);
+    mode(spv::ExecutionMode::RoundingModeRTE, {32});
+  }
+  module_.put(Section::Debug, Op::OpSource, {static_cast<uint32_t>(spv::SourceLanguage::Unknown), 0});
+  module_.name(function, kernel_.name);
+}
+
+}  // namespace spirograd::spirv

@@ -1,0 +1,87 @@
+// The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp, accesses
+// to buffers in emit_memory.cpp, the numbers of invocations in emit_group.cpp; emit.cpp puts the module together.
+#pragma once
+
+#include "spirv/emit/emit.h"
+#include "spirv/emit/module.h"
+
+namespace spirograd::spirv {
+
+using kernel::Access;
+using kernel::Binding;
+using kernel::Inst;
+using kernel::Kernel;
+using kernel::KOp;
+using kernel::Scalar;
+using kernel::Value;
+using spv::Op;
+
+inline bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
+
+class Emitter {
+ public:
+  Emitter(const Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options)
+      : kernel_(kernel), target_(target), form_(form), options_(options),
+        native_atomics_(uses_native_float_atomics(kernel, target, options)) {}
+
+  std::vector<uint32_t> run();
+
+ private:
+  struct Block {
+    Id other = 0;      // If: the else label, or the merge label if there is no else
+    Id merge = 0;
+    Id header = 0, continuing = 0, counter = 0, next = 0;  // Loop
+    bool has_else = false;
+  };
+
+  // Declarations.
+  Id type(Scalar s);
+  Id pointer(spv::StorageClass storage, Id to);
+  Id word(uint32_t value) { return module_.constant(Op::OpConstant, type(Scalar::U32), {value}); }
+  Id constant(const Inst& i);
+  Scalar stored(const Binding& b) const;
+  Id buffer_block(Scalar element, bool writable);
+  void declare_bindings();
+  Id built_in(spv::BuiltIn which, bool vector);
+  void declare_entry(Id function);
+
+  // The body.
+  void put(Op op, Words operands) { append(code_, op, operands); }
+  Id result(Op op, Id type, Words operands);
+  Id arithmetic(Op op, Scalar t, Words operands);
+  Id ext(Scalar t, uint32_t instruction, Words operands);
+  void label(Id id);
+  Id invocation();
+  Id element(uint32_t binding, Value index);
+  Id load(const Inst& i);
+  void store(const Inst& i);
+  void atomic_add(const Inst& i);
+  void compare_exchange_add(Id pointer, Id addend);
+  Id negate(const Inst& i);
+  Id remainder(const Inst& i);
+  Id convert(const Inst& i);
+  Id min_max(const Inst& i);
+  void begin_if(size_t at);
+  void begin_loop(size_t at);
+  void end_loop();
+  Id emit(size_t at);
+
+  const Kernel& kernel_;
+  const Target& target_;
+  const BindingForm form_;
+  const EmitOptions& options_;
+  const bool native_atomics_;
+  Module module_;
+  std::vector<uint32_t> variables_, code_;
+  std::vector<Id> interface_;
+  std::vector<Id> buffers_;         // per binding: pointer to its block
+  std::vector<Id> offsets_;         // Descriptors: the element offset of each binding
+  std::vector<Id> ids_;             // per kernel value
+  std::vector<size_t> else_of_;     // per If: the position of its Else, or 0
+  std::vector<Block> blocks_;
+  std::map<std::pair<Scalar, bool>, Id> block_types_;
+  Id label_ = 0;                    // of the block being written
+  Id index_ = 0;
+};
+
+}  // namespace spirograd::spirv
