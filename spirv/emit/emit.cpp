@@ -8,7 +8,7 @@
 namespace spirograd::spirv {
 
 std::vector<uint32_t> Emitter::run() {
-  const Id function = module_.fresh(), entry = module_.fresh(), guarded = module_.fresh(), end = module_.fresh();
+  const Id function = module_.fresh(), entry = module_.fresh();
   const Id nothing = module_.type(Op::OpTypeVoid, {}), signature = module_.type(Op::OpTypeFunction, {nothing});
 
   ids_.assign(kernel_.body.size(), 0);
@@ -23,19 +23,14 @@ std::vector<uint32_t> Emitter::run() {
 
   label_ = entry;
   declare_bindings();
-  index_ = invocation();
-  const Id inside = result(Op::OpULessThan, type(Scalar::Bool), {index_, word(static_cast<uint32_t>(kernel_.invocations))});
-  put(Op::OpSelectionMerge, {end, 0});
-  put(Op::OpBranchConditional, {inside, guarded, end});
-  label(guarded);
+  if (std::any_of(kernel_.body.begin(), kernel_.body.end(), [](const Inst& i) { return i.op == KOp::Index; }))
+    index_ = invocation();
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
     ids_[at] = emit(at);
     const KOp op = kernel_.body[at].op;
     if (options_.value_names && ids_[at] && op != KOp::Const && op != KOp::Index)
       module_.name(ids_[at], "v" + std::to_string(at));
   }
-  put(Op::OpBranch, {end});
-  label(end);
   put(Op::OpReturn, {});
   put(Op::OpFunctionEnd, {});
 

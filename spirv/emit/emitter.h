@@ -1,5 +1,5 @@
-// The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp, accesses
-// to buffers in emit_memory.cpp, the numbers of invocations in emit_group.cpp; emit.cpp puts the module together.
+// The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp,
+// accesses to buffers in emit_memory.cpp, the numbers of invocations in emit_group.cpp; emit.cpp puts the module together.
 #pragma once
 
 #include "spirv/emit/emit.h"

@@ -98,10 +98,17 @@ Value Builder::constant_word(Scalar t, uint64_t bits) {
   return pure({KOp::Const, t, {}, bits}, point(t, bits));
 }
 
+// Written without rules: a grid that the runtime folds has surplus workgroups, so no interval decides the condition.
+void Builder::begin_guard() {
+  const Value index = pure({KOp::Index, Scalar::U32, {}, 0}, whole(Scalar::U32));
+  begin_if(plain(KOp::Lt, index, constant_word(Scalar::U32, kernel_.invocations)));
+}
+
 Value Builder::index() {
-  const int64_t last = static_cast<int64_t>(std::clamp<uint64_t>(kernel_.invocations, 1, uint64_t{1} << 32)) - 1;
-  if (last == 0) return constant_word(Scalar::U32, 0);
-  return pure({KOp::Index, Scalar::U32, {}, 0}, {0, last});
+  const uint64_t groups = kernel_.workgroup == 0 ? 0 : (kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup;
+  const auto last = static_cast<int64_t>(std::clamp<uint64_t>(groups * kernel_.workgroup, 1, uint64_t{1} << 32)) - 1;
+  const Value v = pure({KOp::Index, Scalar::U32, {}, 0}, {0, last});
+  return interval(v).lo == interval(v).hi ? constant_word(Scalar::U32, static_cast<uint64_t>(interval(v).lo)) : v;
 }
 
 Value Builder::load(uint32_t binding, Value index) {

@@ -42,7 +42,9 @@ class Builder {
   Value boolean(bool value) { return constant(Scalar::Bool, value ? 1 : 0); }
   Value constant_word(Scalar t, uint64_t bits);
 
-  Value index();  // u32, interval [0, invocations)
+  /// Opens an If around what surplus invocations must not do: its condition is Index < invocations. Closed by end_if.
+  void begin_guard();
+  Value index();  // u32, interval [0, invocations) inside of the guard, without it the whole workgroups
   Value load(uint32_t binding, Value index);
   void store(uint32_t binding, Value index, Value value);
   void atomic_add(uint32_t binding, Value index, Value value);

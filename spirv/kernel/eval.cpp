@@ -76,9 +76,10 @@ class Machine {
   }
 
   uint64_t run() {
-    for (uint64_t first = 0; first < kernel_.invocations; first += kLanes) {
+    const uint64_t group = kernel_.workgroup, all = (kernel_.invocations + group - 1) / group * group;
+    for (uint64_t first = 0; first < all; first += kLanes) {
       first_ = first;
-      for (size_t l = 0; l < kLanes; ++l) mask_[l] = first + l < kernel_.invocations;
+      for (size_t l = 0; l < kLanes; ++l) mask_[l] = first + l < all;
       run_batch();
     }
     return executed_;

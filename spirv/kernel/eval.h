@@ -1,6 +1,6 @@
-// Runs a kernel on host buffers, one instruction at a time over batches of invocations. What a device leaves undefined is
-// reported here as a defect: an element outside of its buffer, a zero divisor, a float that does not fit the integer it
-// becomes.
+// Runs a kernel on host buffers, one instruction at a time over batches of invocations, in whole workgroups: surplus
+// invocations run, too. What a device leaves undefined is reported here as a defect: an element outside of its buffer, a
+// zero divisor, a float that does not fit the integer it becomes.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,7 @@ struct Binding {
 struct Kernel {
   std::string name;
   uint32_t workgroup = 64;
-  uint64_t invocations = 1;   // Index runs over [0, invocations); surplus invocations of the last workgroups return at once
+  uint64_t invocations = 1;   // that are asked for. Whole workgroups run: the body guards what surplus ones must not do
   std::vector<Binding> bindings;
   std::vector<Inst> body;
 };

@@ -249,6 +249,8 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
   const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
   Builder b(name, workgroup, static_cast<uint64_t>(total));
+  const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
+  if (surplus) b.begin_guard();
   Puller pull(g, materialised, std::move(computed), params, b, scheduler, target);
   try {
     emit_sections(pull, b, g, group, starts);
@@ -258,6 +260,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const
     none.repeated = repeated_nodes(g, pull.evaluations());
     return none;
   }
+  if (surplus) b.end_if();
   return {std::move(b).finish(), pull.bound(), false, {}, pull.reductions()};
 }
 

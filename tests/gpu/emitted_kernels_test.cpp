@@ -47,7 +47,9 @@ TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
       for (uint32_t places : {1u, 7u, 1024u}) {
         Builder b("scatter", 64, kAdds);
         const uint32_t x = b.bind("x", Scalar::U32, Access::Read), y = b.bind("y", Scalar::F32, Access::Atomic);
+        b.begin_guard();
         b.atomic_add(y, b.load(x, b.index()), b.f32(1));
+        b.end_if();
         HostArray at(u32({kAdds}));
         std::vector<double> expected(places);
         for (uint32_t i = 0; i < kAdds; ++i) {
@@ -64,7 +66,9 @@ TEST_F(EmittedKernels, DoublesWorkWhereTheDeviceHasThem) {
   for (BindingForm form : kForms) {
     Builder b("thirds", 64, 100);
     const uint32_t x = b.bind("x", Scalar::F64, Access::Read), y = b.bind("y", Scalar::F64, Access::Write);
+    b.begin_guard();
     b.store(y, b.index(), b.op(kernel::KOp::Div, b.load(x, b.index()), b.constant(Scalar::F64, 3)));
+    b.end_if();
     const kernel::Kernel k = std::move(b).finish();
     if (!device->target().float64) {
       EXPECT_THROW(spirv::emit(k, device->target(), form), Error);
@@ -81,7 +85,9 @@ TEST_F(EmittedKernels, SurplusOfAFoldedGridStoresNothing) {
   for (BindingForm form : kForms) {
     Builder b("count", 8, 100);
     const uint32_t y = b.bind("y", Scalar::U32, Access::Write);
+    b.begin_guard();
     b.store(y, b.index(), b.add(b.index(), b.constant(Scalar::U32, 1)));
+    b.end_if();
     const std::vector<double> counted = run(std::move(b).finish(), form, {}, {}, u32({128}));
     ASSERT_EQ(counted.size(), 128u);
     for (size_t i = 0; i < 128; ++i) EXPECT_EQ(counted[i], i < 100 ? static_cast<double>(i + 1) : 0) << form_name(form);

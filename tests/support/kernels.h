@@ -23,6 +23,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
   const uint32_t out_d = with_f64 ? k.bind("out_d", Scalar::F64, Access::Write) : 0;
   const uint32_t sum_i = k.bind("sum_i", Scalar::I32, Access::Atomic), sum_f = k.bind("sum_f", Scalar::F32, Access::Atomic);
 
+  k.begin_guard();
   const Value at = k.index(), next = k.add(at, k.constant(Scalar::U32, 1));
   const Value x = k.load(a, at), y = k.load(a, next), m = k.load(i, at), n = k.load(i, next);
   const Value v = k.load(u, at), w = k.load(u, next), p = k.load(flag, at), q = k.load(flag, next);
@@ -104,6 +105,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
   keep(k.load(out_i, k.mul(at, k.constant(Scalar::U32, 64))));
   k.atomic_add(sum_i, k.i32(0), k.op(KOp::And, m, k.i32(15)));
   k.atomic_add(sum_f, k.op(KOp::And, at, k.constant(Scalar::U32, 3)), k.f32(1));
+  k.end_if();
   return std::move(k).finish();
 }
 

@@ -38,9 +38,11 @@ std::string valid_text(const Kernel& k, const Target& t, BindingForm form, const
 Kernel axpy() {
   Builder k("axpy", 64, 1000);
   const uint32_t x = k.bind("x", Scalar::F32, Access::Read), y = k.bind("y", Scalar::F32, Access::ReadWrite);
+  k.begin_guard();
   const Value i = k.index();
   const Value product = k.mul(k.load(x, i), k.f32(2.5)), sum = k.add(product, k.load(y, i));
   k.store(y, i, sum);
+  k.end_if();
   return std::move(k).finish();
 }
 

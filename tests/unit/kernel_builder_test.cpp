@@ -182,6 +182,19 @@ TEST(Builder, GuardsTeachIntervalsUntilTheirBlockEnds) {
   EXPECT_EQ(t.b.interval(clamped), (Interval{0, 9}));
 }
 
+TEST(Builder, TheSurplusGuardBoundsTheIndexAndIsNeverFolded) {
+  for (const uint64_t invocations : {uint64_t{1}, uint64_t{100}, uint64_t{128}}) {
+    Builder b("k", 64, invocations);
+    EXPECT_EQ(b.interval(b.index()).hi, invocations <= 64 ? 63 : 127);
+    b.begin_guard();
+    EXPECT_EQ(b.interval(b.index()), (Interval{0, static_cast<int64_t>(invocations) - 1}));
+    b.store(b.bind("out", Scalar::U32, Access::Write), b.index(), b.index());
+    b.end_if();
+    EXPECT_EQ(b.interval(b.index()).hi, invocations <= 64 ? 63 : 127);
+    EXPECT_NE(to_string(std::move(b).finish()).find("lt %0, " + std::to_string(invocations) + "u\n  if"), std::string::npos);
+  }
+}
+
 TEST(Builder, UnsignedGuardBoundsTheSignedIndex) {
   Bench t;
   const Value x = t.unknown(), fits = t.b.op(KOp::Lt, t.b.bitcast(Scalar::U32, x), t.b.constant(Scalar::U32, 10));

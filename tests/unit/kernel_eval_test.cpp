@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/verify.h"
@@ -36,6 +37,7 @@ std::string complaint(const Kernel& k, std::vector<std::span<uint8_t>> buffers) 
 TEST(KernelEval, EachInvocationTakesItsOwnPath) {
   Builder b("paths", 64, 100);
   const uint32_t out = b.bind("out", Scalar::I32, Access::Write);
+  b.begin_guard();
   const Value i = b.bitcast(Scalar::I32, b.index());
   const Value total = b.var(b.i32(0));
   const Value j = b.begin_loop(b.op(KOp::Rem, i, b.i32(7)));  // 0 to 6 trips
@@ -48,6 +50,7 @@ TEST(KernelEval, EachInvocationTakesItsOwnPath) {
   b.end_if();
   b.end_loop();
   b.store(out, i, b.get(total));
+  b.end_if();
   std::vector<int32_t> got(100), want(100);
   for (int32_t x = 0; x < 100; ++x)
     for (int32_t y = 0; y < x % 7; ++y) {
@@ -125,6 +128,23 @@ TEST(KernelEval, InactiveInvocationsTouchNothing) {
   std::vector<int32_t> to(3, 5);
   run(std::move(b).finish(), {bytes(to)});
   EXPECT_EQ(to, (std::vector<int32_t>{6, 6, 6}));
+}
+
+TEST(KernelEval, SurplusInvocationsRunUnlessTheGuardKeepsThemOut) {
+  for (const bool guard : {false, true}) {
+    Builder b("count", 8, 20);
+    const uint32_t out = b.bind("out", Scalar::U32, Access::Write);
+    if (guard) b.begin_guard();
+    b.store(out, b.index(), b.index());
+    if (guard) b.end_if();
+    std::vector<uint32_t> to(20), want(20);
+    std::iota(want.begin(), want.end(), 0u);
+    const std::string text = complaint(std::move(b).finish(), {bytes(to)});
+    EXPECT_EQ(text.find("index 20 is outside of out") == std::string::npos, guard) << text;
+    if (guard) {
+      EXPECT_EQ(to, want);
+    }
+  }
 }
 
 TEST(KernelEval, ZeroDivisorsAndBadConversionsAreDefects) {

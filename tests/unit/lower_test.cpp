@@ -248,5 +248,23 @@ TEST(Lower, Float64ScatterNeedsNoAtomics) {
   EXPECT_TRUE(agrees(b.program({ir::scatter(x, {{i}}, {4})}), {ramp(15), {0, 3, 3, -1, 9}}, cpu_target(), 1e-12));
 }
 
+TEST(LowerPlan, SurplusInvocationsAreGuardedWhereThereAreAny) {
+  const auto guarded = [](int64_t n, uint32_t max_groups) {
+    Builder b;
+    const Expr x = b.param(f32({n}));
+    Target t = gpu_target();
+    t.max_groups = max_groups;
+    const Program p = b.program({x + x});
+    lower::Plan plan;
+    EXPECT_TRUE(agrees(p, {ramp(n)}, t, 0, &plan));
+    const std::vector<kernel::Inst>& body = plan.kernels[0].body;
+    return std::any_of(body.begin(), body.end(), [](const kernel::Inst& i) { return i.op == kernel::KOp::If; });
+  };
+  EXPECT_TRUE(guarded(1000, 65535));
+  EXPECT_FALSE(guarded(1024, 65535));
+  EXPECT_FALSE(guarded(1024, 16));
+  EXPECT_TRUE(guarded(1024, 15));  // the runtime folds the grid, and has workgroups too many
+}
+
 }  // namespace
 }  // namespace spirograd

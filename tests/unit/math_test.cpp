@@ -31,11 +31,13 @@ std::vector<F> apply(const std::function<Value(Builder&, Value, Value)>& body, c
   Builder b("f", 64, x.size());
   const uint32_t in_x = b.bind("x", scalar_of<F>, Access::Read), in_y = b.bind("y", scalar_of<F>, Access::Read);
   const uint32_t out = b.bind("out", scalar_of<F>, Access::Write);
+  b.begin_guard();
   const Value first = b.load(in_x, b.index()), second = b.load(in_y, b.index());
   const size_t before = b.size();
   const Value result = body(b, first, second);
   if (size) *size = b.size() - before;
   b.store(out, b.index(), result);
+  b.end_if();
   const Kernel k = std::move(b).finish();
   if (const auto error = verify(k)) ADD_FAILURE() << error->str();
   std::vector<F> copy_x = x, copy_y = y, z(x.size());
