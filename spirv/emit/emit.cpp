@@ -1,4 +1,4 @@
-// One pass over the instruction list: bindings and the invocation number first, then the body.
+// One pass over the instruction list: bindings, arrays and the numbers of invocations first, then the body.
 #include "spirv/emit/emit.h"
 
 #include <algorithm>
@@ -23,13 +23,13 @@ std::vector<uint32_t> Emitter::run() {
 
   label_ = entry;
   declare_bindings();
-  if (std::any_of(kernel_.body.begin(), kernel_.body.end(), [](const Inst& i) { return i.op == KOp::Index; }))
-    index_ = invocation();
+  declare_arrays();
+  number_invocations();
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
     ids_[at] = emit(at);
     const KOp op = kernel_.body[at].op;
-    if (options_.value_names && ids_[at] && op != KOp::Const && op != KOp::Index)
-      module_.name(ids_[at], "v" + std::to_string(at));
+    const bool own = op != KOp::Const && (op < KOp::Index || op > KOp::LaneIndex);  // others may share an id
+    if (options_.value_names && ids_[at] && own) module_.name(ids_[at], "v" + std::to_string(at));
   }
   put(Op::OpReturn, {});
   put(Op::OpFunctionEnd, {});

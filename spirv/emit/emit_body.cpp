@@ -42,6 +42,9 @@ Op opcode(KOp op, Scalar t) {
     case KOp::Ge:   return of(Op::OpFOrdGreaterThanEqual, Op::OpSGreaterThanEqual, Op::OpUGreaterThanEqual, Op::OpNop);
     case KOp::Select:  return Op::OpSelect;
     case KOp::Bitcast: return Op::OpBitcast;
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Min: case KOp::Max:
     case KOp::MulHiU: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var: case KOp::Get:
     case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
@@ -174,9 +177,14 @@ Id Emitter::emit(size_t at) {
   switch (i.op) {
     case KOp::Const: return constant(i);
     case KOp::Index: return index_;
+    case KOp::LocalIndex: return local_;
+    case KOp::GroupIndex: return group_;
+    case KOp::LaneIndex: return lane_;
     case KOp::Load: return load(i);
     case KOp::Store: store(i); return 0;
     case KOp::AtomicAdd: atomic_add(i); return 0;
+    case KOp::SharedLoad: case KOp::LocalLoad: return array_load(i);
+    case KOp::SharedStore: case KOp::LocalStore: array_store(i); return 0;
     case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot:
       return arithmetic(opcode(i.op, i.type), i.type, {in(0), in(1)});
     case KOp::Rem: return i.type == Scalar::I32 ? remainder(i) : result(opcode(i.op, i.type), t, {in(0), in(1)});
@@ -197,6 +205,8 @@ Id Emitter::emit(size_t at) {
     case KOp::Sqrt: return ext(i.type, kSqrt, {in(0)});
     case KOp::Floor: return ext(i.type, kFloor, {in(0)});
     case KOp::Trunc: return ext(i.type, kTrunc, {in(0)});
+    case KOp::SubgroupReduce: case KOp::SubgroupScan: return combine_lanes(i);
+    case KOp::Broadcast: case KOp::Shuffle: return value_of_lane(i);
     case KOp::Var: {
       constexpr auto function = spv::StorageClass::Function;
       const Id variable = module_.fresh();
@@ -218,6 +228,7 @@ Id Emitter::emit(size_t at) {
       return 0;
     case KOp::Loop: begin_loop(at); return ids_[at];
     case KOp::EndLoop: end_loop(); return 0;
+    case KOp::Barrier: barrier(); return 0;
   }
   return 0;
 }

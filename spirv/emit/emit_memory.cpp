@@ -1,4 +1,4 @@
-// Accesses to buffers.
+// Accesses to buffers and arrays.
 #include "spirv/emit/emitter.h"
 
 namespace spirograd::spirv {
@@ -11,6 +11,30 @@ Id Emitter::element(uint32_t binding, Value index) {
   return result(Op::OpAccessChain, pointer(storage, t), {buffers_[binding], word(0), at});
 }
 
+Id Emitter::to_memory(Scalar t, Id value) {
+  return t == Scalar::Bool ? result(Op::OpSelect, type(Scalar::U32), {value, word(1), word(0)}) : value;
+}
+
+Id Emitter::from_memory(Scalar t, Id word_or_value) {
+  return t == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, word(0)}) : word_or_value;
+}
+
+Id Emitter::array_element(const Inst& i) {
+  const bool shared = i.op == KOp::SharedLoad || i.op == KOp::SharedStore;
+  const auto storage = shared ? spv::StorageClass::Workgroup : spv::StorageClass::Function;
+  const Id variable = shared ? shared_[i.in[0]] : locals_[i.in[0]];
+  return result(Op::OpAccessChain, pointer(storage, type(in_memory(i.type))), {variable, ids_[i.in[1]]});
+}
+
+Id Emitter::array_load(const Inst& i) {
+  return from_memory(i.type, result(Op::OpLoad, type(in_memory(i.type)), {array_element(i)}));
+}
+
+void Emitter::array_store(const Inst& i) {
+  const Id value = to_memory(i.type, ids_[i.in[2]]);
+  put(Op::OpStore, {array_element(i), value});
+}
+
 Id Emitter::load(const Inst& i) {
   const Binding& b = kernel_.bindings[i.in[0]];
   const Id place = element(i.in[0], i.in[1]);
@@ -18,13 +42,12 @@ Id Emitter::load(const Inst& i) {
   const Id loaded = form_ == BindingForm::Address
                         ? result(Op::OpLoad, type(stored(b)), {place, aligned, b.type == Scalar::F64 ? 8u : 4u})
                         : result(Op::OpLoad, type(stored(b)), {place});
-  return b.type == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {loaded, word(0)}) : loaded;
+  return from_memory(b.type, loaded);
 }
 
 void Emitter::store(const Inst& i) {
   const Binding& b = kernel_.bindings[i.in[0]];
-  Id value = ids_[i.in[2]];
-  if (b.type == Scalar::Bool) value = result(Op::OpSelect, type(Scalar::U32), {value, word(1), word(0)});
+  const Id value = to_memory(b.type, ids_[i.in[2]]);
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   if (form_ == BindingForm::Address) put(Op::OpStore, {place, value, aligned, b.type == Scalar::F64 ? 8u : 4u});

@@ -27,9 +27,8 @@ Id Emitter::constant(const Inst& i) {
 // What lies in memory: bools as words; the accumulator of a compare-exchange loop as words, and as nothing else, since two
 // typed views of one buffer may be taken not to alias.
 Scalar Emitter::stored(const Binding& b) const {
-  if (b.type == Scalar::Bool) return Scalar::U32;
   if (b.type == Scalar::F32 && b.access == Access::Atomic && !native_atomics_) return Scalar::U32;
-  return b.type;
+  return in_memory(b.type);
 }
 
 // struct { element data[]; }
@@ -81,12 +80,28 @@ void Emitter::declare_bindings() {
   }
 }
 
+void Emitter::declare_arrays() {
+  const auto array = [&](const kernel::Array& a, spv::StorageClass storage) {
+    return pointer(storage, module_.type(Op::OpTypeArray, {type(in_memory(a.type)), word(a.count)}));
+  };
+  for (const kernel::Array& a : kernel_.shared) {
+    shared_.push_back(module_.variable(array(a, spv::StorageClass::Workgroup), spv::StorageClass::Workgroup));
+    interface_.push_back(shared_.back());
+  }
+  for (const kernel::Array& a : kernel_.locals) {
+    constexpr auto function = spv::StorageClass::Function;
+    locals_.push_back(module_.fresh());
+    append(variables_, Op::OpVariable, {array(a, function), locals_.back(), static_cast<uint32_t>(function)});
+  }
+}
+
 Id Emitter::built_in(spv::BuiltIn which, bool vector) {
+  if (const auto known = built_ins_.find(which); known != built_ins_.end()) return known->second;
   const Id t = vector ? module_.type(Op::OpTypeVector, {type(Scalar::U32), 3}) : type(Scalar::U32);
   const Id variable = module_.variable(pointer(spv::StorageClass::Input, t), spv::StorageClass::Input);
   module_.decorate(variable, spv::Decoration::BuiltIn, {static_cast<uint32_t>(which)});
   interface_.push_back(variable);
-  return result(Op::OpLoad, t, {variable});
+  return built_ins_[which] = result(Op::OpLoad, t, {variable});
 }
 
 void Emitter::declare_entry(Id function) {

@@ -1,5 +1,6 @@
 // The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp,
-// accesses to buffers in emit_memory.cpp, the numbers of invocations in emit_group.cpp; emit.cpp puts the module together.
+// accesses to memory in emit_memory.cpp, what invocations are and do in a workgroup in emit_group.cpp; emit.cpp puts the
+// module together.
 #pragma once
 
 #include "spirv/emit/emit.h"
@@ -16,6 +17,8 @@ using kernel::Scalar;
 using kernel::Value;
 using spv::Op;
 
+/// What stands in memory for a value: bools are words.
+inline Scalar in_memory(Scalar s) { return s == Scalar::Bool ? Scalar::U32 : s; }
 inline bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
 
 class Emitter {
@@ -42,6 +45,7 @@ class Emitter {
   Scalar stored(const Binding& b) const;
   Id buffer_block(Scalar element, bool writable);
   void declare_bindings();
+  void declare_arrays();
   Id built_in(spv::BuiltIn which, bool vector);
   void declare_entry(Id function);
 
@@ -51,7 +55,19 @@ class Emitter {
   Id arithmetic(Op op, Scalar t, Words operands);
   Id ext(Scalar t, uint32_t instruction, Words operands);
   void label(Id id);
-  Id invocation();
+  bool uses(KOp op) const;
+  Id group_number();
+  Id local_number();
+  Id subgroup_built_in(spv::BuiltIn which);
+  void number_invocations();
+  void barrier();
+  Id combine_lanes(const Inst& i);
+  Id value_of_lane(const Inst& i);
+  Id to_memory(Scalar t, Id value);
+  Id from_memory(Scalar t, Id word);
+  Id array_element(const Inst& i);
+  Id array_load(const Inst& i);
+  void array_store(const Inst& i);
   Id element(uint32_t binding, Value index);
   Id load(const Inst& i);
   void store(const Inst& i);
@@ -76,12 +92,14 @@ class Emitter {
   std::vector<Id> interface_;
   std::vector<Id> buffers_;         // per binding: pointer to its block
   std::vector<Id> offsets_;         // Descriptors: the element offset of each binding
+  std::vector<Id> shared_, locals_; // per array: its variable
+  std::map<spv::BuiltIn, Id> built_ins_;
   std::vector<Id> ids_;             // per kernel value
   std::vector<size_t> else_of_;     // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;                    // of the block being written
-  Id index_ = 0;
+  Id index_ = 0, local_ = 0, group_ = 0, lane_ = 0;
 };
 
 }  // namespace spirograd::spirv

@@ -28,6 +28,9 @@ bool is_commutative(KOp op) {
     case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: return !is_float(t);
     case KOp::MulHiU: return t == Scalar::U32;
     case KOp::Eq: case KOp::Ne: case KOp::Bitcast: case KOp::Convert: return true;
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Select: case KOp::Var:
     case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
   }
@@ -36,8 +39,9 @@ bool is_commutative(KOp op) {
 
 }  // namespace
 
-Builder::Builder(std::string name, uint32_t workgroup, uint64_t invocations) {
+Builder::Builder(std::string name, uint32_t workgroup, uint64_t invocations, uint32_t subgroup) {
   kernel_.name = std::move(name);
+  kernel_.subgroup = subgroup;
   kernel_.workgroup = workgroup;
   kernel_.invocations = invocations;
   open({.kind = Block::Kind::Body, .marked = false});
@@ -96,19 +100,6 @@ Value Builder::constant(Scalar t, double value) {
 Value Builder::constant_word(Scalar t, uint64_t bits) {
   if (t != Scalar::F64) bits &= 0xFFFFFFFFu;
   return pure({KOp::Const, t, {}, bits}, point(t, bits));
-}
-
-// Written without rules: a grid that the runtime folds has surplus workgroups, so no interval decides the condition.
-void Builder::begin_guard() {
-  const Value index = pure({KOp::Index, Scalar::U32, {}, 0}, whole(Scalar::U32));
-  begin_if(plain(KOp::Lt, index, constant_word(Scalar::U32, kernel_.invocations)));
-}
-
-Value Builder::index() {
-  const uint64_t groups = kernel_.workgroup == 0 ? 0 : (kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup;
-  const auto last = static_cast<int64_t>(std::clamp<uint64_t>(groups * kernel_.workgroup, 1, uint64_t{1} << 32)) - 1;
-  const Value v = pure({KOp::Index, Scalar::U32, {}, 0}, {0, last});
-  return interval(v).lo == interval(v).hi ? constant_word(Scalar::U32, static_cast<uint64_t>(interval(v).lo)) : v;
 }
 
 Value Builder::load(uint32_t binding, Value index) {
@@ -312,6 +303,7 @@ void Builder::end_if() {
 Value Builder::begin_loop(Value count) {
   assert(type(count) == Scalar::I32);
   const Interval trips = interval(count);
+  ++shared_version_, ++local_version_;  // a store further down in the body comes before its beginning
   Block block{.kind = Block::Kind::Loop};
   if (trips.hi <= 1 && (trips.hi <= 0 || trips.lo == 1)) {  // never, or exactly once
     block.marked = false;

@@ -22,10 +22,13 @@ struct Interval {
 
 class Builder {
  public:
-  Builder(std::string name, uint32_t workgroup, uint64_t invocations);
+  /// subgroup: the number of lanes that the body is written for, if it knows of subgroups.
+  Builder(std::string name, uint32_t workgroup, uint64_t invocations, uint32_t subgroup = 0);
 
-  /// Adds a binding and returns its number.
+  /// Adds a binding, an array of the workgroup, one of each invocation, and returns its number.
   uint32_t bind(std::string name, Scalar type, Access access);
+  uint32_t shared(std::string name, Scalar type, uint32_t count);
+  uint32_t local(std::string name, Scalar type, uint32_t count);
 
   Scalar type(Value v) const;
   /// Interval of an integer value; the whole range of its type when nothing is known.
@@ -44,10 +47,26 @@ class Builder {
 
   /// Opens an If around what surplus invocations must not do: its condition is Index < invocations. Closed by end_if.
   void begin_guard();
+  /// The same by whole workgroups, so that barriers may stand inside: GroupIndex < number of workgroups asked for.
+  void begin_group_guard();
   Value index();  // u32, interval [0, invocations) inside of the guard, without it the whole workgroups
   Value load(uint32_t binding, Value index);
   void store(uint32_t binding, Value index, Value value);
   void atomic_add(uint32_t binding, Value index, Value value);
+
+  Value local_index();
+  Value group_index();
+  Value lane_index();
+  /// Loads are shared while nothing can have been stored in between: not beyond stores, barriers and the beginning of loops.
+  Value shared_load(uint32_t array, Value index);
+  void shared_store(uint32_t array, Value index, Value value);
+  Value local_load(uint32_t array, Value index);
+  void local_store(uint32_t array, Value index, Value value);
+  void barrier();
+  Value subgroup_reduce(KOp combiner, Value value);
+  Value subgroup_scan(KOp combiner, Value value);
+  Value broadcast(Value value, Value lane);
+  Value shuffle(Value value, Value lane);
 
   /// Any pure operation of one to three operands; types are checked by assertions.
   Value op(KOp op, Value a);
@@ -124,7 +143,11 @@ class Builder {
   Value build(Scalar t, const Linear& sum);
   Value plain(KOp op, Value a, Value b);
 
+  uint64_t groups() const;
+  Value numbered(KOp op, uint64_t count);
+
   Kernel kernel_;
+  uint64_t shared_version_ = 0, local_version_ = 0;  // counts what may have changed the arrays
   std::vector<Interval> intervals_;
   std::vector<Value> natural_divisions_;  // Quot and Rem of a number at least 0 by one above 0
   std::vector<Block> blocks_;

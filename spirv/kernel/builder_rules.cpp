@@ -144,6 +144,9 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
     case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
       if (c && *c == 0) return a;
       break;
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div: case KOp::Neg:
     case KOp::Not: case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
     case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var:

@@ -1,12 +1,15 @@
-// The evaluator. Batches of 32 invocations share the decoding; a mask says which of them take part, as on a device.
+// The evaluator. Batches of 32 invocations share the decoding; a mask says which of them take part, as on a device. Where
+// invocations work together, all of a workgroup go through the body in step, and only barriers are relied on.
 #include "spirv/kernel/eval.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "spirv/kernel/group_eval.h"
 #include "spirv/kernel/print.h"
 #include "spirv/kernel/scalar.h"
 
@@ -14,14 +17,12 @@ namespace spirograd::kernel {
 namespace {
 
 constexpr size_t kLanes = 32;
-constexpr size_t kOps = static_cast<size_t>(KOp::EndLoop) + 1;
+constexpr size_t kOps = static_cast<size_t>(KOp::Barrier) + 1;
 constexpr size_t kTypes = 5;
-using Lanes = std::array<uint64_t, kLanes>;
-using Mask = std::array<uint8_t, kLanes>;
-using Pure = void (*)(Lanes& out, const Lanes& a, const Lanes& b);
+using Pure = void (*)(uint64_t* out, const uint64_t* a, const uint64_t* b);  // on a batch
 
 template <KOp op, Scalar operand, Scalar result>
-void run_pure(Lanes& out, const Lanes& a, const Lanes& b) {
+void run_pure(uint64_t* out, const uint64_t* a, const uint64_t* b) {
   for (size_t l = 0; l < kLanes; ++l) out[l] = apply(op, operand, result, a[l], b[l]);
 }
 
@@ -49,22 +50,25 @@ bool is_pure(KOp op) {
          op == KOp::Floor || op == KOp::Trunc;
 }
 
-size_t width(Scalar t) { return t == Scalar::F64 ? 8 : 4; }
-
+/// together: the lanes are one workgroup, in as many batches as it takes; otherwise one batch of any invocations.
+template <bool together>
 class Machine {
  public:
-  Machine(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) : kernel_(kernel), buffers_(buffers) {
+  Machine(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers)
+      : kernel_(kernel), buffers_(buffers), shared_(kernel) {
     if (buffers.size() != kernel.bindings.size())
       throw Error("SG0902", "kernel " + kernel.name + " has " + std::to_string(kernel.bindings.size()) +
                                 " bindings but was given " + std::to_string(buffers.size()) + " buffers");
-    registers_.resize(kernel.body.size());
+    if constexpr (together) mask_.resize((kernel.workgroup + kLanes - 1) / kLanes * kLanes);
+    registers_.resize(kernel.body.size() * lanes());
+    for (const Array& a : kernel.locals) locals_.emplace_back(a.count * lanes());
     functions_.resize(kernel.body.size());
     jumps_.resize(kernel.body.size());
     std::vector<size_t> open;
     for (size_t at = 0; at < kernel.body.size(); ++at) {
       const Inst& i = kernel.body[at];
       if (is_pure(i.op)) functions_[at] = pure_function(kernel, i);
-      if (i.op == KOp::Const) registers_[at].fill(i.imm);
+      if (i.op == KOp::Const) std::fill_n(lanes_of(at), lanes(), i.imm);
       if (i.op == KOp::If || i.op == KOp::Loop) open.push_back(at);
       if (i.op == KOp::Else || i.op == KOp::EndIf || i.op == KOp::EndLoop) {
         jumps_[open.back()] = at;
@@ -77,15 +81,21 @@ class Machine {
 
   uint64_t run() {
     const uint64_t group = kernel_.workgroup, all = (kernel_.invocations + group - 1) / group * group;
-    for (uint64_t first = 0; first < all; first += kLanes) {
-      first_ = first;
-      for (size_t l = 0; l < kLanes; ++l) mask_[l] = first + l < all;
+    const uint64_t at_once = together ? group : kLanes;
+    for (first_ = 0; first_ < all; first_ += at_once) {
+      for (size_t l = 0; l < lanes(); ++l) mask_[l] = l < at_once && first_ + l < all;
+      if constexpr (together) shared_.clear();
       run_batch();
     }
     return executed_;
   }
 
  private:
+  using Mask = std::conditional_t<together, std::vector<uint8_t>, std::array<uint8_t, kLanes>>;
+  struct Element {
+    uint64_t value = 0;
+    bool written = false;
+  };
   // An If keeps the mask around it, a Loop the mask and its counter.
   struct Open {
     Mask outer{};
@@ -99,30 +109,103 @@ class Machine {
         .note("invocation " + std::to_string(first_ + lane));
   }
 
-  uint8_t* element(size_t at, size_t lane) const {
+  size_t lanes() const {
+    if constexpr (together) return mask_.size();
+    else return kLanes;
+  }
+  uint64_t* lanes_of(size_t v) { return registers_.data() + v * lanes(); }
+  const uint64_t* lanes_of(size_t v) const { return registers_.data() + v * lanes(); }
+
+  // The index of an access, which is inside of what has `count` elements.
+  uint32_t index_of(size_t at, size_t lane, const std::string& array, uint64_t count) const {
     const Inst& i = kernel_.body[at];
-    const uint32_t index = as_u32(registers_[i.in[1]][lane]);
-    const Binding& b = kernel_.bindings[i.in[0]];
-    const uint64_t count = buffers_[i.in[0]].size() / width(b.type);
+    const uint32_t index = as_u32(lanes_of(i.in[1])[lane]);
     if (index >= count) {
       const bool negative = kernel_.body[i.in[1]].type == Scalar::I32 && as_i32(index) < 0;
       defect(at, lane,
-             "index " + (negative ? std::to_string(as_i32(index)) : std::to_string(index)) + " is outside of " + b.name +
+             "index " + (negative ? std::to_string(as_i32(index)) : std::to_string(index)) + " is outside of " + array +
                  ", which has " + std::to_string(count) + " elements");
     }
-    return buffers_[i.in[0]].data() + uint64_t{index} * width(b.type);
+    return index;
+  }
+
+  uint8_t* element(size_t at, size_t lane) const {
+    const Inst& i = kernel_.body[at];
+    const Binding& b = kernel_.bindings[i.in[0]];
+    const uint64_t width = bytes_of(b.type);
+    return buffers_[i.in[0]].data() + index_of(at, lane, b.name, buffers_[i.in[0]].size() / width) * width;
+  }
+
+  Element& local_element(size_t at, size_t lane) {
+    const uint32_t array = kernel_.body[at].in[0];
+    const Array& a = kernel_.locals[array];
+    return locals_[array][index_of(at, lane, a.name, a.count) * lanes() + lane];
+  }
+
+  uint64_t local_load(size_t at, size_t lane) {
+    const Element& e = local_element(at, lane);
+    if (!e.written) defect(at, lane, "an element of " + kernel_.locals[kernel_.body[at].in[0]].name + " is read unwritten");
+    return e.value;
+  }
+
+  void shared_access(size_t at, size_t lane) {
+    const Inst& i = kernel_.body[at];
+    const Array& a = kernel_.shared[i.in[0]];
+    const uint32_t index = index_of(at, lane, a.name, a.count), invocation = static_cast<uint32_t>(lane);
+    const std::string wrong = i.op == KOp::SharedLoad
+                                  ? shared_.read(i.in[0], index, invocation, lanes_of(at)[lane])
+                                  : shared_.write(i.in[0], index, invocation, lanes_of(i.in[2])[lane]);
+    if (!wrong.empty()) defect(at, lane, wrong);
+  }
+
+  // Pre: `size` invocations from `first` on, a workgroup or a subgroup. False if none of them is here.
+  bool all_here(size_t at, size_t first, size_t size) const {
+    const auto here = static_cast<size_t>(std::count(mask_.begin() + first, mask_.begin() + first + size, uint8_t{1}));
+    if (here != 0 && here != size)
+      defect(at, first, std::to_string(here) + " of " + std::to_string(size) + " invocations get here together");
+    return here != 0;
+  }
+
+  void subgroups(size_t at) {
+    const size_t size = kernel_.subgroup;
+    if (size == 0 || kernel_.workgroup % size != 0)
+      defect(at, 0, "workgroups of " + std::to_string(kernel_.workgroup) + " in subgroups of " + std::to_string(size));
+    for (size_t first = 0; first < kernel_.workgroup; first += size)
+      if (all_here(at, first, size)) subgroup(at, first, size);
+  }
+
+  void subgroup(size_t at, size_t first, size_t size) {
+    const Inst& i = kernel_.body[at];
+    const uint64_t *from = lanes_of(i.in[0]) + first, *lane = lanes_of(i.in[1]) + first;
+    uint64_t* out = lanes_of(at) + first;
+    if (i.op == KOp::Broadcast || i.op == KOp::Shuffle) {
+      for (size_t l = 0; l < size; ++l) {
+        if (lane[l] >= size) defect(at, first + l, "there is no lane " + std::to_string(lane[l]));
+        if (i.op == KOp::Broadcast && lane[l] != lane[0]) defect(at, first + l, "lanes of a broadcast differ");
+        out[l] = from[lane[l]];
+      }
+      return;
+    }
+    const KOp by = combiner(i);
+    uint64_t sum = identity(by, i.type);
+    for (size_t l = 0; l < size; ++l) {
+      if ((by == KOp::Min || by == KOp::Max) && is_nan(i.type, from[l])) defect(at, first + l, "a NaN has no order");
+      out[l] = sum;
+      sum = combine(by, i.type, sum, from[l]);
+    }
+    if (i.op == KOp::SubgroupReduce) std::fill_n(out, size, sum);
   }
 
   static uint64_t read(const uint8_t* from, Scalar t) {
     uint64_t word = 0;
-    std::memcpy(&word, from, width(t));
+    std::memcpy(&word, from, bytes_of(t));
     return t == Scalar::Bool ? word != 0 : word;
   }
 
   bool any() const { return std::any_of(mask_.begin(), mask_.end(), [](uint8_t m) { return m != 0; }); }
   template <class F>
   void each_active(F&& body) {
-    for (size_t l = 0; l < kLanes; ++l)
+    for (size_t l = 0; l < lanes(); ++l)
       if (mask_[l]) body(l);
   }
 
@@ -131,7 +214,7 @@ class Machine {
     const Scalar operand = kernel_.body[i.in[0]].type;
     if (i.op == KOp::Quot || i.op == KOp::Rem) {
       each_active([&](size_t l) {
-        const uint32_t a = as_u32(registers_[i.in[0]][l]), b = as_u32(registers_[i.in[1]][l]);
+        const uint32_t a = as_u32(lanes_of(i.in[0])[l]), b = as_u32(lanes_of(i.in[1])[l]);
         if (b == 0) defect(at, l, "division by zero");
         if (i.type == Scalar::I32 && a == 0x80000000u && b == 0xFFFFFFFFu)
           defect(at, l, "division -2147483648 / -1 overflows");
@@ -139,7 +222,7 @@ class Machine {
     } else if (i.op == KOp::Convert && (i.type == Scalar::I32 || i.type == Scalar::U32) &&
                (operand == Scalar::F32 || operand == Scalar::F64)) {
       each_active([&](size_t l) {
-        const uint64_t word = registers_[i.in[0]][l];
+        const uint64_t word = lanes_of(i.in[0])[l];
         const double x = operand == Scalar::F32 ? as_f32(word) : as_f64(word);
         const double low = i.type == Scalar::I32 ? -2147483649.0 : -1.0,
                      high = i.type == Scalar::I32 ? 2147483648.0 : 4294967296.0;
@@ -150,6 +233,7 @@ class Machine {
 
   void run_batch() {
     open_.clear();
+    for (std::vector<Element>& array : locals_) std::fill(array.begin(), array.end(), Element{});
     const size_t end = kernel_.body.size();
     for (size_t at = 0; at < end; ++at) {
       executed_ += static_cast<uint64_t>(std::count(mask_.begin(), mask_.end(), uint8_t{1}));
@@ -160,49 +244,72 @@ class Machine {
   // Executes one instruction; returns the position before the next.
   size_t step(size_t at) {
     const Inst& i = kernel_.body[at];
-    Lanes& out = registers_[at];
+    uint64_t* out = lanes_of(at);
     if (functions_[at]) {
       if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
-      functions_[at](out, registers_[i.in[0]], registers_[i.in[1]]);
+      const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]);
+      for (size_t l = 0; l < lanes(); l += kLanes) functions_[at](out + l, a + l, b + l);
       return at;
     }
     switch (i.op) {
       case KOp::Const: return at;
       case KOp::Index:
-        for (size_t l = 0; l < kLanes; ++l) out[l] = static_cast<uint32_t>(first_ + l);
+        for (size_t l = 0; l < lanes(); ++l) out[l] = static_cast<uint32_t>(first_ + l);
+        return at;
+      case KOp::LocalIndex:
+        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) % kernel_.workgroup;
+        return at;
+      case KOp::GroupIndex:
+        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) / kernel_.workgroup;
+        return at;
+      case KOp::LaneIndex:
+        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) % kernel_.workgroup % std::max(1u, kernel_.subgroup);
         return at;
       case KOp::Load:
         each_active([&](size_t l) { out[l] = read(element(at, l), i.type); });
         return at;
       case KOp::Store:
-        each_active([&](size_t l) { std::memcpy(element(at, l), &registers_[i.in[2]][l], width(i.type)); });
+        each_active([&](size_t l) { std::memcpy(element(at, l), &lanes_of(i.in[2])[l], bytes_of(i.type)); });
         return at;
       case KOp::AtomicAdd:
         each_active([&](size_t l) {
           uint8_t* place = element(at, l);
-          const uint64_t sum = apply(KOp::Add, i.type, i.type, read(place, i.type), registers_[i.in[2]][l]);
-          std::memcpy(place, &sum, width(i.type));
+          const uint64_t sum = apply(KOp::Add, i.type, i.type, read(place, i.type), lanes_of(i.in[2])[l]);
+          std::memcpy(place, &sum, bytes_of(i.type));
         });
         return at;
+      case KOp::SharedLoad: case KOp::SharedStore:
+        each_active([&](size_t l) { shared_access(at, l); });
+        return at;
+      case KOp::LocalLoad:
+        each_active([&](size_t l) { out[l] = local_load(at, l); });
+        return at;
+      case KOp::LocalStore:
+        each_active([&](size_t l) { local_element(at, l) = {lanes_of(i.in[2])[l], true}; });
+        return at;
+      case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast: case KOp::Shuffle: subgroups(at); return at;
+      case KOp::Barrier:
+        if (all_here(at, 0, kernel_.workgroup)) shared_.barrier();
+        return at;
       case KOp::Select: {
-        const Lanes &c = registers_[i.in[0]], &a = registers_[i.in[1]], &b = registers_[i.in[2]];
-        for (size_t l = 0; l < kLanes; ++l) out[l] = c[l] ? a[l] : b[l];
+        const uint64_t *c = lanes_of(i.in[0]), *a = lanes_of(i.in[1]), *b = lanes_of(i.in[2]);
+        for (size_t l = 0; l < lanes(); ++l) out[l] = c[l] ? a[l] : b[l];
         return at;
       }
       case KOp::Var: case KOp::Get:
-        each_active([&](size_t l) { out[l] = registers_[i.in[0]][l]; });
+        each_active([&](size_t l) { out[l] = lanes_of(i.in[0])[l]; });
         return at;
       case KOp::Set:
-        each_active([&](size_t l) { registers_[i.in[0]][l] = registers_[i.in[1]][l]; });
+        each_active([&](size_t l) { lanes_of(i.in[0])[l] = lanes_of(i.in[1])[l]; });
         return at;
       case KOp::If:
         open_.push_back({mask_, at, 0});
-        for (size_t l = 0; l < kLanes; ++l) mask_[l] &= registers_[i.in[0]][l] != 0;
+        for (size_t l = 0; l < lanes(); ++l) mask_[l] &= lanes_of(i.in[0])[l] != 0;
         return any() ? at : jumps_[at] - 1;
       case KOp::Else: {
-        const Lanes& condition = registers_[kernel_.body[open_.back().at].in[0]];
+        const uint64_t* condition = lanes_of(kernel_.body[open_.back().at].in[0]);
         mask_ = open_.back().outer;
-        for (size_t l = 0; l < kLanes; ++l) mask_[l] &= condition[l] == 0;
+        for (size_t l = 0; l < lanes(); ++l) mask_[l] &= condition[l] == 0;
         return any() ? at : jumps_[at] - 1;
       }
       case KOp::EndIf:
@@ -228,14 +335,14 @@ class Machine {
   }
 
   bool enter(size_t loop, uint32_t trip) {
-    const Lanes& count = registers_[kernel_.body[loop].in[0]];
-    registers_[loop].fill(trip);
+    const uint64_t* count = lanes_of(kernel_.body[loop].in[0]);
+    std::fill_n(lanes_of(loop), lanes(), trip);
     if (const uint64_t most = kernel_.body[loop].imm; most != 0)
-      for (size_t l = 0; l < kLanes; ++l)
+      for (size_t l = 0; l < lanes(); ++l)
         if (mask_[l] && as_i32(count[l]) > static_cast<int64_t>(most))
           defect(loop, l, "a loop of " + std::to_string(as_i32(count[l])) + " iterations, at most " + std::to_string(most) +
                               " were promised");
-    for (size_t l = 0; l < kLanes; ++l) mask_[l] &= static_cast<int32_t>(trip) < as_i32(count[l]);
+    for (size_t l = 0; l < lanes(); ++l) mask_[l] &= static_cast<int32_t>(trip) < as_i32(count[l]);
     return any();
   }
 
@@ -247,7 +354,9 @@ class Machine {
 
   const Kernel& kernel_;
   std::span<const std::span<uint8_t>> buffers_;
-  std::vector<Lanes> registers_;
+  SharedMemory shared_;
+  std::vector<std::vector<Element>> locals_;  // per array: all lanes of element 0, of element 1, ..
+  std::vector<uint64_t> registers_;           // the same per value
   std::vector<Pure> functions_;
   std::vector<size_t> jumps_;  // If: its Else or EndIf; Else: its EndIf; Loop: its EndLoop; EndLoop: its Loop
   std::vector<Open> open_;
@@ -258,7 +367,7 @@ class Machine {
 }  // namespace
 
 uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) {
-  return Machine(kernel, buffers).run();
+  return cooperates(kernel) ? Machine<true>(kernel, buffers).run() : Machine<false>(kernel, buffers).run();
 }
 
 }  // namespace spirograd::kernel

@@ -1,6 +1,7 @@
 // Runs a kernel on host buffers, one instruction at a time over batches of invocations, in whole workgroups: surplus
 // invocations run, too. What a device leaves undefined is reported here as a defect: an element outside of its buffer, a
-// zero divisor, a float that does not fit the integer it becomes.
+// zero divisor, a float that does not fit the integer it becomes, an element of a shared or local array that nobody has
+// written, a race: two invocations that use one word of shared memory between the same barriers, one of them to write.
 #pragma once
 
 #include <cstdint>

@@ -8,29 +8,33 @@ namespace spirograd::kernel {
 namespace {
 
 bool has_effect(KOp op) {
-  return op == KOp::Store || op == KOp::AtomicAdd || op == KOp::Set || op >= KOp::If;
+  return op == KOp::Store || op == KOp::AtomicAdd || op == KOp::SharedStore || op == KOp::LocalStore || op == KOp::Set ||
+         op >= KOp::If;
 }
-
-bool names_binding(KOp op) { return op == KOp::Load || op == KOp::Store || op == KOp::AtomicAdd; }
 
 template <class F>
 void each_operand(Inst& i, F&& visit) {
   const auto count = static_cast<size_t>(operand_count(i.op));
-  for (size_t k = names_binding(i.op) ? 1 : 0; k < count; ++k) visit(i.in[k]);
+  for (size_t k = names_memory(i.op) ? 1 : 0; k < count; ++k) visit(i.in[k]);
 }
 
 }  // namespace
 
+bool names_memory(KOp op) { return op >= KOp::Load && op <= KOp::LocalStore; }
+
 int operand_count(KOp op) {
   switch (op) {
-    case KOp::Const: case KOp::Index: case KOp::Else: case KOp::EndIf: case KOp::EndLoop: return 0;
+    case KOp::Const: case KOp::Index: case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::Else:
+    case KOp::EndIf: case KOp::EndLoop: case KOp::Barrier: return 0;
+    case KOp::SubgroupReduce: case KOp::SubgroupScan:
     case KOp::Neg: case KOp::Not: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
     case KOp::Var: case KOp::Get: case KOp::If: case KOp::Loop: return 1;
+    case KOp::SharedLoad: case KOp::LocalLoad: case KOp::Broadcast: case KOp::Shuffle:
     case KOp::Load: case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Min:
     case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
     case KOp::MulHiU:
     case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Set: return 2;
-    case KOp::Store: case KOp::AtomicAdd: case KOp::Select: return 3;
+    case KOp::Store: case KOp::AtomicAdd: case KOp::SharedStore: case KOp::LocalStore: case KOp::Select: return 3;
   }
   return 0;
 }
@@ -53,6 +57,7 @@ std::vector<Inst> finished(const std::vector<Inst>& body, const std::vector<Valu
     Inst i = body[at];
     const Inst* divisor = i.op == KOp::Quot || i.op == KOp::Rem ? &body[i.in[1]] : nullptr;
     each_operand(i, [&](Value& v) { v = moved[v]; });
+    if (i.op == KOp::SharedLoad || i.op == KOp::LocalLoad) i.imm = 0;  // it told equal loads apart
     if (!divisor || !std::binary_search(natural_divisions.begin(), natural_divisions.end(), static_cast<Value>(at))) {
       moved[at] = put(i);
       continue;

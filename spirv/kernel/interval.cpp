@@ -125,6 +125,9 @@ Interval range(KOp op, Scalar type, Interval a, Interval b) {
     case KOp::MulHiU:
       return {static_cast<int64_t>(static_cast<uint64_t>(a.lo) * static_cast<uint64_t>(b.lo) >> 32),
               static_cast<int64_t>(static_cast<uint64_t>(a.hi) * static_cast<uint64_t>(b.hi) >> 32)};
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div: case KOp::Eq:
     case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Select: case KOp::Bitcast:
     case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var: case KOp::Get: case KOp::Set:

@@ -1,15 +1,32 @@
-// Names of the kernel operations, as the printer shows them, and equality of kernels.
+// Names of the kernel operations, as the printer shows them, and what can be said of a kernel without looking closely.
 #include "spirv/kernel/kernel.h"
 
+#include <algorithm>
+
 namespace spirograd::kernel {
+namespace {
+
+bool same_arrays(const std::vector<Array>& a, const std::vector<Array>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Array& x, const Array& y) { return x.type == y.type && x.count == y.count; });
+}
+
+}  // namespace
 
 std::string_view name(KOp op) {
   switch (op) {
     case KOp::Const: return "const";
     case KOp::Index: return "index";
+    case KOp::LocalIndex: return "local_index";
+    case KOp::GroupIndex: return "group_index";
+    case KOp::LaneIndex: return "lane_index";
     case KOp::Load: return "load";
     case KOp::Store: return "store";
     case KOp::AtomicAdd: return "atomic_add";
+    case KOp::SharedLoad: return "shared_load";
+    case KOp::SharedStore: return "shared_store";
+    case KOp::LocalLoad: return "local_load";
+    case KOp::LocalStore: return "local_store";
     case KOp::Add: return "add";
     case KOp::Sub: return "sub";
     case KOp::Mul: return "mul";
@@ -39,6 +56,10 @@ std::string_view name(KOp op) {
     case KOp::Sqrt: return "sqrt";
     case KOp::Floor: return "floor";
     case KOp::Trunc: return "trunc";
+    case KOp::SubgroupReduce: return "subgroup_reduce";
+    case KOp::SubgroupScan: return "subgroup_scan";
+    case KOp::Broadcast: return "broadcast";
+    case KOp::Shuffle: return "shuffle";
     case KOp::Var: return "var";
     case KOp::Get: return "get";
     case KOp::Set: return "set";
@@ -47,12 +68,26 @@ std::string_view name(KOp op) {
     case KOp::EndIf: return "end_if";
     case KOp::Loop: return "loop";
     case KOp::EndLoop: return "end_loop";
+    case KOp::Barrier: return "barrier";
   }
   return "?";
 }
 
+uint64_t shared_bytes(const Kernel& k) {
+  uint64_t bytes = 0;
+  for (const Array& a : k.shared) bytes += (uint64_t{a.count} * bytes_of(a.type) + 15) / 16 * 16;
+  return bytes;
+}
+
+bool cooperates(const Kernel& k) {
+  return !k.shared.empty() || std::any_of(k.body.begin(), k.body.end(),
+                                          [](const Inst& i) { return i.op == KOp::Barrier || needs_all_lanes(i.op); });
+}
+
 bool same_code(const Kernel& a, const Kernel& b) {
-  if (a.workgroup != b.workgroup || a.invocations != b.invocations || a.bindings.size() != b.bindings.size()) return false;
+  if (a.workgroup != b.workgroup || a.subgroup != b.subgroup || a.invocations != b.invocations) return false;
+  if (!same_arrays(a.shared, b.shared) || !same_arrays(a.locals, b.locals)) return false;
+  if (a.bindings.size() != b.bindings.size()) return false;
   for (size_t j = 0; j < a.bindings.size(); ++j)
     if (a.bindings[j].type != b.bindings[j].type || a.bindings[j].access != b.bindings[j].access) return false;
   return a.body == b.body;

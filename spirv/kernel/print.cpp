@@ -41,6 +41,17 @@ std::string binding(const Kernel& kernel, uint32_t b) {
   return b < kernel.bindings.size() ? kernel.bindings[b].name : "binding" + std::to_string(b);
 }
 
+std::string array(const std::vector<Array>& arrays, uint32_t a, const char* kind) {
+  return a < arrays.size() ? arrays[a].name : kind + std::to_string(a);
+}
+
+// "name[": what an access is made to.
+std::string place(const Kernel& kernel, const Inst& i) {
+  if (i.op == KOp::SharedLoad || i.op == KOp::SharedStore) return array(kernel.shared, i.in[0], "shared") + "[";
+  if (i.op == KOp::LocalLoad || i.op == KOp::LocalStore) return array(kernel.locals, i.in[0], "local") + "[";
+  return binding(kernel, i.in[0]) + "[";
+}
+
 std::string_view name(Access a) {
   switch (a) {
     case Access::Read: return "read";
@@ -58,8 +69,10 @@ std::string to_string(const Kernel& kernel, Value v) {
   const auto in = [&](size_t k) { return operand(kernel, i.in[k]); };
   const std::string op(name(i.op)), result = "%" + std::to_string(v) + ": " + std::string(name(i.type)) + " = ";
   if (i.op == KOp::Const) return result + "const " + constant(i);
-  if (i.op == KOp::Load) return result + "load " + binding(kernel, i.in[0]) + "[" + in(1) + "]";
-  if (i.op == KOp::Store || i.op == KOp::AtomicAdd) return op + " " + binding(kernel, i.in[0]) + "[" + in(1) + "], " + in(2);
+  if (names_memory(i.op) && operand_count(i.op) == 2) return result + op + " " + place(kernel, i) + in(1) + "]";
+  if (names_memory(i.op)) return op + " " + place(kernel, i) + in(1) + "], " + in(2);
+  if (i.op == KOp::SubgroupReduce || i.op == KOp::SubgroupScan)
+    return result + op + " " + std::string(name(combiner(i))) + ", " + in(0);
   std::string text = i.op == KOp::Set || i.op == KOp::If || i.op >= KOp::Else ? op : result + op;
   if (i.op == KOp::Loop) text = result + op;
   for (int k = 0; k < operand_count(i.op); ++k) text += (k ? ", " : " ") + in(static_cast<size_t>(k));
@@ -67,10 +80,18 @@ std::string to_string(const Kernel& kernel, Value v) {
 }
 
 std::string to_string(const Kernel& kernel) {
-  std::string text = "kernel " + kernel.name + " workgroup(" + std::to_string(kernel.workgroup) + ") invocations(" +
-                     std::to_string(kernel.invocations) + ")\n";
+  std::string text = "kernel " + kernel.name + " workgroup(" + std::to_string(kernel.workgroup) + ")";
+  if (kernel.subgroup != 0) text += " subgroup(" + std::to_string(kernel.subgroup) + ")";
+  text += " invocations(" + std::to_string(kernel.invocations) + ")\n";
   for (const Binding& b : kernel.bindings)
     text += "  " + std::string(name(b.access)) + " " + b.name + ": " + std::string(name(b.type)) + "\n";
+  const auto list = [&](const char* kind, const std::vector<Array>& arrays) {
+    for (const Array& a : arrays)
+      text +=
+          std::string("  ") + kind + " " + a.name + ": " + std::string(name(a.type)) + "[" + std::to_string(a.count) + "]\n";
+  };
+  list("shared", kernel.shared);
+  list("local", kernel.locals);
   size_t depth = 0;
   for (size_t v = 0; v < kernel.body.size(); ++v) {
     const KOp op = kernel.body[v].op;

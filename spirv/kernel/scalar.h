@@ -49,6 +49,9 @@ uint64_t apply_float(KOp op, uint64_t a, uint64_t b) {
     case KOp::Sqrt: return bits(std::sqrt(x));
     case KOp::Floor: return bits(std::floor(x));
     case KOp::Trunc: return bits(std::trunc(x));
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Quot:
     case KOp::Rem: case KOp::Min: case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not:
     case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU: case KOp::Select: case KOp::Bitcast:
@@ -86,6 +89,9 @@ uint64_t apply_integer(KOp op, uint64_t a, uint64_t b) {
     case KOp::Le: return x <= y;
     case KOp::Gt: return x > y;
     case KOp::Ge: return x >= y;
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div:
     case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
     case KOp::Var: case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop:
@@ -101,6 +107,9 @@ inline uint64_t apply_bool(KOp op, uint64_t a, uint64_t b) {
     case KOp::Xor: case KOp::Ne: return a ^ b;
     case KOp::Eq: return (a ^ b) ^ 1;
     case KOp::Not: return a ^ 1;
+    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
+    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
+    case KOp::Shuffle: case KOp::Barrier:
     case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Add:
     case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg: case KOp::Min:
     case KOp::Max: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU: case KOp::Lt: case KOp::Le:

@@ -6,6 +6,7 @@
 
 #include "spirv/kernel/interval.h"
 #include "spirv/kernel/print.h"
+#include "spirv/kernel/uniformity.h"
 
 namespace spirograd::kernel {
 namespace {
@@ -16,10 +17,12 @@ class Verifier {
 
   std::optional<Error> run() {
     try {
-      if (kernel_.workgroup == 0) throw std::string("workgroups have no invocations");
+      at_ = kernel_.body.size();
+      check_groups();
       visible_.assign(kernel_.body.size(), false);
       for (at_ = 0; at_ < kernel_.body.size(); ++at_) check(kernel_.body[at_]);
       if (!open_.empty()) throw std::string("a block is not closed");
+      if (cooperates(kernel_)) check_paths();
     } catch (const std::string& what) {
       Error e("SG0901", "kernel " + kernel_.name + ": " + what);
       if (at_ < kernel_.body.size())
@@ -37,6 +40,30 @@ class Verifier {
 
   static void require(bool holds, const char* what) {
     if (!holds) throw std::string(what);
+  }
+
+  void check_groups() const {
+    require(kernel_.workgroup != 0, "workgroups have no invocations");
+    require(kernel_.subgroup == 0 || kernel_.workgroup % kernel_.subgroup == 0,
+            "the workgroup is not a multiple of the subgroup: lanes would be missing");
+    for (const std::vector<Array>* arrays : {&kernel_.shared, &kernel_.locals})
+      for (const Array& a : *arrays)
+        if (a.count == 0) throw "array " + a.name + " has no elements";
+  }
+
+  // Where all of a workgroup or of a subgroup have to be.
+  void check_paths() {
+    const UniformityFacts facts = uniformity(kernel_);
+    const auto decision = [&] { return ": %" + std::to_string(facts.decided_by[at_]) + " decides"; };
+    for (at_ = 0; at_ < kernel_.body.size(); ++at_) {
+      const Inst& i = kernel_.body[at_];
+      if (i.op == KOp::Barrier && facts.path[at_] != Uniformity::Workgroup)
+        throw "not all invocations of the workgroup may get to this barrier" + decision();
+      if (!needs_all_lanes(i.op)) continue;
+      if (facts.path[at_] == Uniformity::Divergent) throw "not all lanes of the subgroup may get here" + decision();
+      if (i.op == KOp::Broadcast && facts.value[i.in[1]] == Uniformity::Divergent)
+        throw "the lane of a broadcast, %" + std::to_string(i.in[1]) + ", may differ inside the subgroup";
+    }
   }
 
   Scalar operand(size_t k) const {
@@ -74,6 +101,27 @@ class Verifier {
     if (i.op == KOp::AtomicAdd) require(b.type != Scalar::Bool, "bools have no sum");
   }
 
+  void array_access(const Inst& i, const std::vector<Array>& arrays) const {
+    require(i.in[0] < arrays.size(), "no such array");
+    require(is_integer(operand(1)), "the index is not an integer");
+    require(i.type == arrays[i.in[0]].type, "the type is not that of the array");
+    if (i.op == KOp::SharedStore || i.op == KOp::LocalStore) operand_is(2, i.type);
+  }
+
+  void subgroup_operation(const Inst& i) {
+    require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has");
+    operand_is(0, i.type);
+    if (i.op == KOp::Broadcast || i.op == KOp::Shuffle) {
+      operand_is(1, Scalar::U32);
+    } else {
+      const KOp by = combiner(i);
+      require(by == KOp::Add || by == KOp::Mul || by == KOp::Min || by == KOp::Max,
+              "lanes are combined by add, mul, min, max");
+      require(i.type != Scalar::Bool, "not for bools");
+    }
+    define(i);
+  }
+
   void define(const Inst&) {
     visible_[at_] = true;
     if (!open_.empty()) open_.back().defined.push_back(static_cast<Value>(at_));
@@ -92,9 +140,21 @@ class Verifier {
         require(t != Scalar::Bool || i.imm <= 1, "a bool is 0 or 1");
         require(t == Scalar::F64 || i.imm <= 0xFFFFFFFFu, "the constant has more bits than its type");
         return define(i);
-      case KOp::Index: require(t == Scalar::U32, "the index is u32"); return define(i);
+      case KOp::Index: case KOp::LocalIndex: case KOp::GroupIndex:
+        require(t == Scalar::U32, "the index is u32");
+        return define(i);
+      case KOp::LaneIndex:
+        require(t == Scalar::U32, "the index is u32");
+        require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has");
+        return define(i);
       case KOp::Load: access(i); return define(i);
       case KOp::Store: case KOp::AtomicAdd: return access(i);
+      case KOp::SharedLoad: array_access(i, kernel_.shared); return define(i);
+      case KOp::SharedStore: return array_access(i, kernel_.shared);
+      case KOp::LocalLoad: array_access(i, kernel_.locals); return define(i);
+      case KOp::LocalStore: return array_access(i, kernel_.locals);
+      case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast: case KOp::Shuffle: return subgroup_operation(i);
+      case KOp::Barrier: return;
       case KOp::Add: case KOp::Sub: case KOp::Mul: require(t != Scalar::Bool, "not for bools"); return binary(i);
       case KOp::Div: require(is_float(t), "for floats only"); return binary(i);
       case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max:

@@ -1,4 +1,5 @@
-// Checks that a kernel is what kernel.h says: types, visibility of values, nesting, and the access rules of bindings.
+// Checks that a kernel is what kernel.h says: types, visibility of values, nesting, the access rules of bindings, and that
+// nobody is missing at barriers and in the operations of subgroups.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,8 @@
-// Kernels of our own emitter in sessions: atomics of both kinds, 64-bit floats, folded grids, in both binding forms.
+// Kernels of our own emitter in sessions: atomics of both kinds, 64-bit floats, folded grids, workgroups that work together,
+// in both binding forms.
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/builder.h"
+#include "support/group_kernels.h"
 #include "tests/gpu/fixture.h"
 #include "vk_runtime/device.h"
 
@@ -92,6 +94,25 @@ TEST_F(EmittedKernels, SurplusOfAFoldedGridStoresNothing) {
     ASSERT_EQ(counted.size(), 128u);
     for (size_t i = 0; i < 128; ++i) EXPECT_EQ(counted[i], i < 100 ? static_cast<double>(i + 1) : 0) << form_name(form);
   }
+}
+
+// On the host and here as plain loops say. Kernels that need operations of subgroups which the device lacks are refused.
+TEST_F(EmittedKernels, WorkgroupsWorkTogether) {
+  const Target& t = device->target();
+  size_t ran = 0;
+  for (const test::GroupCase& c : test::group_cases(t.subgroup_size, t.max_invocations, t.float64)) {
+    EXPECT_EQ(test::on_host(c), c.expected) << c.kernel.name;
+    for (BindingForm form : kForms)
+      EXPECT_EQ(run(c.kernel, form, {}, c.inputs, c.output), c.expected) << c.kernel.name << " " << form_name(form);
+    ++ran;
+  }
+  EXPECT_GE(ran, 8u);
+}
+
+TEST_F(EmittedKernels, SurplusWorkgroupsStayTogether) {
+  const test::GroupCase c = test::groups::shared_reverse(Scalar::F32, 64, 7);
+  device->impl().info.target.max_groups = 3;  // 7 workgroups become 3 x 3
+  for (BindingForm form : kForms) EXPECT_EQ(run(c.kernel, form, {}, c.inputs, c.output), c.expected) << form_name(form);
 }
 
 }  // namespace

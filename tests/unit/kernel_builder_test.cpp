@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -146,6 +147,55 @@ TEST(Builder, OnlyLoadsFromReadOnlyBindingsAreShared) {
   Bench t;
   EXPECT_EQ(t.unknown(), t.unknown());
   EXPECT_NE(t.b.load(t.memory, t.b.i32(0)), t.b.load(t.memory, t.b.i32(0)));
+}
+
+TEST(Builder, LoadsOfArraysAreSharedUntilSomethingMayHaveBeenStored) {
+  Builder b("k", 64, 64);
+  const uint32_t tile = b.shared("tile", Scalar::F32, 64), other = b.shared("other", Scalar::F32, 64);
+  const uint32_t own = b.local("own", Scalar::F32, 4), memory = b.bind("memory", Scalar::F32, Access::ReadWrite);
+  const Value at = b.local_index(), zero = b.i32(0);
+  const auto loads = [&] { return std::array{b.shared_load(tile, at), b.local_load(own, zero), b.load(memory, at)}; };
+  auto last = loads();
+  const auto reloaded = [&] {
+    const auto now = loads();
+    const std::array different = {now[0] != last[0], now[1] != last[1], now[2] != last[2]};
+    last = now;
+    return different;
+  };
+  EXPECT_EQ(reloaded(), (std::array{false, false, true}));  // loads of what a binding may write are never shared
+  b.barrier();
+  EXPECT_EQ(reloaded(), (std::array{true, false, true}));
+  b.shared_store(other, at, b.f32(1));
+  EXPECT_EQ(reloaded(), (std::array{true, false, true}));
+  b.local_store(own, zero, b.f32(1));
+  EXPECT_EQ(reloaded(), (std::array{false, true, true}));
+  b.begin_loop(b.i32(3));
+  EXPECT_EQ(reloaded(), (std::array{true, true, true}));
+  b.shared_store(tile, at, b.f32(2));
+  b.end_loop();
+  last = loads();
+  EXPECT_EQ(reloaded(), (std::array{false, false, true}));
+}
+
+TEST(Builder, FinishKeepsBarriersStoresAndTheirOrder) {
+  Builder b("k", 64, 64);
+  const uint32_t tile = b.shared("tile", Scalar::U32, 64), out = b.bind("out", Scalar::U32, Access::Write);
+  const Value at = b.local_index();
+  b.shared_load(tile, at);  // nothing uses it
+  b.shared_store(tile, at, at);
+  b.barrier();
+  const Value first = b.shared_load(tile, at);
+  b.barrier();
+  b.store(out, at, b.add(first, b.shared_load(tile, at)));
+  b.barrier();
+  const Kernel k = std::move(b).finish();
+  std::vector<KOp> ops;
+  for (const Inst& i : k.body) {
+    EXPECT_EQ(i.op == KOp::SharedLoad ? i.imm : 0, 0u);
+    if (i.op != KOp::LocalIndex) ops.push_back(i.op);
+  }
+  EXPECT_EQ(ops, (std::vector{KOp::SharedStore, KOp::Barrier, KOp::SharedLoad, KOp::Barrier, KOp::SharedLoad, KOp::Add,
+                              KOp::Store, KOp::Barrier}));
 }
 
 TEST(Builder, IntervalsNeverClaimWhatWrapAroundBreaks) {

@@ -5,6 +5,7 @@
 
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/print.h"
+#include "support/group_kernels.h"
 #include "support/kernels.h"
 
 namespace spirograd::kernel {
@@ -88,6 +89,119 @@ TEST(KernelVerify, RejectsForbiddenAccess) {
   EXPECT_EQ(complaint(with({zero, no, {KOp::Store, Scalar::Bool, {0, 0, 1}}}, bools(Access::Write))), "");
   rejects(with({zero, {KOp::Load, Scalar::I32, {1, 0, 0}}}, buffer(Access::Read)), "no such binding");
   rejects(with({zero, {KOp::Load, Scalar::F32, {0, 0, 0}}}, buffer(Access::Read)), "not that of the binding");
+}
+
+TEST(KernelVerify, AcceptsKernelsThatWorkTogether) {
+  for (const uint32_t lanes : {1u, 4u, 8u, 32u})
+    for (const test::GroupCase& c : test::group_cases(lanes, 256, true)) EXPECT_EQ(complaint(c.kernel), "");
+}
+
+Kernel in_groups(std::vector<Inst> body, uint32_t workgroup, uint32_t subgroup) {
+  Kernel k = with(std::move(body), {{"x", Scalar::I32, Access::Read}});
+  k.workgroup = workgroup;
+  k.subgroup = subgroup;
+  k.shared = {{"tile", Scalar::I32, 64}};
+  k.locals = {{"bins", Scalar::U32, 4}};
+  return k;
+}
+
+TEST(KernelVerify, RejectsForbiddenUseOfArrays) {
+  const Inst zero = number(Scalar::I32, 0), real = number(Scalar::F32, 0);
+  const auto rejected = [](std::vector<Inst> body, const std::string& why) {
+    rejects(in_groups(std::move(body), 64, 0), why);
+  };
+  rejected({zero, {KOp::SharedLoad, Scalar::I32, {1, 0, 0}}}, "no such array");
+  rejected({zero, {KOp::LocalLoad, Scalar::U32, {1, 0, 0}}}, "no such array");
+  rejected({zero, {KOp::SharedLoad, Scalar::F32, {0, 0, 0}}}, "not that of the array");
+  rejected({zero, {KOp::LocalLoad, Scalar::I32, {0, 0, 0}}}, "not that of the array");
+  rejected({real, {KOp::SharedLoad, Scalar::I32, {0, 0, 0}}}, "the index is not an integer");
+  rejected({zero, real, {KOp::SharedStore, Scalar::I32, {0, 0, 1}}}, "operand 2 is f32 and should be i32");
+  rejected({zero, {KOp::LocalStore, Scalar::U32, {0, 0, 0}}}, "operand 2 is i32 and should be u32");
+  Kernel empty = in_groups({}, 64, 0);
+  empty.shared[0].count = 0;
+  rejects(empty, "array tile has no elements");
+}
+
+TEST(KernelVerify, RejectsSubgroupsThatTheWorkgroupDoesNotHave) {
+  const Inst zero = number(Scalar::U32, 0), yes = number(Scalar::Bool, 1);
+  const auto add = static_cast<uint64_t>(KOp::Add), sub = static_cast<uint64_t>(KOp::Sub);
+  rejects(in_groups({}, 12, 8), "not a multiple of the subgroup");
+  rejects(in_groups({{KOp::LaneIndex, Scalar::U32}}, 64, 0), "how many lanes");
+  rejects(in_groups({zero, {KOp::SubgroupReduce, Scalar::U32, {0, 0, 0}, add}}, 64, 0), "how many lanes");
+  rejects(in_groups({zero, {KOp::SubgroupReduce, Scalar::U32, {0, 0, 0}, sub}}, 64, 8), "combined by add, mul, min, max");
+  rejects(in_groups({yes, {KOp::SubgroupScan, Scalar::Bool, {0, 0, 0}, add}}, 64, 8), "not for bools");
+  rejects(in_groups({zero, {KOp::SubgroupScan, Scalar::I32, {0, 0, 0}, add}}, 64, 8), "should be i32");
+  rejects(in_groups({yes, {KOp::Shuffle, Scalar::Bool, {0, 0, 0}}}, 64, 8), "operand 1 is bool and should be u32");
+  rejects(in_groups({{KOp::LocalIndex, Scalar::I32}}, 64, 0), "the index is u32");
+}
+
+// A kernel with `inner` where only those get to that `condition` lets in, of the number of the invocation.
+Kernel under(KOp condition, uint32_t bound, Inst inner) {
+  return in_groups({{KOp::LocalIndex, Scalar::U32}, number(Scalar::U32, bound), {condition, Scalar::Bool, {0, 1, 0}},
+                    {KOp::If, Scalar::Bool, {2, 0, 0}}, inner, {KOp::EndIf}},
+                   64, 8);
+}
+
+TEST(KernelVerify, RejectsBarriersThatNotAllGetTo) {
+  const Inst barrier{KOp::Barrier};
+  rejects(under(KOp::Lt, 5, barrier), "not all invocations of the workgroup may get to this barrier: %3 decides");
+  rejects(under(KOp::Lt, 16, barrier), "not all invocations of the workgroup");
+  EXPECT_EQ(complaint(in_groups({barrier}, 64, 0)), "");
+  // In a loop whose trip count is that of the invocation, and of the workgroup.
+  for (const KOp number_of : {KOp::LocalIndex, KOp::GroupIndex}) {
+    const Kernel k = in_groups({{number_of, Scalar::U32}, {KOp::Bitcast, Scalar::I32, {0, 0, 0}},
+                                {KOp::Loop, Scalar::I32, {1, 0, 0}}, barrier, {KOp::EndLoop}},
+                               64, 0);
+    EXPECT_EQ(complaint(k).empty(), number_of == KOp::GroupIndex) << complaint(k);
+  }
+}
+
+TEST(KernelVerify, RejectsSubgroupOperationsThatLanesMiss) {
+  const Inst sum{KOp::SubgroupReduce, Scalar::U32, {0, 0, 0}, static_cast<uint64_t>(KOp::Add)};
+  rejects(under(KOp::Lt, 5, sum), "not all lanes of the subgroup may get here: %3 decides");
+  EXPECT_EQ(complaint(under(KOp::Lt, 16, sum)), "");
+  for (const KOp op : {KOp::SubgroupScan, KOp::Broadcast, KOp::Shuffle}) {
+    Inst i = sum;
+    i.op = op;
+    i.in[1] = 1;
+    rejects(under(KOp::Lt, 5, i), "not all lanes of the subgroup");
+  }
+}
+
+TEST(KernelVerify, RejectsBroadcastsOfADifferentLaneEach) {
+  const auto from = [](KOp lane) {
+    return in_groups({{lane, Scalar::U32}, {KOp::Broadcast, Scalar::U32, {0, 0, 0}}}, 64, 8);
+  };
+  rejects(from(KOp::LaneIndex), "the lane of a broadcast, %0, may differ inside the subgroup");
+  EXPECT_EQ(complaint(from(KOp::GroupIndex)), "");
+}
+
+TEST(KernelPrint, ShowsArraysAndSubgroups) {
+  Builder b("together", 16, 32, 8);
+  const uint32_t out = b.bind("out", Scalar::F32, Access::Write), tile = b.shared("tile", Scalar::F32, 16);
+  const uint32_t own = b.local("own", Scalar::F32, 2);
+  const Value i = b.local_index(), sum = b.subgroup_reduce(KOp::Max, b.convert(Scalar::F32, i));
+  b.local_store(own, b.i32(1), sum);
+  b.shared_store(tile, i, b.local_load(own, b.i32(1)));
+  b.barrier();
+  b.store(out, b.index(), b.shared_load(tile, b.lane_index()));
+  EXPECT_EQ(to_string(std::move(b).finish()),
+            "kernel together workgroup(16) subgroup(8) invocations(32)\n"
+            "  write out: f32\n"
+            "  shared tile: f32[16]\n"
+            "  local own: f32[2]\n"
+            "  %0: u32 = local_index\n"
+            "  %1: i32 = bitcast %0\n"
+            "  %2: f32 = convert %1\n"
+            "  %3: f32 = subgroup_reduce max, %2\n"
+            "  local_store own[1], %3\n"
+            "  %6: f32 = local_load own[1]\n"
+            "  shared_store tile[%0], %6\n"
+            "  barrier\n"
+            "  %9: u32 = lane_index\n"
+            "  %10: f32 = shared_load tile[%9]\n"
+            "  %11: u32 = index\n"
+            "  store out[%11], %10\n");
 }
 
 TEST(KernelPrint, ShowsBlocksBindingsAndConstants) {
