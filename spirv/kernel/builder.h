@@ -95,6 +95,11 @@ class Builder {
   Value begin_loop(Value count);  // returns the counter, i32 in [0, count)
   void end_loop();
 
+  /// Whether all invocations of a workgroup have the same value, or take the same path to here. Conservative: variables,
+  /// what subgroups compute and what is read from written bindings count as different.
+  bool uniform(Value v) const;
+  bool uniform_path() const;
+
   /// Number of instructions so far; a measure of code size.
   size_t size() const;
   /// The kernel: unused instructions are dropped, and divisions of numbers known to be non-negative become shifts, masks or

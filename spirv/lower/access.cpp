@@ -94,25 +94,34 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
   return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
 }
 
-std::vector<Access> accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
-  std::vector<Access> out;
+Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
+  Accesses out;
   Place own;
   for (int a = 0; a < g[root].type.shape.rank(); ++a) own.push_back({1u << a, a});
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
+  bool contiguous = true;
   while (!stack.empty()) {
     const auto [id, place] = stack.back();
     stack.pop_back();
     if (!seen.emplace(id.v, place).second) continue;
     const Node& n = g[id];
+    const uint32_t axes = all_axes(place, 0, place.size());
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
-      out.push_back({id, all_axes(place, 0, place.size()), place == own && n.type.shape == g[root].type.shape});
+      out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape});
+      contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
       continue;
     }
-    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], operand_place(g, n, j, place));
+    const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
+    if (reduces && !(axes & kReducedAxis)) {
+      const double results = std::max<double>(1, static_cast<double>(n.type.shape.count()));
+      out.reductions.push_back({axes, static_cast<double>(g[n.in[0]].type.shape.count()) / results, true});
+    }
+    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], operand_place(g, n, j, place, {kReducedAxis, -1}));
   }
+  for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/ir/graph.h"
+#include "spirv/schedule/compute.h"
 
 namespace spirograd::lower {
 
@@ -39,8 +40,16 @@ struct Access {
   bool own = false;   // the place is the point itself
 };
 
-/// Every different access of the kernel that computes `root`, in a fixed order. The walk stops at `roots`, parameters and
+/// In Access::axes and Reduction::axes: depends on a reduction that runs for the point.
+inline constexpr uint32_t kReducedAxis = 1u << 31;
+
+struct Accesses {
+  std::vector<Access> reads;                    // each different one, in a fixed order
+  std::vector<schedule::Reduction> reductions;  // that run for the point, not inside of others
+};
+
+/// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and
 /// constants.
-std::vector<Access> accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots);
+Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots);
 
 }  // namespace spirograd::lower

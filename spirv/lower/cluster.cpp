@@ -194,7 +194,7 @@ class Chooser {
     const int rank = n.type.shape.rank();
     const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
     if (rank == 0 || length < kContraction || extent_before_(n.in[0], kCodeLimit).longest > kUnrolled) return false;
-    const std::vector<Access> reads = accesses(g_, id, stored_before_);
+    const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return std::any_of(reads.begin(), reads.end(), [&](const Access& a) {
       return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1;
     });

@@ -5,6 +5,7 @@
 
 #include "spirv/lower/cluster.h"
 #include "spirv/lower/section.h"
+#include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 namespace {
@@ -65,12 +66,20 @@ std::vector<Section> merged(std::vector<Section> group) {
     }
     twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
     twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
+    twin->reductions.insert(twin->reductions.end(), s.reductions.begin(), s.reductions.end());
     twin->code += s.code;
     twin->reduces |= s.reduces;
     twin->work += s.work;
     twin->label += "; " + s.label;
   }
   return out;
+}
+
+schedule::MapSchedule scheduled(const Section& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
+  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone};
+  schedule::MapSchedule m = scheduler.map(facts, target);
+  if (auto broken = schedule::check(facts, m, target)) throw *std::move(broken);
+  return m;
 }
 
 }  // namespace
@@ -99,7 +108,7 @@ std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, 
   for (std::vector<Section>& g : groups) {
     g = merged(std::move(g));
     for (Section& s : g)
-      if (s.kind == Section::Kind::Map) s.schedule = scheduler.map({s.domain, s.reads, s.code, s.reduces}, target);
+      if (s.kind == Section::Kind::Map) s.schedule = scheduled(s, g.size() == 1, target, scheduler);
   }
   return groups;
 }

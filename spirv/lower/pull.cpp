@@ -22,9 +22,9 @@ constexpr size_t kMostCode = 6000;
 
 Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
                std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
-               const Target& target)
+               const Target& target, int64_t group)
     : graph_(graph), materialised_(materialised), computed_(std::move(computed)), b_(builder), scheduler_(scheduler),
-      target_(target) {
+      target_(target), group_(group) {
   Scope top;
   top.varying.assign(params.size(), false);
   top.params = std::move(params);

@@ -49,10 +49,11 @@ struct CodeTooLarge {};
 
 class Puller {
  public:
-  /// Nodes in `computed` are computed here though they have a buffer.
+  /// Nodes in `computed` are computed here though they have a buffer. `group`: the size of the workgroup, if its invocations
+  /// share their work.
   Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
          std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
-         const Target& target);
+         const Target& target, int64_t group = 0);
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
@@ -120,6 +121,8 @@ class Puller {
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t code_below(int scope, ir::NodeId node);
+  bool same_in_group(std::span<const Point> points) const;
+  std::vector<kernel::Value> joined(ir::Op op, const std::vector<kernel::Value>& parts);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
@@ -144,6 +147,8 @@ class Puller {
   kernel::Builder& b_;
   const schedule::Scheduler& scheduler_;
   const Target& target_;
+  int64_t group_;  // invocations that compute the same points of the grid together, or 0
+  std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   std::vector<ScheduledReduction> reductions_;
   std::vector<Scope> scopes_;
   struct Key {

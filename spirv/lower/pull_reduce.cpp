@@ -111,7 +111,8 @@ namespace {
 struct Level {
   size_t axis;  // of the operand
   int64_t extent, stride;
-  bool unrolled, last_axis, first_part;
+  schedule::Bind bind;
+  bool last_axis, first_part;
 };
 
 std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
@@ -120,8 +121,8 @@ std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
     int64_t stride = schedule::extent(s.axes[j]);
     for (const schedule::Part& part : s.axes[j]) {
       stride /= part.extent;
-      out.push_back({static_cast<size_t>(n.attr[j]), part.extent, stride, part.bind == schedule::Bind::Unroll,
-                     j + 1 == s.axes.size(), &part == s.axes[j].data()});
+      out.push_back({static_cast<size_t>(n.attr[j]), part.extent, stride, part.bind, j + 1 == s.axes.size(),
+                     &part == s.axes[j].data()});
     }
   }
   return out;
@@ -142,6 +143,7 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   }
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && length > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
+  if (group_ > 0 && same_in_group(points)) facts.group = group_;
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
   if (const auto broken = schedule::check(facts, s)) throw *broken;
   reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
@@ -158,14 +160,23 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
     if (compensated) lost.push_back(b_.var(b_.constant(t, 0)));
   }
 
-  const bool in_blocks = compensated && facts.extents.back() > schedule::kPlainSum;
+  const schedule::Split& last = s.axes.back();
+  const bool shared = last.back().bind == schedule::Bind::Local;
+  const bool in_blocks =
+      compensated && schedule::extent(last) / schedule::extent(last, schedule::Bind::Local) > schedule::kPlainSum;
   const bool direct = !compensated && chains == 1;  // straight into the total
   std::vector<Value> partial = direct ? total : std::vector<Value>();
   std::map<size_t, Value> place;  // of each axis, as far as its loops are open
   for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b_.i32(0);
   int open = 0, open_around = 0;  // loops; those around the partial results
+  std::optional<Value> inside;    // whether the element is one, where the schedule counts further than the axis
   const auto set_place = [&](size_t axis, Value v) {
-    if (!b_.constant_bits(v)) b_.assume(v, {0, from[static_cast<int>(axis)] - 1});
+    const int64_t n_axis = from[static_cast<int>(axis)];
+    if (shared && schedule::extent(last) > n_axis && axis == static_cast<size_t>(n.attr.back())) {
+      inside = b_.op(KOp::Lt, v, b_.i32(n_axis));
+      v = b_.op(KOp::Min, v, b_.i32(n_axis - 1));
+    }
+    if (!b_.constant_bits(v)) b_.assume(v, {0, n_axis - 1});
     for (Point& p : at) p[axis] = v;
   };
   const auto start_partials = [&] {
@@ -177,7 +188,8 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
     const std::vector<Value> values = eval(scope, n.in[0], at);
     for (size_t u = 0; u < width; ++u) {
       const Value var = partial[u * chains + chain];
-      b_.set(var, combine(b_, n.op, b_.get(var), values[u]));
+      const Value x = inside ? b_.select(*inside, values[u], identity(b_, n.op, t)) : values[u];
+      b_.set(var, combine(b_, n.op, b_.get(var), x));
     }
   };
   int64_t copies = 1, copy_stride = 0;
@@ -185,14 +197,18 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   bool started = false;
   for (const Level& l : levels_of(n, s)) {
     if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
-    if (l.unrolled) {
+    if (l.bind == schedule::Bind::Unroll) {
       copies = l.extent, copy_stride = l.stride;
+      continue;
+    }
+    if (l.bind == schedule::Bind::Local) {
+      place[l.axis] = b_.add(place[l.axis], b_.bitcast(Scalar::I32, b_.local_index()));
       continue;
     }
     const int64_t n_axis = from[static_cast<int>(l.axis)];
     Value count = b_.i32(l.extent);
     // The last block may be shorter than the others.
-    if (l.stride == 1 && !l.first_part && schedule::extent(s.axes.back()) > n_axis && l.last_axis)
+    if (l.stride == 1 && !l.first_part && schedule::extent(last) > n_axis && l.last_axis)
       count = b_.op(KOp::Min, count, b_.sub(b_.i32(n_axis), place[l.axis]));
     const Value counter = b_.begin_loop(count);
     push_block();
@@ -233,6 +249,42 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   close(0);
   std::vector<Value> out;
   for (Value v : total) out.push_back(b_.get(v));
+  return shared ? joined(n.op, out) : out;
+}
+
+// Whether the whole workgroup is here, at the same points.
+bool Puller::same_in_group(std::span<const Point> points) const {
+  for (const Point& p : points)
+    for (Value v : p)
+      if (!b_.uniform(v)) return false;
+  return b_.uniform_path();
+}
+
+// Every invocation's part of a reduction, combined by halves in shared memory; all get the results.
+std::vector<Value> Puller::joined(Op op, const std::vector<Value>& parts) {
+  const Scalar t = b_.type(parts[0]);
+  const auto width = static_cast<uint32_t>(parts.size()), members = static_cast<uint32_t>(group_);
+  const auto [it, fresh] = shared_.try_emplace({t, parts.size()}, 0);
+  if (fresh) it->second = b_.shared("part" + std::to_string(shared_.size()), t, width * members);
+  const uint32_t array = it->second;
+  const auto word = [&](uint32_t x) { return b_.constant(Scalar::U32, x); };
+  const Value own = b_.local_index();
+  const auto slot = [&](uint32_t u, Value member) { return b_.add(member, word(u * members)); };
+  for (uint32_t u = 0; u < width; ++u) b_.shared_store(array, slot(u, own), parts[u]);
+  for (uint32_t half = members / 2; half > 0; half /= 2) {
+    b_.barrier();
+    b_.begin_if(b_.op(KOp::Lt, own, word(half)));
+    for (uint32_t u = 0; u < width; ++u) {
+      const Value mine = b_.shared_load(array, slot(u, own)),
+                  other = b_.shared_load(array, slot(u, b_.add(own, word(half))));
+      b_.shared_store(array, slot(u, own), combine(b_, op, mine, other));
+    }
+    b_.end_if();
+  }
+  b_.barrier();
+  std::vector<Value> out;
+  for (uint32_t u = 0; u < width; ++u) out.push_back(b_.shared_load(array, slot(u, word(0))));
+  b_.barrier();  // the array may be used again
   return out;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 namespace spirograd::lower {
 
 using kernel::Builder;
@@ -35,23 +34,28 @@ Tile open_tile(Puller& pull, Builder& b, const Section& s, Value index) {
     size_t axis;
     int64_t extent, stride;
   };
-  std::vector<Level> invocations, loops, registers;
+  std::vector<Level> grid, in_group, loops, registers;
   for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
     for (size_t a = 0; a < m.axes.size(); ++a) {
       int64_t stride = schedule::extent(m.axes[a]);
       for (const schedule::Part& part : m.axes[a]) {
         stride /= part.extent;
         if (part.bind != bind) continue;
-        auto& levels = part.bind == Bind::Serial ? loops : part.bind == Bind::Register ? registers : invocations;
+        const bool own = m.group > 0 && part.bind == Bind::Local;
+        auto& levels = own ? in_group : bind == Bind::Serial ? loops : bind == Bind::Register ? registers : grid;
         levels.push_back({a, part.extent, stride});
       }
     }
   std::vector<Value> base(m.axes.size(), b.i32(0));
   const auto add = [&](const Level& l, Value v) { base[l.axis] = b.add(base[l.axis], b.mul(v, b.i32(l.stride))); };
-  std::vector<int64_t> extents;
-  for (const Level& l : invocations) extents.push_back(l.extent);
-  const std::vector<Value> numbers = pull.unlinear(index, extents);
-  for (size_t j = 0; j < invocations.size(); ++j) add(invocations[j], numbers[j]);
+  const auto number = [&](const std::vector<Level>& levels, Value v) {
+    std::vector<int64_t> extents;
+    for (const Level& l : levels) extents.push_back(l.extent);
+    const std::vector<Value> numbers = pull.unlinear(v, extents);
+    for (size_t j = 0; j < levels.size(); ++j) add(levels[j], numbers[j]);
+  };
+  number(grid, m.group > 0 ? b.bitcast(kernel::Scalar::I32, b.group_index()) : index);
+  if (!in_group.empty()) number(in_group, b.bitcast(kernel::Scalar::I32, b.local_index()));
   for (const Level& l : loops) {
     add(l, b.begin_loop(b.i32(l.extent)));
     pull.push_block();
@@ -85,12 +89,20 @@ void emit_map(Puller& pull, Builder& b, const Section& s, Value index) {
   const Tile tile = open_tile(pull, b, s, index);
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, tile.points));
+  // What a whole group has computed is stored by its first invocation.
+  bool spread = s.schedule.group == 0;
+  for (const schedule::Split& axis : s.schedule.axes) spread = spread || schedule::extent(axis, schedule::Bind::Local) > 1;
+  std::optional<Value> first;
+  if (!spread) first = b.op(KOp::Eq, b.local_index(), b.constant(kernel::Scalar::U32, 0));
   for (size_t e = 0; e < tile.points.size(); ++e) {
-    if (tile.inside[e]) b.begin_if(*tile.inside[e]);
+    const std::optional<Value> stores = first && tile.inside[e] ? b.logical_and(*first, *tile.inside[e])
+                                        : first                 ? first
+                                                                : tile.inside[e];
+    if (stores) b.begin_if(*stores);
     pull.push_block();
     for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], tile.points[e], values[j][e]);
     pull.pop_block();
-    if (tile.inside[e]) b.end_if();
+    if (stores) b.end_if();
   }
   for (const schedule::Split& axis : s.schedule.axes)
     for (const schedule::Part& part : axis)
@@ -247,11 +259,14 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const
     total += group.size() == 1 ? invocations(s) : (invocations(s) + width - 1) / width * width;
   }
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
-  const auto workgroup = static_cast<uint32_t>(std::min<int64_t>(most, total <= 64 * width ? width : 64));
+  const int64_t together = group[0].kind == Section::Kind::Map ? group[0].schedule.group : 0;
+  const auto workgroup =
+      static_cast<uint32_t>(together > 0 ? together : std::min<int64_t>(most, total <= 64 * width ? width : 64));
   Builder b(name, workgroup, static_cast<uint64_t>(total));
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
-  if (surplus) b.begin_guard();
-  Puller pull(g, materialised, std::move(computed), params, b, scheduler, target);
+  if (surplus && together > 0) b.begin_group_guard();
+  if (surplus && together == 0) b.begin_guard();
+  Puller pull(g, materialised, std::move(computed), params, b, scheduler, target, together);
   try {
     emit_sections(pull, b, g, group, starts);
   } catch (const CodeTooLarge&) {

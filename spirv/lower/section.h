@@ -32,6 +32,7 @@ struct Section {
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;
+  std::vector<schedule::Reduction> reductions;
   std::vector<uint32_t> writes;         // buffer ids
   int64_t code = 0;                     // estimated instructions
   double work = 0;                      // estimated operations in all

@@ -27,15 +27,16 @@ Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vecto
   // A part with a buffer of its own is only read; everything else is computed here.
   const bool stored = walk != id && (r.clusters.roots.contains(walk.v) || g[walk].op == Op::Proj);
   Extent e;
-  std::vector<Access> reads;
+  Accesses found;
   if (stored) {
     e.code = 4;
-    reads = {{walk, ~0u, false}};
+    found.reads = {{walk, ~0u, false}};
   } else {
     e = r.extent(walk);
-    reads = accesses(g, walk, r.clusters.roots);
+    found = accesses(g, walk, r.clusters.roots);
   }
-  for (const Access& a : reads)
+  s.reductions = std::move(found.reductions);
+  for (const Access& a : found.reads)
     if (g[a.leaf].type.shape.count() > 0)
       s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Section::Kind::Map});
   s.writes = std::move(writes);

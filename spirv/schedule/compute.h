@@ -15,12 +15,21 @@ struct Read {
   bool own = false;   // at the invocation's own point only
 };
 
+/// A reduction that runs for each point, not inside of another one.
+struct Reduction {
+  uint32_t axes = 0;       // of the domain, that its point depends on
+  double length = 1;       // elements per result
+  bool contiguous = true;  // neighbours along its last axis are neighbours in memory wherever it reads
+};
+
 /// The computation of one element per point of a domain, each on its own.
 struct MapFacts {
   Shape domain;
   std::vector<Read> reads;
   int64_t code = 0;      // estimated instructions per element
   bool reduces = false;  // a reduction runs inside of it
+  std::vector<Reduction> reductions;
+  bool alone = false;  // shares its kernel with nothing else, so that workgroups may be its own
 };
 
 /// A reduction inside of a kernel, computed for several points side by side.
@@ -31,6 +40,7 @@ struct ReduceFacts {
   int64_t code = 0;              // estimated instructions per element
   /// Elements per partial sum where sums are compensated, at most; 0: they are not.
   int64_t plain = 0;
+  int64_t group = 0;  // invocations that compute the same points together, all of them on the same path; 0: none
 };
 
 }  // namespace spirograd::schedule

@@ -1,5 +1,6 @@
 #include "spirv/schedule/legal.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace spirograd::schedule {
@@ -48,10 +49,23 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     const int64_t have = extent(s.axes[a]);
     if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
   }
-  int64_t in_group = 1, all = 1;
+  if (s.group > 0) {
+    if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
+    if ((s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
+    int64_t local = 1;
+    for (const Split& axis : s.axes) {
+      local *= extent(axis, Bind::Local);
+      if (binds(axis, Bind::Lane)) return illegal(s, "lanes stand in no group");
+    }
+    if (local != 1 && local != s.group)
+      return illegal(
+          s, "its local parts count " + std::to_string(local) + " invocations, the group has " + std::to_string(s.group));
+  }
+  int64_t in_group = std::max<int64_t>(1, s.group), all = in_group;
   for (const Split& axis : s.axes) {
-    in_group *= extent(axis, Bind::Local) * extent(axis, Bind::Lane);
-    const int64_t n = extent(axis, Bind::Grid) * extent(axis, Bind::Local) * extent(axis, Bind::Lane);
+    const int64_t own = s.group > 0 ? 1 : extent(axis, Bind::Local) * extent(axis, Bind::Lane);
+    in_group *= own;
+    const int64_t n = extent(axis, Bind::Grid) * own;
     if (n > kMostInvocations / all) return illegal(s, "more invocations than can be numbered");
     all *= n;
   }
@@ -72,17 +86,26 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s) {
     const Split& split = s.axes[a];
     if (!counts(split)) return illegal(s, "a part has no extent that can be counted");
     for (size_t j = 0; j < split.size(); ++j) {
-      if (split[j].bind != Bind::Serial && split[j].bind != Bind::Unroll)
-        return illegal(s, "the axes of a reduction are serial or unrolled, not " + std::string(name(split[j].bind)));
-      if (split[j].bind == Bind::Unroll && (a + 1 < s.axes.size() || j + 1 < split.size()))
-        return illegal(s, "only the innermost part is unrolled");
+      const Bind b = split[j].bind;
+      if (b != Bind::Serial && b != Bind::Unroll && b != Bind::Local)
+        return illegal(s, "the axes of a reduction are serial, unrolled or local, not " + std::string(name(b)));
+      const bool last_axis = a + 1 == s.axes.size(), innermost = last_axis && j + 1 == split.size();
+      const bool before_local = last_axis && j + 2 == split.size() && split.back().bind == Bind::Local;
+      if (b == Bind::Local && !innermost) return illegal(s, "only the innermost part is local");
+      if (b == Bind::Local && split[j].extent != facts.group)
+        return illegal(
+            s, std::to_string(split[j].extent) + " invocations share it, " +
+                   (facts.group > 0 ? "the group has " + std::to_string(facts.group) : "no group computes it together"));
+      if (b == Bind::Unroll && !innermost && !before_local) return illegal(s, "only the innermost part is unrolled");
     }
+    const bool shared = split.back().bind == Bind::Local;
     unrolled *= extent(split, Bind::Unroll);
     const int64_t have = extent(split), want = facts.extents[a];
     // A last block that is shorter than the others: two loops, the inner one with a trip count of its own.
     const bool ragged = a + 1 == s.axes.size() && split.size() == 2 && split[1].bind == Bind::Serial && have > want &&
                         have - want < split[1].extent;
-    if (have != want && !ragged) return illegal(s, counted(have, want));
+    const bool surplus = shared && have > want && have - want < have / split[0].extent;  // counts as nothing
+    if (have != want && !ragged && !surplus) return illegal(s, counted(have, want));
   }
   if (unrolled > kMostUnrolled)
     return illegal(s, std::to_string(unrolled) + " copies of the body, at most " + std::to_string(kMostUnrolled));
@@ -90,7 +113,8 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s) {
     return illegal(s,
                    std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
   const Split& last = s.axes.back();
-  if (facts.plain > 0 && extent(last) / last[0].extent > facts.plain && extent(last) > facts.plain)
+  const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
+  if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)
     return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");
   return std::nullopt;
 }

@@ -86,7 +86,32 @@ MapSchedule several(const MapFacts& f, const Target& t) {
           n == groups * per ? Tail::Exact : Tail::Recompute};
 }
 
-constexpr std::array<MapRule, 3> kRules = {{
+// A workgroup per element, where there are too few elements to keep the device busy and each is a long reduction.
+constexpr int64_t kGroupInvocations = 32768;  // that are enough
+constexpr double kGroupLength = 64;           // of a reduction that is worth sharing
+
+const Reduction* shared_reduction(const MapFacts& f) {
+  const Reduction* longest = nullptr;
+  for (const Reduction& r : f.reductions)
+    if (!longest || r.length > longest->length) longest = &r;
+  return longest && longest->length >= kGroupLength && longest->contiguous ? longest : nullptr;
+}
+
+bool wants_groups(const MapFacts& f, const Target& t) {
+  return !t.cpu && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= kGroupInvocations && shared_reduction(f);
+}
+
+MapSchedule groups(const MapFacts& f, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.group = 64;
+  const int64_t most = std::min<int64_t>(256, t.max_invocations);
+  const auto length = static_cast<int64_t>(shared_reduction(f)->length);
+  while (2 * s.group <= most && f.domain.count() * s.group < kGroupInvocations && 4 * s.group <= length) s.group *= 2;
+  return s;
+}
+
+constexpr std::array<MapRule, 4> kRules = {{
+    {"a workgroup per element", wants_groups, groups},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
     {"one element", [](const MapFacts&, const Target&) { return true; },

@@ -20,9 +20,29 @@ int64_t block_length(int64_t extent) {
   return kBlock;
 }
 
+// Neighbours take neighbouring elements; each adds its own in blocks as above.
+ReduceSchedule shared(const ReduceFacts& f) {
+  ReduceSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  const int64_t own = (f.extents.back() + f.group - 1) / f.group;
+  const bool unrolls = own >= kUnroll && f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+  const int64_t unroll = unrolls ? kUnroll : 1, loops = (own + unroll - 1) / unroll;
+  Split& last = s.axes.back();
+  last = {{Bind::Serial, loops}};
+  if (f.plain > 0 && loops * unroll > f.plain) {
+    const int64_t block = kBlock / unroll;
+    last = {{Bind::Serial, (loops + block - 1) / block}, {Bind::Serial, block}};
+  }
+  if (unrolls) last.push_back({Bind::Unroll, unroll});
+  last.push_back({Bind::Local, f.group});
+  if (unrolls && f.points <= 4) s.accumulators = unroll;
+  return s;
+}
+
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target&) const {
+  if (f.group > 0 && f.extents.back() >= f.group) return shared(f);
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t last = f.extents.back();

@@ -90,6 +90,10 @@ int64_t extent(const Split& s, Bind b) {
 
 int64_t invocations(const MapSchedule& s) {
   int64_t n = 1;
+  if (s.group > 0) {
+    for (const Split& axis : s.axes) n *= extent(axis, Bind::Grid);
+    return n * s.group;
+  }
   for (const Split& axis : s.axes)
     for (Bind b : {Bind::Grid, Bind::Local, Bind::Lane}) n *= extent(axis, b);
   return n;
@@ -109,6 +113,7 @@ std::string to_string(const MapSchedule& s) {
   }
   if (s.axes.empty()) out = "once";
   if (s.tail == Tail::Recompute) out += "; tail recompute";
+  if (s.group > 0) out += "; group " + std::to_string(s.group);
   return out;
 }
 
@@ -128,7 +133,7 @@ MapSchedule parse_map(std::string_view text) {
     do {
       const bool axis = s.axes.size() < (s.flat ? 1 : kMapAxes.size());
       const std::string wanted = !axis ? "" : s.flat ? "e" : std::string(1, kMapAxes[s.axes.size()]);
-      if (in.word() == "tail") break;
+      if (in.word() == "tail" || in.word() == "group") break;
       in.expect(wanted, "as the name of the next axis");
       in.expect("=", "after the name of an axis");
       s.axes.push_back(in.split());
@@ -139,7 +144,9 @@ MapSchedule parse_map(std::string_view text) {
   if (in.take("tail")) {
     in.expect("recompute", "after 'tail'");
     s.tail = Tail::Recompute;
+    in.take(";");
   }
+  if (in.take("group")) s.group = in.number();
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

@@ -4,6 +4,8 @@
 //   i = grid 128 register 4; j = grid 64 register 8           a map over [512, 512], 4 x 8 elements per invocation
 //   e = grid 1563 register 8 lane 8; tail recompute           over 100,000 elements, counted through all axes
 //   k = serial 64 unroll 8; accumulators 4                    a reduction of 512 elements
+//   i = grid 300; group 64                                    a workgroup for each of 300 elements,
+//   k = serial 2 unroll 4 local 64                            whose invocations share a reduction of 512 elements
 #pragma once
 
 #include <cstdint>
@@ -48,13 +50,17 @@ struct MapSchedule {
   bool flat = false;  // one axis: the elements in row-major order
   std::vector<Split> axes;
   Tail tail = Tail::Exact;
+  /// Invocations that compute each point of the grid together: reductions may be spread over them. 0: each invocation for
+  /// itself.
+  int64_t group = 0;
   bool operator==(const MapSchedule&) const = default;
 };
 int64_t invocations(const MapSchedule& s);
 /// Elements that one invocation computes side by side.
 int64_t tile(const MapSchedule& s);
 
-/// Of a reduction inside of a kernel: loops in the order of the axes and of their parts.
+/// Of a reduction inside of a kernel: loops in the order of the axes and of their parts. What is local is spread over the
+/// invocations of the workgroup, whose results are then combined.
 struct ReduceSchedule {
   std::vector<Split> axes;   // reduced axes in order
   int64_t accumulators = 1;  // independent partial results of what is unrolled

@@ -60,11 +60,20 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
     MapSchedule s;
     s.flat = facts.domain.rank() > 0 && below(3) == 0;
     if (below(2)) s.tail = Tail::Recompute;
+    if (facts.alone && below(2)) s.group = int64_t{1} << below(8);
     std::vector<int64_t> extents(facts.domain.begin(), facts.domain.end());
     if (s.flat) extents = {facts.domain.count()};
     for (int64_t n : extents) {
       const int64_t surplus = s.tail == Tail::Recompute ? below(6) : 0;
-      s.axes.push_back(split(n + surplus, {Bind::Grid, Bind::Lane, Bind::Register, Bind::Serial, Bind::Local}, 4));
+      std::vector<Bind> binds = {Bind::Grid, Bind::Lane, Bind::Register, Bind::Serial, Bind::Local};
+      if (s.group > 0) binds = {Bind::Grid, Bind::Register, Bind::Serial};
+      s.axes.push_back(split(n + surplus, binds, 4));
+    }
+    if (s.group > 0 && !s.axes.empty() && below(2)) {  // the last axis spread over the group
+      Split& last = s.axes.back();
+      const int64_t n = extents.back();
+      last = {{Bind::Grid, (n + s.group - 1) / s.group}, {Bind::Local, s.group}};
+      if (n % s.group != 0) s.tail = Tail::Recompute;
     }
     if (schedule::tile(s) * facts.code > 600 || check(facts, s, target)) continue;
     drawn_ += schedule::to_string(s) + "\n";
@@ -83,9 +92,14 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     if (below(4) == 0 && n > b)
       last = {{Bind::Serial, (n + b - 1) / b}, {Bind::Serial, b}};  // the last block may be shorter
     if (below(2)) last.back().bind = Bind::Unroll;
+    if (facts.group > 0 && below(3)) {
+      const int64_t own = (n + facts.group - 1) / facts.group, unroll = std::min<int64_t>(own, 1 + below(4));
+      last = {{Bind::Serial, (own + unroll - 1) / unroll}, {Bind::Unroll, unroll}, {Bind::Local, facts.group}};
+    }
     const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
     s.accumulators = accumulators[static_cast<size_t>(below(4))];
     if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > 600 || check(facts, s)) continue;
+    shared_ += schedule::extent(last, Bind::Local) > 1;
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;
   }

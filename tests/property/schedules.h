@@ -17,13 +17,14 @@ class RandomScheduler : public schedule::Scheduler {
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
   int maps() const { return maps_; }
   int reductions() const { return reductions_; }
+  int shared() const { return shared_; }  // reductions that a workgroup shares
   std::string drawn() const { return drawn_; }
 
  private:
   int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
   mutable std::mt19937_64 random_;
-  mutable int maps_ = 0, reductions_ = 0;
+  mutable int maps_ = 0, reductions_ = 0, shared_ = 0;
   mutable std::string drawn_;
 };
 

@@ -34,7 +34,8 @@ void expect_in(const std::string& whole, const std::string& part) {
 TEST(Schedule, WhatPrintsParsesBack) {
   for (const std::string text :
        {"once", "i = grid 128 register 4; j = grid 64 register 8", "e = grid 3 register 8 lane 8; tail recompute",
-        "i = grid 2 local 8 lane 4 serial 3 register 2"})
+        "i = grid 2 local 8 lane 4 serial 3 register 2", "i = grid 3; j = serial 2 local 64; group 64",
+        "i = grid 7; tail recompute; group 128"})
     EXPECT_EQ(to_string(parse_map(text)), text);
   for (const std::string text :
        {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4"})
@@ -73,6 +74,20 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(broken("i = grid 512; j = grid 24 unroll 4"), "not unrolled");
   expect_in(broken("i = local 512; j = grid 32 lane 3"), "1536 invocations in a workgroup, the device allows 1024");
   expect_in(broken("i = grid 64 register 8; j = grid 6 register 16"), "128 elements side by side, at most 64");
+  MapFacts alone = facts;
+  alone.alone = true;
+  const auto in_groups = [&](const std::string& text) {
+    const auto e = check(alone, parse_map(text), gpu());
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(in_groups("i = grid 512; j = grid 96; group 64"), "");
+  EXPECT_EQ(in_groups("i = grid 512; j = serial 3 local 32; group 32"), "");
+  expect_in(broken("i = grid 512; j = grid 96; group 64"), "need a kernel of its own");
+  expect_in(in_groups("i = grid 512; j = grid 96; group 48"), "no power of two");
+  expect_in(in_groups("i = grid 512; j = grid 96; group 2048"), "2048 invocations in a workgroup, the device allows 1024");
+  expect_in(in_groups("i = grid 512; j = grid 6 local 16; group 32"),
+            "its local parts count 16 invocations, the group has 32");
+  expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "lanes stand in no group");
   expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
   expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
 }
@@ -90,7 +105,7 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 511"), "its parts count 511 elements, the axis has 512");
   expect_in(broken("k = serial 10; a = serial 11 serial 60"), "its parts count 660 elements, the axis has 512");
   expect_in(broken("k = serial 10; a = serial 9 serial 15 unroll 4"), "its parts count 540");
-  expect_in(broken("k = grid 10; a = serial 512"), "are serial or unrolled, not grid");
+  expect_in(broken("k = grid 10; a = serial 512"), "are serial, unrolled or local, not grid");
   expect_in(broken("k = unroll 10; a = serial 512"), "only the innermost part is unrolled");
   expect_in(broken("k = serial 10; a = unroll 4 serial 128"), "only the innermost part is unrolled");
   expect_in(broken("k = serial 10; a = serial 4 unroll 128"), "128 copies of the body, at most 64");
@@ -98,6 +113,18 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 2 serial 256"), "partial sums of more than 64 elements");
   facts.plain = 0;
   EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 256"), "");
+  expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, no group computes it together");
+  facts.group = 64;
+  EXPECT_EQ(broken("k = serial 10; a = serial 2 unroll 4 local 64"), "");
+  facts.extents = {10, 500};
+  EXPECT_EQ(broken("k = serial 10; a = serial 2 unroll 4 local 64"), "") << "what is beyond the end counts as nothing";
+  expect_in(broken("k = serial 10; a = serial 3 unroll 4 local 64"), "its parts count 768 elements, the axis has 500");
+  expect_in(broken("k = serial 10; a = serial 16 local 32"), "32 invocations share it, the group has 64");
+  expect_in(broken("k = serial 10; a = local 64 serial 8"), "only the innermost part is local");
+  facts.plain = kPlainSum;
+  facts.extents = {10, 64 * 100};
+  EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 50 local 64"), "");
+  expect_in(broken("k = serial 10; a = serial 1 serial 100 local 64"), "partial sums of more than 64");
 }
 
 TEST(Schedule, TheTablesChooseByFactsAndLegally) {
