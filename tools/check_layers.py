@@ -29,15 +29,15 @@ ALLOWED = {
 # Folder -> layer; the longest match counts. Folders that are not named here (tools, samples, tests) may include everything.
 FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
-    "frontend/dsl": "dsl", "ad": "ad", "spirv/kernel": "kernel", "spirv/emit": "emit", "spirv/schedule": "schedule",
-    "spirv/lower": "lower",
-    "spirv": "compile", "vk_runtime": "vk",
+    "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
+    "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
     "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
     "array.h": "dsl", "build.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl", "text.h": "text", "grad.h": "ad",
-    "target.h": "executable", "executable.h": "executable", "compile.h": "compile", "vk.h": "vk",
+    "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
+    "vk.h": "vk",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}

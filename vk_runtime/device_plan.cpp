@@ -77,6 +77,10 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   t.round_to_even = f.round_to_even;
   t.device_address = p.enable_device_address;
   t.subgroup_size = std::max(1u, f.subgroup_size);
+  // Only what the target has names for, so that equal targets share executables.
+  constexpr uint32_t kKnown = kSubgroupBasic | kSubgroupVote | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
+  t.subgroup_operations = f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT ? f.subgroup_operations & kKnown : 0;
+  t.shared_bytes = f.limits.maxComputeSharedMemorySize;
   t.max_invocations = std::min(f.limits.maxComputeWorkGroupInvocations, f.limits.maxComputeWorkGroupSize[0]);
   t.max_groups = std::min(f.limits.maxComputeWorkGroupCount[0], f.limits.maxComputeWorkGroupCount[1]);
   // A stage-wide limit and one for whole pipeline layouts; kernels have one stage and one set.

@@ -32,6 +32,8 @@ struct DeviceFacts {
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;
   uint32_t subgroup_size = 1;
+  VkShaderStageFlags subgroup_stages = 0;
+  VkSubgroupFeatureFlags subgroup_operations = 0;
   float timestamp_period = 0;  // nanoseconds per tick
   VkPhysicalDeviceLimits limits{};
 };

@@ -48,22 +48,12 @@ void check_executable(const Executable& e) {
 }
 
 void check_features(const Executable& e, const Device::Impl& d) {
-  const auto lacks = [&](const char* feature) {
-    return Error("SG0303", std::string("this program needs '") + feature + "', which '" + d.name() + "' does not offer");
-  };
-  if (e.needs_float64 && !d.plan.enable_float64) throw lacks("shaderFloat64").hint("use f32, or another device");
-  if (e.needs_atomic_float_add && !d.plan.enable_atomic_float_add) {
-    throw lacks("shaderBufferFloat32AtomicAdd").hint("compile without native float atomics");
-  }
-  if (e.needs_loop_iterations > d.info.target.max_loop_iterations) {
-    throw Error("SG0303", "a kernel of this program may run " + std::to_string(e.needs_loop_iterations) +
-                              " loop iterations in one invocation, '" + d.name() + "' ends loops after " +
-                              std::to_string(d.info.target.max_loop_iterations))
-        .hint("compile for this device's target()");
-  }
-  if (e.form == BindingForm::Address && !d.plan.enable_device_address) {
-    throw lacks("bufferDeviceAddress").hint("compile with BindingForm::Descriptors");
-  }
+  const std::vector<Missing> lacks = missing(requirements_of(e), d.info.target, "'" + d.name() + "'");
+  if (lacks.empty()) return;
+  Error error("SG0303", "this program needs " + lacks[0].what);
+  for (size_t i = 1; i < lacks.size(); ++i) error.notes.push_back("and " + lacks[i].what);
+  error.help = lacks[0].hint;
+  throw error;
 }
 
 }  // namespace spirograd::vk

@@ -199,6 +199,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.signed_zero_inf_nan = p12.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = p12.shaderRoundingModeRTEFloat32;
   f.subgroup_size = p11.subgroupSize;
+  f.subgroup_stages = p11.subgroupSupportedStages;
+  f.subgroup_operations = p11.subgroupSupportedOperations;
   f.max_allocation = p11.maxMemoryAllocationSize;
 
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};

@@ -7,24 +7,6 @@
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {
-namespace {
-
-void check_limits(const Device::Impl& d, BindingForm form, const KernelBinary& kernel) {
-  const Target& t = d.info.target;
-  const std::string what = "kernel '" + kernel.name + "'";
-  if (kernel.workgroup > t.max_invocations) {
-    throw limit_error(what, kernel.workgroup, "maxComputeWorkGroupInvocations", t.max_invocations, d.name());
-  }
-  if (kernel.bindings * push_bytes(form) > t.max_push_bytes) {
-    throw limit_error(what, kernel.bindings * push_bytes(form), "maxPushConstantsSize", t.max_push_bytes, d.name());
-  }
-  if (form == BindingForm::Descriptors && kernel.bindings > t.max_buffers) {
-    throw limit_error(what, kernel.bindings, "maxPerStageDescriptorStorageBuffers", t.max_buffers, d.name());
-  }
-}
-
-}  // namespace
-
 Pipelines::Pipelines(Device::Impl& device, BindingForm form, const std::vector<KernelBinary>& kernels) : device_(device) {
   try {
     create(form, kernels);
@@ -92,7 +74,6 @@ VkResult Pipelines::create_pipeline(const KernelBinary& kernel, Pipeline& out) c
 void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernels) {
   pipelines_.resize(kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
-    check_limits(device_, form, kernels[i]);
     create_layouts(form, kernels[i].bindings);
     pipelines_[i].layout = layouts_[kernels[i].bindings].pipeline;
     pipelines_[i].set_layout = layouts_[kernels[i].bindings].set;

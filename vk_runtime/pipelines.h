@@ -39,7 +39,4 @@ class Pipelines {
   std::vector<Pipeline> pipelines_;
 };
 
-/// Bytes of push constants per binding.
-constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
-
 }  // namespace spirograd::vk

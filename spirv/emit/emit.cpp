@@ -1,8 +1,6 @@
 // One pass over the instruction list: bindings, arrays and the numbers of invocations first, then the body.
 #include "spirv/emit/emit.h"
 
-#include <algorithm>
-
 #include "spirv/emit/emitter.h"
 
 namespace spirograd::spirv {
@@ -35,6 +33,7 @@ std::vector<uint32_t> Emitter::run() {
   put(Op::OpFunctionEnd, {});
 
   declare_entry(function);
+  record_sizes();
   module_.put(Section::Function, Op::OpFunction, {nothing, function, 0, signature});
   module_.put(Section::Function, Op::OpLabel, {entry});
   std::vector<uint32_t> words = module_.finish();
@@ -45,37 +44,30 @@ std::vector<uint32_t> Emitter::run() {
 
 namespace {
 
-void check(const Kernel& kernel, const Target& target) {
+// What no device can.
+void check(const Kernel& kernel) {
   if (kernel.invocations >= uint64_t{1} << 32)
     throw Error("SG0303", "kernel " + kernel.name + " needs " + std::to_string(kernel.invocations) +
                               " invocations; one dispatch has at most 4294967295");
-  if (kernel.workgroup == 0 || kernel.workgroup > target.max_invocations)
-    throw Error("SG0303", "kernel " + kernel.name + " has workgroups of " + std::to_string(kernel.workgroup) +
-                              " invocations; the device takes 1 to " + std::to_string(target.max_invocations));
-  for (const Inst& i : kernel.body) {
+  for (const Inst& i : kernel.body)
     if (i.op == KOp::AtomicAdd && i.type == Scalar::F64)
       throw Error("SG0303", "kernel " + kernel.name + " adds atomically to f64, which no portable device can")
           .hint("sum in f32, or scatter with unique indices");
-    if (i.type == Scalar::F64 && i.op < KOp::If && !target.float64)
-      throw Error("SG0303", "kernel " + kernel.name + " computes in f64, which the device cannot").hint("use f32");
-  }
 }
 
 }  // namespace
 
-bool uses_native_float_atomics(const Kernel& kernel, const Target& target, const EmitOptions& options) {
-  if (!target.atomic_float_add || !options.native_float_atomics) return false;
-  return std::any_of(kernel.body.begin(), kernel.body.end(),
-                     [](const Inst& i) { return i.op == KOp::AtomicAdd && i.type == Scalar::F32; });
-}
-
 KernelBinary emit(const Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options) {
-  check(kernel, target);
+  check(kernel);
+  Emitter emitter(kernel, target, form, options);
   KernelBinary binary;
   binary.name = kernel.name;
   binary.workgroup = kernel.workgroup;
   binary.bindings = static_cast<uint32_t>(kernel.bindings.size());
-  binary.words = Emitter(kernel, target, form, options).run();
+  binary.words = emitter.run();
+  binary.needs = emitter.needs();
+  if (const std::vector<Missing> lacks = missing(binary.needs, target); !lacks.empty())
+    throw Error("SG0303", "kernel " + kernel.name + " needs " + lacks[0].what).hint(lacks[0].hint);
   return binary;
 }
 

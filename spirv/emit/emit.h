@@ -19,11 +19,8 @@ struct EmitOptions {
   bool value_names = false;          // name each value by its number in the kernel
 };
 
-/// Pre: kernel::verify finds nothing. Throws SG0303 for what the target cannot do.
+/// Pre: kernel::verify finds nothing. Records what the module needs; throws SG0303 for what the target lacks of it.
 KernelBinary emit(const kernel::Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options = {});
-
-/// Whether the module would use native float atomics on this target.
-bool uses_native_float_atomics(const kernel::Kernel& kernel, const Target& target, const EmitOptions& options = {});
 
 /// The first complaint of SPIRV-Tools for Vulkan 1.2, if any (SG0903).
 std::optional<Error> validate(std::span<const uint32_t> words);

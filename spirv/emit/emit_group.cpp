@@ -55,8 +55,14 @@ Id Emitter::local_number() {
   return result(Op::OpIAdd, u32, {result(Op::OpIMul, u32, {subgroup, size}), lane});
 }
 
+void Emitter::need_subgroups(SubgroupOperation operation, spv::Capability capability) {
+  needs_.subgroup_operations |= operation;
+  needs_.subgroup_size = kernel_.subgroup;
+  module_.capability(capability);
+}
+
 Id Emitter::subgroup_built_in(spv::BuiltIn which) {
-  module_.capability(spv::Capability::GroupNonUniform);
+  need_subgroups(kSubgroupBasic, spv::Capability::GroupNonUniform);
   return built_in(which, false);
 }
 
@@ -78,7 +84,7 @@ void Emitter::barrier() {
 }
 
 Id Emitter::combine_lanes(const Inst& i) {
-  module_.capability(spv::Capability::GroupNonUniformArithmetic);
+  need_subgroups(kSubgroupArithmetic, spv::Capability::GroupNonUniformArithmetic);
   const auto how = i.op == KOp::SubgroupReduce ? spv::GroupOperation::Reduce : spv::GroupOperation::ExclusiveScan;
   return result(combining(kernel::combiner(i), i.type), type(i.type),
                 {word(kSubgroup), static_cast<uint32_t>(how), ids_[i.in[0]]});
@@ -88,7 +94,8 @@ Id Emitter::combine_lanes(const Inst& i) {
 // does. Bools travel as words.
 Id Emitter::value_of_lane(const Inst& i) {
   const bool constant = i.op == KOp::Broadcast && kernel_.body[i.in[1]].op == KOp::Const;
-  module_.capability(constant ? spv::Capability::GroupNonUniformBallot : spv::Capability::GroupNonUniformShuffle);
+  if (constant) need_subgroups(kSubgroupBallot, spv::Capability::GroupNonUniformBallot);
+  else need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
   const Op op = constant ? Op::OpGroupNonUniformBroadcast : Op::OpGroupNonUniformShuffle;
   const Id value = to_memory(i.type, ids_[i.in[0]]);
   return from_memory(i.type, result(op, type(in_memory(i.type)), {word(kSubgroup), value, ids_[i.in[1]]}));

@@ -61,6 +61,7 @@ void Emitter::atomic_add(const Inst& i) {
   if (t != Scalar::F32) {
     result(Op::OpAtomicIAdd, type(t), {place, device, relaxed, addend});
   } else if (native_atomics_) {
+    needs_.atomic_float_add = true;
     module_.capability(spv::Capability::AtomicFloat32AddEXT);
     module_.extension("SPV_EXT_shader_atomic_float_add");
     result(Op::OpAtomicFAddEXT, type(t), {place, device, relaxed, addend});

@@ -1,5 +1,7 @@
-// Types, constants, buffers and the entry point: what stands outside of the function.
+// Types, constants, buffers and the entry point: what stands outside of the function; and what the module needs.
 #include "spirv/emit/emitter.h"
+#include "spirv/kernel/guard.h"
+#include "spirv/kernel/iterations.h"
 
 namespace spirograd::spirv {
 Id Emitter::type(Scalar s) {
@@ -8,7 +10,10 @@ Id Emitter::type(Scalar s) {
     case Scalar::I32: return module_.type(Op::OpTypeInt, {32, 1});
     case Scalar::U32: return module_.type(Op::OpTypeInt, {32, 0});
     case Scalar::F32: return module_.type(Op::OpTypeFloat, {32});
-    case Scalar::F64: module_.capability(spv::Capability::Float64); return module_.type(Op::OpTypeFloat, {64});
+    case Scalar::F64:
+      needs_.float64 = true;
+      module_.capability(spv::Capability::Float64);
+      return module_.type(Op::OpTypeFloat, {64});
   }
   return 0;
 }
@@ -107,6 +112,7 @@ Id Emitter::built_in(spv::BuiltIn which, bool vector) {
 void Emitter::declare_entry(Id function) {
   const bool address = form_ == BindingForm::Address && !kernel_.bindings.empty();
   module_.capability(spv::Capability::Shader);
+  needs_.device_address = address;
   if (address) module_.capability(spv::Capability::PhysicalStorageBufferAddresses);
   module_.put(
       Section::MemoryModel, Op::OpMemoryModel,
@@ -122,6 +128,8 @@ void Emitter::declare_entry(Id function) {
     module_.put(Section::ExecutionMode, Op::OpExecutionMode, extra);
   };
   mode(spv::ExecutionMode::LocalSize, {kernel_.workgroup, 1, 1});
+  needs_.signed_zero_inf_nan = target_.signed_zero_inf_nan;
+  needs_.round_to_even = target_.round_to_even;
   if (target_.signed_zero_inf_nan) {
     module_.capability(spv::Capability::SignedZeroInfNanPreserve);
     mode(spv::ExecutionMode::SignedZeroInfNanPreserve, {32});
@@ -132,6 +140,18 @@ void Emitter::declare_entry(Id function) {
   }
   module_.put(Section::Debug, Op::OpSource, {static_cast<uint32_t>(spv::SourceLanguage::Unknown), 0});
   module_.name(function, kernel_.name);
+}
+
+// What can be counted in the kernel; features are recorded where the module declares them.
+void Emitter::record_sizes() {
+  const auto bindings = static_cast<uint32_t>(kernel_.bindings.size());
+  needs_.workgroup = kernel_.workgroup;
+  if (!kernel::guards_surplus(kernel_))
+    needs_.groups = static_cast<uint32_t>((kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup);
+  if (form_ == BindingForm::Descriptors) needs_.buffers = bindings;
+  needs_.push_bytes = bindings * push_bytes(form_);
+  needs_.shared_bytes = kernel::shared_bytes(kernel_);
+  needs_.loop_iterations = kernel::loop_iterations(kernel_);
 }
 
 }  // namespace spirograd::spirv

@@ -25,9 +25,11 @@ class Emitter {
  public:
   Emitter(const Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options)
       : kernel_(kernel), target_(target), form_(form), options_(options),
-        native_atomics_(uses_native_float_atomics(kernel, target, options)) {}
+        native_atomics_(target.atomic_float_add && options.native_float_atomics) {}
 
   std::vector<uint32_t> run();
+  /// Complete after run().
+  const Requirements& needs() const { return needs_; }
 
  private:
   struct Block {
@@ -48,6 +50,7 @@ class Emitter {
   void declare_arrays();
   Id built_in(spv::BuiltIn which, bool vector);
   void declare_entry(Id function);
+  void record_sizes();
 
   // The body.
   void put(Op op, Words operands) { append(code_, op, operands); }
@@ -58,6 +61,7 @@ class Emitter {
   bool uses(KOp op) const;
   Id group_number();
   Id local_number();
+  void need_subgroups(SubgroupOperation operation, spv::Capability capability);
   Id subgroup_built_in(spv::BuiltIn which);
   void number_invocations();
   void barrier();
@@ -88,6 +92,7 @@ class Emitter {
   const EmitOptions& options_;
   const bool native_atomics_;
   Module module_;
+  Requirements needs_;
   std::vector<uint32_t> variables_, code_;
   std::vector<Id> interface_;
   std::vector<Id> buffers_;         // per binding: pointer to its block

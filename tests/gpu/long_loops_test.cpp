@@ -21,7 +21,7 @@ class LongLoops : public Gpu {
       options.form = form;
       const auto executable = compile(p, device->target(), options);
       ASSERT_TRUE(executable) << executable.error().str();
-      EXPECT_LE(executable->needs_loop_iterations, device->target().max_loop_iterations);
+      EXPECT_LE(requirements_of(*executable).loop_iterations, device->target().max_loop_iterations);
       const auto s = session(*executable);
       ASSERT_TRUE(s);
       const auto out = s->run(inputs);
@@ -71,9 +71,9 @@ TEST_F(LongLoops, WhatWasCompiledForAnotherDeviceIsRefusedByName) {
   CompileOptions options;
   options.form = device->preferred_form();
   const Executable executable = compile(p, boundless, options).value();
-  EXPECT_EQ(executable.needs_loop_iterations, 70002u);
+  EXPECT_EQ(requirements_of(executable).loop_iterations, 70002u);
   const auto s = Session::create(device, executable);
-  if (device->target().max_loop_iterations >= executable.needs_loop_iterations) {
+  if (device->target().max_loop_iterations >= requirements_of(executable).loop_iterations) {
     EXPECT_TRUE(s);
   } else {
     ASSERT_FALSE(s) << "the driver would end this loop early";

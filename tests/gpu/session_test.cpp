@@ -206,9 +206,13 @@ TEST_F(SessionTest, LimitsAreNamedWithWishAndDevice) {
   e.kernels[0].workgroup = 1u << 20;
   EXPECT_NE(Session::create(device, e).error().message.find("maxComputeWorkGroupInvocations"), std::string::npos);
   e.kernels[0].workgroup = 64;
-  e.needs_float64 = true;
-  device->impl().plan.enable_float64 = false;
-  EXPECT_NE(Session::create(device, e).error().message.find("shaderFloat64"), std::string::npos);
+  e.kernels[0].needs.float64 = true;
+  e.kernels[0].needs.shared_bytes = uint64_t{1} << 30;
+  device->impl().info.target.float64 = false;
+  const Error both = Session::create(device, e).error();
+  EXPECT_NE(both.message.find("shaderFloat64"), std::string::npos);
+  EXPECT_NE(both.message.find(device->info().name), std::string::npos);
+  EXPECT_NE(both.str().find("1073741824 bytes of shared memory"), std::string::npos) << both.str();
 }
 
 TEST_F(SessionTest, MoreMemoryThanThereIsIsAnError) {

@@ -20,7 +20,10 @@ DeviceFacts gpu() {
   f.timeline_semaphore = f.buffer_device_address = f.float64 = true;
   f.atomic_float_extension = f.atomic_float_add = true;
   f.subgroup_size = 32;
+  f.subgroup_stages = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+  f.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
   f.timestamp_period = 1;
+  f.limits.maxComputeSharedMemorySize = 49152;
   f.limits.maxComputeWorkGroupInvocations = 1024;
   f.limits.maxComputeWorkGroupSize[0] = 512;
   f.limits.maxComputeWorkGroupCount[0] = 1u << 31;
@@ -50,6 +53,17 @@ TEST(DevicePlan, TakesTheLeastOfRelatedLimits) {
   EXPECT_EQ(t.max_range, 1u << 30);
   EXPECT_EQ(t.subgroup_size, 32u);
   EXPECT_FALSE(t.cpu);
+}
+
+TEST(DevicePlan, SubgroupOperationsCountInComputeOnly) {
+  DeviceFacts f = gpu();
+  EXPECT_EQ(plan_device(f, 8).target.subgroup_operations, uint32_t{kSubgroupBasic | kSubgroupShuffle});
+  EXPECT_EQ(plan_device(f, 8).target.shared_bytes, 49152u);
+  f.subgroup_stages = VK_SHADER_STAGE_FRAGMENT_BIT;
+  EXPECT_EQ(plan_device(f, 8).target.subgroup_operations, 0u);
+  EXPECT_EQ(uint32_t{kSubgroupVote}, uint32_t{VK_SUBGROUP_FEATURE_VOTE_BIT});
+  EXPECT_EQ(uint32_t{kSubgroupArithmetic}, uint32_t{VK_SUBGROUP_FEATURE_ARITHMETIC_BIT});
+  EXPECT_EQ(uint32_t{kSubgroupBallot}, uint32_t{VK_SUBGROUP_FEATURE_BALLOT_BIT});
 }
 
 TEST(DevicePlan, FloatAtomicsAreEnabledButNotTrustedBeforeTheSelfTest) {

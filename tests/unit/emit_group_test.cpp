@@ -13,6 +13,7 @@ using namespace kernel;
 
 Target device(uint32_t lanes) {
   Target t;
+  t.subgroup_operations = kSubgroupBasic | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
   t.float64 = true;
   t.subgroup_size = lanes;
   t.max_invocations = 256;
@@ -99,6 +100,42 @@ TEST(EmitGroup, EachBuiltInIsDeclaredOnce) {
     ASSERT_NE(first, std::string::npos) << name;
     EXPECT_EQ(text.find(std::string("BuiltIn ") + name, first + 1), std::string::npos) << name;
   }
+}
+
+TEST(EmitGroup, WhatTheModuleNeedsIsRecorded) {
+  const auto needs = [](const test::GroupCase& c) { return spirv::emit(c.kernel, device(8), BindingForm::Address).needs; };
+  const Requirements tree = needs(test::groups::shared_tree(64, 3)), sum = needs(test::groups::subgroup_sum(8, 64, 3)),
+                     exchange = needs(test::groups::subgroup_exchange(8, 2));
+  EXPECT_EQ(tree.shared_bytes, 256u);
+  EXPECT_EQ(tree.subgroup_operations, 0u);
+  EXPECT_EQ(tree.subgroup_size, 0u);
+  EXPECT_EQ(tree.groups, 3u);  // no guard
+  EXPECT_EQ(needs(test::groups::shared_reverse(Scalar::F32, 64, 7)).groups, 0u);
+  EXPECT_EQ(sum.subgroup_operations, uint32_t{kSubgroupBasic | kSubgroupArithmetic});
+  EXPECT_EQ(sum.subgroup_size, 8u);
+  EXPECT_EQ(exchange.subgroup_operations, uint32_t{kSubgroupBasic | kSubgroupBallot | kSubgroupShuffle});
+}
+
+TEST(EmitGroup, WhatTheTargetLacksIsRefusedByName) {
+  const auto refusal = [](const test::GroupCase& c, auto change) {
+    Target t = device(8);
+    change(t);
+    try {
+      spirv::emit(c.kernel, t, BindingForm::Address);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code, "SG0303");
+      return e.message;
+    }
+    return std::string();
+  };
+  const test::GroupCase tree = test::groups::shared_tree(64, 3), sum = test::groups::subgroup_sum(8, 64, 3);
+  EXPECT_EQ(refusal(tree, [](Target& t) { t.shared_bytes = 255; }),
+            "kernel shared_tree needs 256 bytes of shared memory; the device has 255 (maxComputeSharedMemorySize)");
+  EXPECT_EQ(refusal(tree, [](Target& t) { t.shared_bytes = 256; }), "");
+  EXPECT_EQ(refusal(sum, [](Target& t) { t.subgroup_size = 16; }),
+            "kernel subgroup_sum needs subgroups of 8 invocations; the device has 16");
+  EXPECT_EQ(refusal(sum, [](Target& t) { t.subgroup_operations = kSubgroupBasic; }),
+            "kernel subgroup_sum needs the subgroup operations arithmetic in compute, which the device does not have");
 }
 
 }  // namespace

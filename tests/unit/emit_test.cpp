@@ -19,6 +19,7 @@ Target device() {
   t.float64 = true;
   t.signed_zero_inf_nan = true;
   t.round_to_even = true;
+  t.max_buffers = 30;
   return t;
 }
 
@@ -106,12 +107,11 @@ TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicCompareExchange"), 1u);
   t.atomic_float_add = true;
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicFAddEXT"), 1u);
-  EXPECT_TRUE(spirv::uses_native_float_atomics(test::every_operation(false), t));
-  EXPECT_FALSE(spirv::uses_native_float_atomics(axpy(), t));
   for (const Scalar type : {Scalar::I32, Scalar::U32, Scalar::F32}) {
     Builder k("count", 64, 64);
     k.atomic_add(k.bind("n", type, Access::Atomic), k.index(), k.constant(type, 1));
-    EXPECT_EQ(spirv::uses_native_float_atomics(std::move(k).finish(), t), type == Scalar::F32) << name(type);
+    const Requirements needs = spirv::emit(std::move(k).finish(), t, BindingForm::Address).needs;
+    EXPECT_EQ(needs.atomic_float_add, type == Scalar::F32) << name(type);
   }
   const std::string off = valid_text(test::every_operation(false), t, BindingForm::Address, {.native_float_atomics = false});
   EXPECT_EQ(off.find("OpAtomicFAddEXT"), std::string::npos);
@@ -143,6 +143,37 @@ TEST(Emit, MoreThanTheDeviceHasIsAnError) {
   const uint32_t s = k.bind("s", Scalar::F64, Access::Atomic);
   k.atomic_add(s, k.i32(0), k.constant(Scalar::F64, 1));
   EXPECT_EQ(code(std::move(k).finish(), device()), "SG0303");
+}
+
+TEST(Emit, WhatTheModuleNeedsIsRecorded) {
+  const auto needs = [](const Kernel& k, BindingForm form, const Target& t) { return spirv::emit(k, t, form).needs; };
+  Requirements want;
+  want.workgroup = 64;
+  want.buffers = 2;
+  want.push_bytes = 8;
+  EXPECT_EQ(needs(axpy(), BindingForm::Descriptors, Target{}), want);
+  want.signed_zero_inf_nan = want.round_to_even = true;
+  EXPECT_EQ(needs(axpy(), BindingForm::Descriptors, device()), want);
+  want.device_address = true;
+  want.buffers = 0;
+  want.push_bytes = 16;
+  EXPECT_EQ(needs(axpy(), BindingForm::Address, device()), want);
+
+  Target software;
+  software.cpu = true;
+  software.subgroup_size = 8;
+  EXPECT_EQ(needs(axpy(), BindingForm::Address, software).subgroup_operations, uint32_t{kSubgroupBasic});
+  EXPECT_EQ(needs(axpy(), BindingForm::Address, software).subgroup_size, 0u);
+  EXPECT_FALSE(needs(test::every_operation(false), BindingForm::Descriptors, device()).float64);
+  EXPECT_TRUE(needs(test::every_operation(true), BindingForm::Descriptors, device()).float64);
+
+  Builder k("loop", 64, 64);
+  const uint32_t y = k.bind("y", Scalar::I32, Access::Write);
+  k.store(y, k.begin_loop(k.i32(9)), k.i32(1));
+  k.end_loop();
+  const Requirements loop = needs(std::move(k).finish(), BindingForm::Address, Target{});
+  EXPECT_EQ(loop.loop_iterations, 10u);
+  EXPECT_EQ(loop.groups, 1u);
 }
 
 TEST(Emit, BrokenModulesAreReported) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "spirv/kernel/eval.h"
+#include "spirv/kernel/guard.h"
 #include "spirv/kernel/verify.h"
 #include "support/group_kernels.h"
 
@@ -212,6 +213,41 @@ TEST(KernelGroup, BytesOfSharedArraysAreRoundedUpEach) {
   EXPECT_EQ(shared_bytes(k), 0u);
   k.shared = {{"a", Scalar::Bool, 1}, {"b", Scalar::F64, 3}, {"c", Scalar::F32, 4}};
   EXPECT_EQ(shared_bytes(k), 16u + 32u + 16u);
+}
+
+TEST(KernelGroup, GuardsThatKeepSurplusOutAreRecognised) {
+  const auto guards = [](uint64_t invocations, auto open) {
+    Builder b("k", 8, invocations);
+    const uint32_t out = b.bind("out", Scalar::U32, Access::Write);
+    open(b);
+    b.store(out, b.index(), b.index());
+    b.end_if();
+    return guards_surplus(std::move(b).finish());
+  };
+  const auto below = [](uint32_t bound) {
+    return [bound](Builder& b) { b.begin_if(b.op(KOp::Lt, b.index(), b.constant(Scalar::U32, bound))); };
+  };
+  EXPECT_TRUE(guards(20, [](Builder& b) { b.begin_guard(); }));
+  EXPECT_TRUE(guards(24, [](Builder& b) { b.begin_guard(); }));
+  EXPECT_TRUE(guards(24, [](Builder& b) { b.begin_group_guard(); }));
+  EXPECT_FALSE(guards(20, [](Builder& b) { b.begin_group_guard(); }));  // invocations 20 to 23 store
+  EXPECT_TRUE(guards(20, below(19)));
+  EXPECT_FALSE(guards(20, below(21)));
+  EXPECT_FALSE(guards(20, [](Builder& b) {
+    b.begin_guard();
+    b.begin_else();
+  }));
+  Builder loop("k", 8, 8);  // what comes after a guard is not in it
+  const uint32_t sum = loop.bind("sum", Scalar::U32, Access::Atomic);
+  loop.begin_guard();
+  loop.begin_loop(loop.i32(3));
+  loop.atomic_add(sum, loop.index(), loop.index());
+  loop.end_loop();
+  loop.end_if();
+  Builder after = loop;
+  after.atomic_add(sum, after.index(), after.index());
+  EXPECT_TRUE(guards_surplus(std::move(loop).finish()));
+  EXPECT_FALSE(guards_surplus(std::move(after).finish()));
 }
 
 }  // namespace

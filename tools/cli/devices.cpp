@@ -19,6 +19,19 @@ std::string memory_of(const vk::DeviceInfo& d) {
   return io::short_number(static_cast<double>(d.memory_bytes) / 1e9, 3) + " GB";
 }
 
+std::vector<std::string> operations_of(const Target& t) {
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kSubgroupOperations)
+    if (t.subgroup_operations & bit) names.emplace_back(name);
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
+  return text.empty() ? "none" : text;
+}
+
 const char* yes_no(bool b) { return b ? "yes" : "no"; }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
@@ -28,7 +41,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
           {"signed zero, inf, nan kept", yes_no(t.signed_zero_inf_nan)},
           {"rounding to even", yes_no(t.round_to_even)},
           {"subgroup", std::to_string(t.subgroup_size)},
+          {"subgroup operations", joined(operations_of(t))},
           {"invocations per workgroup", std::to_string(t.max_invocations)},
+          {"shared memory", std::to_string(t.shared_bytes) + " bytes"},
           {"workgroups per axis", std::to_string(t.max_groups)},
           {"storage buffers per stage", std::to_string(t.max_buffers)},
           {"push constants", std::to_string(t.max_push_bytes) + " bytes"},
@@ -54,7 +69,9 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
             {"signed_zero_inf_nan", t.signed_zero_inf_nan},
             {"round_to_even", t.round_to_even},
             {"subgroup_size", t.subgroup_size},
+            {"subgroup_operations", operations_of(t)},
             {"max_invocations", t.max_invocations},
+            {"shared_bytes", t.shared_bytes},
             {"max_groups", t.max_groups},
             {"max_buffers", t.max_buffers},
             {"max_push_bytes", t.max_push_bytes},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spirograd/requirements.h"
 #include "spirograd/shape.h"
 
 namespace spirograd {
@@ -12,12 +13,15 @@ namespace spirograd {
 /// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order. Descriptors: set
 /// 0, binding j is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
 enum class BindingForm : uint8_t { Address, Descriptors };
+/// Push constants per binding.
+constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
 
 struct KernelBinary {
   std::string name;                // for debug names and profiles
   std::vector<uint32_t> words;     // SPIR-V; entry point "main"
   uint32_t workgroup = 64;         // invocations per workgroup, one dimension
   uint32_t bindings = 0;           // number of buffers
+  Requirements needs;              // of a device, as the emitter recorded them
 };
 
 enum class Role : uint8_t { Input, Output, Constant, Scratch };
@@ -58,8 +62,9 @@ struct Executable {
   std::vector<Step> steps;
   uint32_t n_inputs = 0, n_outputs = 0;
   uint64_t scratch_bytes = 0;
-  bool needs_float64 = false, needs_atomic_float_add = false;
-  uint64_t needs_loop_iterations = 0;  // of the invocation that runs most, over all its loops together
 };
+
+/// What all kernels together need of a device.
+Requirements requirements_of(const Executable& executable);
 
 }  // namespace spirograd

@@ -4,10 +4,29 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace spirograd {
 
 inline constexpr uint64_t kNoLoopLimit = std::numeric_limits<uint64_t>::max();
+
+/// Operations of subgroups, in compute; the bits are those of Vulkan.
+enum SubgroupOperation : uint32_t {
+  kSubgroupBasic = 1,
+  kSubgroupVote = 2,
+  kSubgroupArithmetic = 4,
+  kSubgroupBallot = 8,
+  kSubgroupShuffle = 16,
+};
+struct SubgroupOperationName {
+  SubgroupOperation bit;
+  std::string_view name;
+};
+inline constexpr SubgroupOperationName kSubgroupOperations[] = {{kSubgroupBasic, "basic"},
+                                                                {kSubgroupVote, "vote"},
+                                                                {kSubgroupArithmetic, "arithmetic"},
+                                                                {kSubgroupBallot, "ballot"},
+                                                                {kSubgroupShuffle, "shuffle"}};
 
 struct Target {
   bool cpu = false;                      // a software driver: much work per invocation, no barriers, few dispatches
@@ -16,8 +35,10 @@ struct Target {
   bool signed_zero_inf_nan = false;      // SignedZeroInfNanPreserve for 32-bit floats may be declared
   bool round_to_even = false;            // RoundingModeRTE for 32-bit floats may be declared
   bool device_address = true;            // buffers may be reached through addresses
-  uint32_t subgroup_size = 1;            // 1: unknown; no kernel depends on it for correctness
+  uint32_t subgroup_size = 1;            // invocations; 1: unknown. Kernels that combine lanes are made for it
+  uint32_t subgroup_operations = kSubgroupBasic;  // bits of SubgroupOperation
   uint32_t max_invocations = 128;        // per workgroup
+  uint32_t shared_bytes = 16384;         // memory of one workgroup
   uint32_t max_groups = 65535;           // per grid axis
   uint32_t max_buffers = 4;              // storage buffers per stage
   uint32_t max_push_bytes = 128;

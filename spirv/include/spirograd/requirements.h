@@ -1,0 +1,42 @@
+// What a module or a program needs of a device: recorded where the module is written, compared with a Target before it runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spirograd/target.h"
+
+namespace spirograd {
+
+/// Nothing is needed of what is 0 or false.
+struct Requirements {
+  bool device_address = false;           // bufferDeviceAddress
+  bool float64 = false;                  // shaderFloat64
+  bool atomic_float_add = false;         // shaderBufferFloat32AtomicAdd, proved
+  bool signed_zero_inf_nan = false;      // the float controls that the module declares, for 32-bit floats
+  bool round_to_even = false;
+  uint32_t subgroup_operations = 0;      // bits of SubgroupOperation, in compute
+  uint32_t subgroup_size = 0;            // exactly, in invocations; 0: any
+  uint32_t workgroup = 0;                // invocations
+  uint32_t groups = 0;                   // workgroups of a dispatch that must not be folded: its kernel has no guard
+  uint32_t buffers = 0;                  // storage buffers of the stage
+  uint32_t push_bytes = 0;
+  uint64_t shared_bytes = 0;
+  uint64_t loop_iterations = 0;          // of the invocation that runs most, over all its loops together
+  bool operator==(const Requirements&) const = default;
+};
+
+/// What both need together. Of two subgroup sizes the larger one is kept: kernels of one executable are made for one target.
+Requirements joined(const Requirements& a, const Requirements& b);
+
+struct Missing {
+  std::string what;  // what is wanted and what the device has: "f64 arithmetic (shaderFloat64), which 'X' does not have"
+  std::string hint;  // what to do about it
+};
+
+/// What `device`, which offers what the target says, lacks; empty if it has all.
+std::vector<Missing> missing(const Requirements& needs, const Target& target, std::string_view device = "the device");
+
+}  // namespace spirograd
