@@ -67,4 +67,14 @@ Split split_exponent(Num x) {
 Num is_tiny(Num x) { return magnitude(x) < (is_f64(x) ? 1e-8 : 0x1p-13); }
 Num is_tinier(Num x) { return magnitude(x) < (is_f64(x) ? 0x1p-54 : 0x1p-25); }
 
+Pair exact_product(Num a, Num b) {
+  const double splitter = is_f64(a) ? 134217729.0 : 4097.0;
+  const auto high_half = [&](Num x) {
+    const Num t = x * splitter;
+    return t - (t - x);
+  };
+  const Num p = a * b, ah = high_half(a), bh = high_half(b), al = a - ah, bl = b - bh;
+  return {p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)};
+}
+
 }  // namespace spirograd::kernel

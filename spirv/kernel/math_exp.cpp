@@ -90,19 +90,7 @@ Num log_finite(Num x, std::optional<Num> low) {
   return parts.e * ln2_high(x) - ((half_square - (s * (half_square + z * log_tail(z)) + small)) - f);
 }
 
-// A product and its rounding error, from halves of 12 (f64: 26) bits (Dekker 1971).
-struct Pair {
-  Num high, low;
-};
-Pair exact_product(Num a, Num b) {
-  const double splitter = is_f64(a) ? 134217729.0 : 4097.0;
-  const auto high_half = [&](Num x) {
-    const Num t = x * splitter;
-    return t - (t - x);
-  };
-  const Num p = a * b, ah = high_half(a), bh = high_half(b), al = a - ah, bl = b - bh;
-  return {p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)};
-}
+}  // namespace
 
 // log(x) as a sum of two numbers, for finite x > 0; relative error below 2^-33 (f64: 2^-62). With x = m 2^e and c the
 // nearest of 3/4, 1, 5/4 to m: log(x) = e log(2) + log(c) + 2 atanh((m - c)/(m + c)). The first two have high parts that add
@@ -128,8 +116,6 @@ Pair log_pair(Num x) {
   const Num sum = a + b, rest = (b - (sum - a)) + tail, high = sum + rest;
   return {high, rest - (high - sum)};
 }
-
-}  // namespace
 
 Num exp_scaled(Num x, std::optional<Num> low, int extra) {
   // Beyond: infinity and 0; a negative `extra` lets larger arguments through.

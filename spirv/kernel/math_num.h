@@ -89,6 +89,13 @@ Split split_exponent(Num x);
 /// exp(x + low) 2^extra for -24 (f64: -54) <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to
 /// 0.
 Num exp_scaled(Num x, std::optional<Num> low, int extra);
+/// A product and its rounding error, from halves of 12 (f64: 26) bits (Dekker 1971).
+struct Pair {
+  Num high, low;
+};
+Pair exact_product(Num a, Num b);
+/// log(x) as a sum of two numbers, for finite x > 0; relative error below 2^-33 (f64: 2^-62).
+Pair log_pair(Num x);
 /// log(x), log(1 + x), exp(x) - 1.
 Num log_of(Num x);
 Num log1p(Num x);
