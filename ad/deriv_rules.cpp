@@ -287,6 +287,8 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
       return over((num(p, 1) - p.a) * (num(p, 1) + p.a)); }}, {-0.8, 0.8}),
     partials(Op::Erf,         "2 / sqrt(pi) * exp(-u^2)", {[](const Point& p) {
       return scale(erf_slope(p)); }}),
+    partials(Op::Erfc,        "-2 / sqrt(pi) * exp(-u^2)", {[](const Point& p) {
+      return minus(scale(erf_slope(p))); }}),
     partials(Op::Logistic,    "e / (1 + e)^2, e = exp(-|u|)", {[](const Point& p) {
       return scale(logistic_slope(p)); }}),
     partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),

@@ -95,6 +95,7 @@ Array asinh(Arg a) { return unary(ir::Op::Asinh, a); }
 Array acosh(Arg a) { return unary(ir::Op::Acosh, a); }
 Array atanh(Arg a) { return unary(ir::Op::Atanh, a); }
 Array erf(Arg a) { return unary(ir::Op::Erf, a); }
+Array erfc(Arg a) { return unary(ir::Op::Erfc, a); }
 Array logistic(Arg a) { return unary(ir::Op::Logistic, a); }
 Array log1p(Arg a) { return unary(ir::Op::Log1p, a); }
 Array expm1(Arg a) { return unary(ir::Op::Expm1, a); }

@@ -116,6 +116,7 @@ constexpr Row kRows[] = {
     {Op::Acosh,         one([](double x) { return std::acosh(x); })},
     {Op::Atanh,         one([](double x) { return std::atanh(x); })},
     {Op::Erf,           one([](double x) { return std::erf(x); })},
+    {Op::Erfc,          one([](double x) { return std::erfc(x); })},
     {Op::Logistic,      one([](double x) { return logistic(x); })},
     {Op::Log1p,         one([](double x) { return std::log1p(x); })},
     {Op::Expm1,         one([](double x) { return std::expm1(x); })},

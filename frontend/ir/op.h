@@ -36,7 +36,7 @@ enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Logistic, Log1p, Expm1, Cast, StopGradient,
+  Erf, Erfc, Logistic, Log1p, Expm1, Cast, StopGradient,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
   // a * b and a / b, but 0 where a is 0, whatever b; a * b, but 0 where either is 0: derivatives under a mask
@@ -125,6 +125,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     function(Op::Acosh,    "acosh",    kNone,                     35),
     function(Op::Atanh,    "atanh",    kZeroPreserving,           35),
     function(Op::Erf,      "erf",      kZeroPreserving,           25),
+    function(Op::Erfc,     "erfc",     kNone,                     60, "1 - erf(x)"),
     function(Op::Logistic, "logistic", kNone,                     25),
     function(Op::Log1p,    "log1p",    kZeroPreserving,           35, "log(1 + x)"),
     function(Op::Expm1,    "expm1",    kZeroPreserving,           25, "exp(x) - 1"),

@@ -23,6 +23,7 @@ Value asinh(Builder& b, Value x);
 Value acosh(Builder& b, Value x);
 Value atanh(Builder& b, Value x);
 Value erf(Builder& b, Value x);
+Value erfc(Builder& b, Value x);
 Value logistic(Builder& b, Value x);
 Value log1p(Builder& b, Value x);
 Value expm1(Builder& b, Value x);

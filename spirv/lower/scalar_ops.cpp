@@ -136,6 +136,7 @@ constexpr Row kRows[] = {
     {Op::Acosh,         of_one<kernel::acosh>},
     {Op::Atanh,         of_one<kernel::atanh>},
     {Op::Erf,           of_one<kernel::erf>},
+    {Op::Erfc,          of_one<kernel::erfc>},
     {Op::Logistic,      of_one<kernel::logistic>},
     {Op::Log1p,         of_one<kernel::log1p>},
     {Op::Expm1,         of_one<kernel::expm1>},

@@ -201,9 +201,10 @@ class Generator : Choices {
     if (t.dtype == DType::Bool) return ir::unary(Op::Not, generate(t, depth));
     if (is_float(t.dtype) && options_.differentiable_only) return smooth_unary(t, depth);
     Op op = is_integer(t.dtype) ? pick(integers) : pick(floats);
-    // Two operations share the slot of another, so that seeds keep their programs.
+    // Some operations share the slot of another, so that seeds keep their programs.
     if (op == Op::Atanh && depth % 2 != 0) op = Op::Log1p;
     if (op == Op::Erf && depth % 2 != 0) op = Op::Expm1;
+    if (op == Op::Acosh && depth % 2 != 0) op = Op::Erfc;
     return ir::unary(op, generate(t, depth));
   }
 

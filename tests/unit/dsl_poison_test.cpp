@@ -54,6 +54,7 @@ std::vector<Case> every_operation() {
       {"acosh", [](A x, A) { return acosh(x); }},
       {"atanh", [](A x, A) { return atanh(x); }},
       {"erf", [](A x, A) { return erf(x); }},
+      {"erfc", [](A x, A) { return erfc(x); }},
       {"logistic", [](A x, A) { return logistic(x); }},
       {"log1p", [](A x, A) { return log1p(x); }},
       {"expm1", [](A x, A) { return expm1(x); }},

@@ -96,6 +96,7 @@ TEST(Eval, UnaryOperations) {
       {Op::Acosh, DType::F32, {1, 2, 0}, {0, 1.3169578969248166, kNan}},
       {Op::Atanh, DType::F32, {0, 0.5, 1, 2}, {0, 0.5493061443340549, kInf, kNan}},
       {Op::Erf, DType::F32, {0, 0.5, kInf}, {0, 0.5204998778130465, 1}},
+      {Op::Erfc, DType::F32, {0, 0.5, 10, -kInf, kInf, kNan}, {1, 0.4795001221869535, 2.088487583762545e-45, 2, 0, kNan}},
       {Op::Logistic, DType::F32, {0, 1000, -1000, kInf, -kInf, kNan, 1}, {0.5, 1, 0, 1, 0, kNan, 0.7310585786300049}},
       {Op::Log1p, DType::F32, {0, 1e-20, -1, -2, kInf, kNan, 1}, {0, 1e-20, -kInf, kNan, kInf, kNan, 0.6931471805599453}},
       {Op::Expm1, DType::F32, {0, 1e-20, -kInf, 1000, kNan, 1}, {0, 1e-20, -1, kInf, kNan, 1.718281828459045}},
@@ -407,8 +408,8 @@ TEST(Eval, LoopsInsideBuildsAndBuildsInsideLoops) {
   const Expr vars[] = {a, x}, results[] = {a * x, a};
   const Expr at[] = {i};
   const Expr row = gather(table, at);
-  const auto product = map_accum(
-      f.g, {close_function(f.g, vars, results), false, 3, {cast(i + f.i(1), DType::F32)}, {row}, {}});
+  const auto product =
+      map_accum(f.g, {close_function(f.g, vars, results), false, 3, {cast(i + f.i(1), DType::F32)}, {row}, {}});
   expect_values(f.value(build(2, i, product[0])), {6, 240}, "loop in a build");
   expect_values(f.value(build(2, i, product[1])), {1, 1, 2, 2, 8, 40}, "stack of a loop in a build");
   // acc'[i] = acc[1 - i] + e, by a build in the body

@@ -69,6 +69,7 @@ const std::vector<Function>& table() {
       {"atanh",    1, [](A x, A) { return atanh(x); },    [](D x, D) { return std::atanh(x); }, {[](D x, D) { return 1 / ((1 - x) * (1 + x)); }},
        Pairs::Any, nullptr, [](D x, D) { return std::abs(x) <= 1; }},
       {"erf",      1, [](A x, A) { return erf(x); },      [](D x, D) { return std::erf(x); },   {[](D x, D) { return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
+      {"erfc",     1, [](A x, A) { return erfc(x); },     [](D x, D) { return std::erfc(x); },  {[](D x, D) { return -2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
       {"logistic", 1, [](A x, A) { return logistic(x); }, [](D x, D) { return logistic_of(x); }, {[](D x, D) { return 1 / square_of(2 * std::cosh(x / 2)); }}},
       {"softplus", 1, [](A x, A) { return softplus(x); }, [](D x, D) { return log_add_exp(x, 0); }, {[](D x, D) { return logistic_of(x); }}},
       {"pow",      2, [](A x, A y) { return pow(x, y); }, [](D x, D y) { return std::pow(x, y); }, {pow_base, pow_exponent}, Pairs::Powers, nullptr, pow_is_normal},

@@ -56,6 +56,7 @@ Array asinh(Arg a);
 Array acosh(Arg a);
 Array atanh(Arg a);
 Array erf(Arg a);
+Array erfc(Arg a);      // 1 - erf(a), to all digits
 Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
 Array log1p(Arg a);     // log(1 + a), exact for small a
 Array expm1(Arg a);     // exp(a) - 1, exact for small a
@@ -77,9 +78,9 @@ Array atan2(Arg y, Arg x);
 Array masked_mul(Arg x, Arg y);  // x * y, but 0 where x is 0, whatever y; what derivatives under a mask are made of
 Array masked_div(Arg x, Arg y);  // x / y, but 0 where x is 0
 Array strong_mul(Arg x, Arg y);  // x * y, but 0 where either is 0
-Array logaddexp(Arg a, Arg b);  // log(exp(a) + exp(b)) without overflow
-Array quot(Arg a, Arg b);  // integers; truncates; a divisor of 0 reads as 1
-Array rem(Arg a, Arg b);   // integers as quot; floats as C's fmod
+Array logaddexp(Arg a, Arg b);   // log(exp(a) + exp(b)) without overflow
+Array quot(Arg a, Arg b);        // integers; truncates; a divisor of 0 reads as 1
+Array rem(Arg a, Arg b);         // integers as quot; floats as C's fmod
 Array minimum(Arg a, Arg b);
 Array maximum(Arg a, Arg b);
 
