@@ -102,6 +102,44 @@ Expr erf_slope(const Point& p) {
   return num(p, 2 * std::numbers::inv_sqrtpi) * e * unary(Op::Exp, (h - p.a) * (h + p.a)) * select(far, e, num(p, 1));
 }
 
+// c0 + c1 x + c2 x^2 + ..
+Expr polynomial(const Point& p, Expr x, std::span<const double> c) {
+  Expr sum = num(p, c.back());
+  for (size_t j = c.size() - 1; j-- > 0;) sum = sum * x + num(p, c[j]);
+  return sum;
+}
+
+// 1 / y^2 + 1 / (y + 1)^2 + .. for y >= 0: so many terms and Euler and Maclaurin's series for the others, 1 / v + 1 / (2
+// v^2) + sum B(2k) / v^(2k + 1). Small terms first, and no power of a large y. Made of operations that have derivatives.
+Expr trigamma_above(const Point& p, Expr y) {
+  const bool single = p.a.dtype() == DType::F32;
+  const int terms = single ? 5 : 12;
+  constexpr std::array kBernoulli = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,    5.0 / 66,
+                                     -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798};
+  const Expr one = num(p, 1), limit = num(p, terms + 1), near = binary(Op::Lt, y, limit), c = select(near, y, limit);
+  const Expr i = one / select(near, c + num(p, terms), y);
+  const Expr v = select(above(y, single ? 0x1p30 : 0x1p60), num(p, 0), i), w = sq(v);
+  const Expr series = i + w * (num(p, 0.5) + v * polynomial(p, w, std::span(kBernoulli).first(single ? 4 : 9)));
+  Expr sum = series;
+  for (int j = terms; j-- > 0;) sum = sum + sq(one / (j == 0 ? c : c + num(p, j)));
+  return select(near, sum, series);
+}
+
+// Below 0: (pi / sin(pi u))^2 - trigamma(1 - u). With r = u - n for the nearest integer n the first is the sum of 1 / (r -
+// k)^2 for all integers k; those beyond 1 are together a series in r^2 whose coefficients are 2 (2j + 1) (zeta(2j + 2) - 1).
+Expr trigamma(const Point& p) {
+  constexpr std::array kRest = {1.2898681336964529,    0.49393940226682915,   0.1734306198444914,    0.05708298677122075,
+                                0.017902352300725536,  0.0054139041727770626, 0.0015924515115263256, 4.5846778225955616e-4,
+                                1.2978797100999455e-4, 3.6250557287166252e-5, 1.0014921114564786e-5, 2.741976696357936e-6,
+                                7.4507774141825206e-7, 2.0116803733857668e-7, 5.4016991080340755e-8};
+  const Expr one = num(p, 1), zero = num(p, 0), negative = binary(Op::Lt, p.a, zero);
+  const Expr u = select(negative, p.a, num(p, -0.25)), r = u - unary(Op::Floor, u + num(p, 0.5));
+  const Expr rest = polynomial(p, sq(r), std::span(kRest).first(p.a.dtype() == DType::F32 ? 7 : kRest.size()));
+  const Expr square = sq(one / r) + (sq(one / (one - r)) + sq(one / (one + r)) + rest);
+  const Expr y = trigamma_above(p, select(negative, one - p.a, p.a));
+  return select(negative, square - y, y);
+}
+
 // One of u and v over u^2 + v^2, without squares: with g the greater of the two and t the other over it, (1 or t) / g / (1 +
 // t^2). By halves where 1 / g may be too large; nowhere else, for a half of t may be denormal.
 Expr over_length(const Point& p, bool want_v) {
@@ -151,24 +189,30 @@ Factor pow_exponent(const Point& p) {
 // u = n * v + r with r = fmod(u, v): the slope in v is -n, rounded because u - r is not exact.
 Factor rem_divisor(const Point& p) { return minus(scale(unary(Op::Floor, (p.a - p.y) / p.b + num(p, 0.5)))); }
 
+// The axes of `shape` that do not stand in `axes`.
+std::vector<int64_t> other_axes(const Shape& shape, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> out;
+  size_t next = 0;
+  for (int a = 0; a < shape.rank(); ++a) {
+    if (next < axes.size() && axes[next] == a)
+      ++next;
+    else
+      out.push_back(a);
+  }
+  return out;
+}
+
 // True at the element that the reduction took: the first extreme in row-major order of the reduced axes.
 Expr extreme_mask(const Point& p, Op arg_op) {
   const Shape& s = p.a.shape();
   const std::vector<int64_t>& axes = p.y.node().attr;
-  std::vector<int64_t> kept, perm;
-  size_t next = 0;
-  for (int a = 0; a < s.rank(); ++a) {
-    if (next < axes.size() && axes[next] == a)
-      ++next;
-    else
-      kept.push_back(a);
-  }
+  const std::vector<int64_t> kept = other_axes(s, axes);
   Expr position, x = p.a;
   int axis = static_cast<int>(axes[0]);
   if (axes.size() == 1) {
     position = iota(p.graph(), s, axis);
   } else {
-    perm = kept;
+    std::vector<int64_t> perm = kept;
     perm.insert(perm.end(), axes.begin(), axes.end());
     axis = static_cast<int>(kept.size());
     int64_t stride = 1;
@@ -191,19 +235,6 @@ Factor extreme(const Point& p, Op arg_op) {
 }
 
 // ---- transposes ------------------------------------------------------------------------------------------------------
-
-// The axes of `shape` that do not stand in `axes`.
-std::vector<int64_t> other_axes(const Shape& shape, const std::vector<int64_t>& axes) {
-  std::vector<int64_t> out;
-  size_t next = 0;
-  for (int a = 0; a < shape.rank(); ++a) {
-    if (next < axes.size() && axes[next] == a)
-      ++next;
-    else
-      out.push_back(a);
-  }
-  return out;
-}
 
 Expr cast_back(const Transposed& t) { return cast(t.ct, t.in(0).dtype()); }
 Expr broadcast_back(const Transposed& t) { return reduce(Op::Sum, t.ct, other_axes(t.y.shape(), t.y.node().attr)); }
@@ -293,6 +324,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
       return scale(logistic_slope(p)); }}),
     partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),
     partials(Op::Expm1,       "exp u", {[](const Point& p) { return scale(unary(Op::Exp, p.a)); }}),
+    partials(Op::Digamma,     "1 / u^2 + 1 / (u + 1)^2 + ..", {[](const Point& p) { return scale(trigamma(p)); }}, {0.8, 4}),
     linear (Op::Cast,         "cast back; zero from or to integers", cast_back),
     zero   (Op::StopGradient, "by definition"),
     partials(Op::Add,         "1; 1", {one, one}),

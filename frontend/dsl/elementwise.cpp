@@ -99,6 +99,7 @@ Array erfc(Arg a) { return unary(ir::Op::Erfc, a); }
 Array logistic(Arg a) { return unary(ir::Op::Logistic, a); }
 Array log1p(Arg a) { return unary(ir::Op::Log1p, a); }
 Array expm1(Arg a) { return unary(ir::Op::Expm1, a); }
+Array digamma(Arg a) { return unary(ir::Op::Digamma, a); }
 Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
 
 Array square(Arg a) { return one("square", a, ir::square); }

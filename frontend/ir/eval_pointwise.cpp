@@ -1,6 +1,7 @@
 // Elementwise kernels of the interpreter: one row per operation, chosen outside the loop over the elements.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <type_traits>
 
 #include "frontend/ir/eval_ops.h"
@@ -48,6 +49,27 @@ double logistic(double x) {
   if (x >= 0) return 1 / (1 + std::exp(-x));
   const double e = std::exp(x);
   return e / (1 + e);
+}
+
+// From -1/x - 1/(x + 1) - .. - 1/(x + n - 1) + digamma(x + n) by the asymptotic series; digamma(1 - x) - pi cot(pi x) below
+// 0. In long double, for sums near the zeros.
+double digamma(double x) {
+  using Real = long double;
+  if (x == 0) return -1 / x;
+  if (x < 0 && x == std::floor(x)) return std::nan("");
+  Real y = x, sum = 0;
+  if (x < 0) {
+    const Real pi = std::numbers::pi_v<Real>;
+    sum = -pi / std::tan(pi * (y - std::round(y)));
+    y = 1 - y;
+  }
+  for (; y < 16; y += 1) sum -= 1 / y;
+  const Real w = 1 / (y * y);
+  Real tail = 0;  // B(2k) / 2k w^k
+  for (const Real c :
+       {1 / Real{12}, -691 / Real{32760}, 1 / Real{132}, -1 / Real{240}, 1 / Real{252}, -1 / Real{120}, 1 / Real{12}})
+    tail = w * (c + tail);
+  return static_cast<double>(sum + std::log(y) - 1 / (2 * y) - tail);
 }
 
 // Toward zero; beyond the range the nearest bound; NaN is 0.
@@ -120,6 +142,7 @@ constexpr Row kRows[] = {
     {Op::Logistic,      one([](double x) { return logistic(x); })},
     {Op::Log1p,         one([](double x) { return std::log1p(x); })},
     {Op::Expm1,         one([](double x) { return std::expm1(x); })},
+    {Op::Digamma,       one([](double x) { return digamma(x); })},
     {Op::Cast,          eval_cast},
     {Op::StopGradient,  one([](double x) { return x; })},
     {Op::Add,           two([](double x, double y) { return x + y; }),

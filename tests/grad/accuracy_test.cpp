@@ -86,6 +86,9 @@ TEST(Accuracy, KnownHardArguments) {
       {"atan", {1.9e19f, -1e20f, 1e15f}},
       {"erf", {3.0f, -5.5f, 8.0f, 9.1f, 9.25f, -9.3f, 9.35f, 9.5f}},
       {"erfc", {1e-20f, 0.4999f, 0.5f, 2.4f, 2.41f, 9.0f, 9.19f, 9.35f, 9.5f, 10.0f, 10.05f, 10.1f, -0.5f, -5.0f}},
+      {"digamma",
+       {1.46163213f, 1.46163225f, 0.99999994f, 2.0f, 1.9999f, 1e-30f, -1e-30f, 3e-39f, -0.504083f, -1.5734985f, -10.5f,
+        1e30f, -8388607.5f, -4194303.75f}},
       {"asin", {0.99999994f, -0.9999f}},
       {"acos", {0.99999994f, -0.9999f}},
       {"atanh", {0.99999994f, -0.9999f}},
@@ -117,6 +120,16 @@ std::vector<std::vector<double>> run(const Program& p, const std::vector<std::ve
   return out;
 }
 
+// (-1)^(n + 1) n! (1 / x^(n + 1) + 1 / (x + 1)^(n + 1) + ..), n = 1 or 2, whatever the sign of x: the terms up to 1000, then
+// an integral with two corrections.
+double polygamma(int n, double x) {
+  long double sum = 0, y = x;
+  for (; y < 1000; y += 1) sum += 1 / std::pow(y, n + 1.0L);
+  sum += 1 / (n * std::pow(y, static_cast<long double>(n))) + 1 / (2 * std::pow(y, n + 1.0L)) +
+         (n + 1) / (12 * std::pow(y, n + 2.0L));
+  return static_cast<double>(n == 1 ? sum : -2 * sum);
+}
+
 TEST(Accuracy, SecondDerivativesDoNotCollapse) {
   struct Case {
     std::string name;
@@ -132,6 +145,7 @@ TEST(Accuracy, SecondDerivativesDoNotCollapse) {
       {"atan", [](double x) { return -2 * x / std::pow(1 + x * x, 2); }, {-1e9, -5, -1, 0, 1, 5, 1e9, 1e12}},
       {"erf", [](double x) { return -4 / std::sqrt(M_PI) * x * std::exp(-x * x); }, {-8, -5, -1, 0, 0.5, 3, 8}},
       {"erfc", [](double x) { return 4 / std::sqrt(M_PI) * x * std::exp(-x * x); }, {-8, -5, -1, 0, 0.5, 3, 8}},
+      {"digamma", [](double x) { return polygamma(2, x); }, {-3.7, -0.4, 0.01, 0.5, 1, 1.46, 2, 5, 7, 100, 1e15}},
       {"log1p", [](double x) { return -1 / ((1 + x) * (1 + x)); }, {-0.999, 0, 1e-9, 5, 1e15}},
       {"expm1", [](double x) { return std::exp(x); }, {-50, -1, 0, 1e-9, 5, 80}},
       {"tan", [](double x) { return 2 * std::tan(x) / std::pow(std::cos(x), 2); }, {-1.5, -1, 0, 0.5, 1.5}},

@@ -44,6 +44,34 @@ double first_weight(double x, double y) {
 }
 double second_weight(double x, double y) { return x == y && std::isinf(x) ? 0 : first_weight(y, x); }
 
+using Real = long double;  // sums below lose digits near the zeros of digamma
+constexpr Real kPi = std::numbers::pi_v<Real>;
+bool is_pole(double x) { return x <= 0 && x == std::floor(x); }
+Real to_nearest_integer(double x) { return static_cast<Real>(x) - std::round(static_cast<Real>(x)); }
+
+double digamma_of(double x, double) {
+  if (is_pole(x)) return x == 0 ? -1 / x : std::nan("");
+  Real y = x, sum = 0;
+  if (x < 0) sum = -kPi / std::tan(kPi * to_nearest_integer(x)), y = 1 - y;
+  for (; y < 20; y += 1) sum -= 1 / y;
+  const Real w = 1 / (y * y);
+  return static_cast<double>(sum + std::log(y) - 1 / (2 * y) -
+                             w * (1 / Real{12} - w * (1 / Real{120} - w * (1 / Real{252} - w / 240))));
+}
+double trigamma_of(double x, double) {
+  if (is_pole(x)) return std::isinf(x) ? std::nan("") : HUGE_VAL;
+  Real y = x < 0 ? 1 - Real{x} : Real{x}, sum = 0;
+  for (; y < 20; y += 1) sum += 1 / (y * y);
+  const Real w = 1 / (y * y);
+  sum += 1 / y + w / 2 + w / y * (1 / Real{6} - w * (1 / Real{30} - w * (1 / Real{42} - w / 30)));
+  const Real sine = std::sin(kPi * to_nearest_integer(x)) / kPi;
+  return static_cast<double>(x < 0 ? 1 / (sine * sine) - sum : sum);
+}
+// Below 0 digamma is a difference, which has zeros: errors are absolute there, in units of this.
+double digamma_size(double x, double) {
+  return x < 0 && !is_pole(x) ? static_cast<double>(1 / std::abs(to_nearest_integer(x))) : 0;
+}
+
 // clang-format off
 const std::vector<Function>& table() {
   using A = Array;
@@ -70,6 +98,7 @@ const std::vector<Function>& table() {
        Pairs::Any, nullptr, [](D x, D) { return std::abs(x) <= 1; }},
       {"erf",      1, [](A x, A) { return erf(x); },      [](D x, D) { return std::erf(x); },   {[](D x, D) { return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
       {"erfc",     1, [](A x, A) { return erfc(x); },     [](D x, D) { return std::erfc(x); },  {[](D x, D) { return -2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
+      {"digamma",  1, [](A x, A) { return digamma(x); },  digamma_of, {trigamma_of}, Pairs::Any, digamma_size},
       {"logistic", 1, [](A x, A) { return logistic(x); }, [](D x, D) { return logistic_of(x); }, {[](D x, D) { return 1 / square_of(2 * std::cosh(x / 2)); }}},
       {"softplus", 1, [](A x, A) { return softplus(x); }, [](D x, D) { return log_add_exp(x, 0); }, {[](D x, D) { return logistic_of(x); }}},
       {"pow",      2, [](A x, A y) { return pow(x, y); }, [](D x, D y) { return std::pow(x, y); }, {pow_base, pow_exponent}, Pairs::Powers, nullptr, pow_is_normal},

@@ -19,7 +19,8 @@ Compares every elementary function in f32, and its derivatives, with double prec
 N-th of the 2^32 bit patterns, functions of two at as many random pairs. Prints the largest error of each in units of the
 last place, where it is, and whether NaN and infinities are right. Denormals may be flushed to zero on devices, not on the
 host; there pairs of two denormals are not compared. Derivatives of u^v are compared where v is finite and u^v and u^(v-1)
-are normal numbers, those of atan2 at no denormals; errors of logaddexp are relative to its larger argument.
+are normal numbers, those of atan2 at no denormals; errors of logaddexp are relative to its larger argument, those of digamma
+below 0 to the terms of which it is the difference.
 
 options:
   --device NAME     a Vulkan device, by a part of its name or its index; without it, the host's evaluator of kernels
