@@ -324,6 +324,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
       return scale(logistic_slope(p)); }}),
     partials(Op::Log1p,       "1 / (1 + u)", {[](const Point& p) { return over(num(p, 1) + p.a); }}, {-0.7, 3}),
     partials(Op::Expm1,       "exp u", {[](const Point& p) { return scale(unary(Op::Exp, p.a)); }}),
+    partials(Op::Lgamma,      "digamma u", {[](const Point& p) { return scale(unary(Op::Digamma, p.a)); }}, {0.8, 4}),
     partials(Op::Digamma,     "1 / u^2 + 1 / (u + 1)^2 + ..", {[](const Point& p) { return scale(trigamma(p)); }}, {0.8, 4}),
     linear (Op::Cast,         "cast back; zero from or to integers", cast_back),
     zero   (Op::StopGradient, "by definition"),

@@ -99,6 +99,7 @@ Array erfc(Arg a) { return unary(ir::Op::Erfc, a); }
 Array logistic(Arg a) { return unary(ir::Op::Logistic, a); }
 Array log1p(Arg a) { return unary(ir::Op::Log1p, a); }
 Array expm1(Arg a) { return unary(ir::Op::Expm1, a); }
+Array lgamma(Arg a) { return unary(ir::Op::Lgamma, a); }
 Array digamma(Arg a) { return unary(ir::Op::Digamma, a); }
 Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
 

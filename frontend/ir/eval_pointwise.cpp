@@ -51,6 +51,12 @@ double logistic(double x) {
   return e / (1 + e);
 }
 
+// std::lgamma writes a global variable, signgam.
+double log_gamma(double x) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
+}
+
 // From -1/x - 1/(x + 1) - .. - 1/(x + n - 1) + digamma(x + n) by the asymptotic series; digamma(1 - x) - pi cot(pi x) below
 // 0. In long double, for sums near the zeros.
 double digamma(double x) {
@@ -142,6 +148,7 @@ constexpr Row kRows[] = {
     {Op::Logistic,      one([](double x) { return logistic(x); })},
     {Op::Log1p,         one([](double x) { return std::log1p(x); })},
     {Op::Expm1,         one([](double x) { return std::expm1(x); })},
+    {Op::Lgamma,        one([](double x) { return log_gamma(x); })},
     {Op::Digamma,       one([](double x) { return digamma(x); })},
     {Op::Cast,          eval_cast},
     {Op::StopGradient,  one([](double x) { return x; })},

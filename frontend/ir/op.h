@@ -36,7 +36,7 @@ enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Erfc, Logistic, Log1p, Expm1, Digamma, Cast, StopGradient,
+  Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Cast, StopGradient,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
   // a * b and a / b, but 0 where a is 0, whatever b; a * b, but 0 where either is 0: derivatives under a mask
@@ -129,7 +129,8 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     function(Op::Logistic, "logistic", kNone,                     25),
     function(Op::Log1p,    "log1p",    kZeroPreserving,           35, "log(1 + x)"),
     function(Op::Expm1,    "expm1",    kZeroPreserving,           25, "exp(x) - 1"),
-    function(Op::Digamma,  "digamma",  kNone,                     70, "the derivative of log(gamma(x))"),
+    function(Op::Lgamma,   "lgamma",   kNone,                     120, "log(abs(gamma(x)))"),
+    function(Op::Digamma,  "digamma",  kNone,                     70, "the derivative of lgamma"),
     {Op::Cast,         "cast",          1, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kBoolOk | kFolds},
     {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk, "", "x"},
     {Op::Add,          "add",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kIntegerOk | kFolds, "+", "a, b"},

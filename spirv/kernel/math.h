@@ -24,6 +24,7 @@ Value acosh(Builder& b, Value x);
 Value atanh(Builder& b, Value x);
 Value erf(Builder& b, Value x);
 Value erfc(Builder& b, Value x);
+Value lgamma(Builder& b, Value x);   // of |gamma(x)|; infinity at 0, -1, -2, ..
 Value digamma(Builder& b, Value x);  // NaN at -1, -2, ..
 Value logistic(Builder& b, Value x);
 Value log1p(Builder& b, Value x);

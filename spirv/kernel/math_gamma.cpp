@@ -1,5 +1,5 @@
-// The digamma function. Coefficients: minimax polynomials computed for these intervals in 50 digits; each line says the
-// interval and the largest error relative to the function.
+// The digamma function and the logarithm of the gamma function. Coefficients: minimax polynomials computed for these
+// intervals in 50 digits; each line says the interval and the largest error relative to the function.
 #include <limits>
 
 #include "spirv/kernel/math.h"
@@ -8,6 +8,7 @@
 namespace spirograd::kernel {
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // clang-format off
@@ -43,6 +44,52 @@ Num cotangent_tail(Num z) {
                           11.39212864311959878, -14.10189464888767925, 16.06359699439650434});
   return polynomial(z, {3.289868175, 2.164630517, 2.035684674, 1.984973528, 2.253605721, 0.6473765912, 5.297320455});
 }
+// lgamma(1 + d) / d on [-1/2, 1/2]; error: f32 2.2e-9, f64 7.4e-19
+Num lgamma_near_one(Num d) {
+  if (is_f64(d))
+    return polynomial(d, {-0.577215664901532861, 0.8224670334241132136, -0.4006856343865306941, 0.2705808084277866481,
+                          -0.2073855510288918166, 0.1695571769971533615, -0.1440498967433932874, 0.1255096695361444021,
+                          -0.1113342674235555571, 0.1000994574376378515, -0.09095396016523128505, 0.08335382886734689669,
+                          -0.07693387545204023746, 0.0714334623047873489, -0.06664657621194571783, 0.06248972672945556658,
+                          -0.05907712532028149004, 0.05570886697137684094, -0.05056894454493822017, 0.0485941940647106444,
+                          -0.05959805588926173398, 0.05436330287024444482, 0.005381553016561679071,
+                          0.002812976307562366036, -0.1749180311127627431, 0.1516429700284446384, 0.1959484746369013425,
+                          -0.1686189612816761613, -0.2409567344757697906, 0.221725192128200906});
+  return polynomial(d, {-0.5772156661, 0.8224670274, -0.4006851667, 0.270581159, -0.2074149454, 0.1695597015,
+                        -0.1433642352, 0.1252072144, -0.1188248635, 0.1048751498, -0.05026464383, 0.05230442036,
+                        -0.1780730618, 0.1576974404});
+}
+// lgamma(2 + d) / d on [-0.65, 1]; error: f32 7.6e-10, f64 1.3e-18
+Num lgamma_near_two(Num d) {
+  if (is_f64(d))
+    return polynomial(d, {0.4227843350984671391, 0.3224670334241132044, -0.06735230105319796201, 0.02058080842778659601,
+                          -0.007385551028683621844, 0.00289051033065425191, -0.001192753911411099206,
+                          5.096695264108538552e-4, -2.23154763272855932e-4, 9.945749582031770488e-5,
+                          -4.492618849521588461e-5, 2.050731018844094077e-5, -9.439795007888611492e-6,
+                          4.374565582064120281e-6, -2.037965610688421939e-6, 9.554556394742394081e-7,
+                          -4.52431707031937856e-7, 2.13006447565278264e-7, -9.578049107922950139e-8,
+                          4.409625004126484283e-8, -2.557913706497036162e-8, 1.527798216344465339e-8,
+                          -5.976365023207812154e-9, 1.017982729358293206e-9});
+  return polynomial(d, {0.4227843351, 0.3224670381, -0.06735229918, 0.02058064115, -0.007385575834, 0.002892223641,
+                        -0.001193058195, 5.023915707e-4, -2.194611384e-4, 1.125667943e-4, -5.608199709e-5, 1.446104586e-5});
+}
+// (lgamma(x) - (x - 1/2)(log(x) - 1) - (log(2 pi) - 1)/2) x in w = 1/x^2 on [0, 1/9]; error: f32 7.3e-9, f64 2.5e-16
+Num stirling_tail(Num w) {
+  if (is_f64(w))
+    return polynomial(w, {0.0833333333333333137, -0.002777777777731764799, 7.936507758545576014e-4,
+                          -5.952353974472747262e-4, 8.415385366965801003e-4, -0.001907561453971853825,
+                          0.006107146333155827541, -0.02320832029298973796, 0.08273096645287939287,
+                          -0.2129703421849368985, 0.2723027183150236038});
+  return polynomial(w, {0.08333333273, -0.00277759515, 7.849289461e-4, -4.556786695e-4});
+}
+// (1 - sin(pi r) / (pi r)) / z in z = r^2 on [0, 1/4]; error: f32 1.8e-10, f64 3.9e-24
+Num sine_tail(Num z) {
+  if (is_f64(z))
+    return polynomial(z, {1.644934066848226436, -0.8117424252833536436, 0.190751824122084213, -0.02614784781765476722,
+                          0.002346081035454963504, -1.484287930182913947e-4, 6.975873545954517362e-6,
+                          -2.531210914514728275e-7, 7.30250934686970986e-9, -1.675055588519465136e-10});
+  return polynomial(z, {1.644934067, -0.8117423683, 0.1907500228, -0.02612780792, 0.002254561941});
+}
 // clang-format on
 
 // x - n for the nearest integer n; -0.5 < r <= 0.5 or so. Numbers without a fraction give 0.
@@ -74,8 +121,35 @@ Num digamma_function(Num x) {
   return select(negative & equal(r, 0.0), kNan, result);
 }
 
+// lgamma(x) for x >= -1/2 but 0 and infinity: by expansions around 1 (for x + 1 and log(x) up to 1/2) and 2, by Stirling's
+// series from 3 on, as (x - 1/2) (log(x) - 1) + .., which loses no digits.
+Num lgamma_above(Num x) {
+  const Num low = x < 0.5, size = magnitude(x);
+  const Pair log = log_pair(select(size > 0.0, select(low, size, select(x < kInf, x, 1.0)), 1.0));
+  const Num one = select(low, select(is_tinier(x), 0.0, x), select(x < 1.35, x, 1.0) - 1.0),
+            two = select(x < 3.0, x, 3.0) - 2.0;
+  const Num near_one = one * lgamma_near_one(one) + 0.0, near_two = two * lgamma_near_two(two);
+  const Num large = x > 0x1p30, i = 1.0 / select((x >= 3.0) & is_not(large), x, 3.0), w = i * i;
+  const Num tail = select(large, 0.0, i * stirling_tail(w)) + 0.4189385332046727418;
+  const Num far = (x - 0.5) * ((log.high - 1.0) + log.low) + tail;
+  return select(low, near_one - log.high, select(x < 1.35, near_one, select(x < 3.0, near_two, far)));
+}
+
+// lgamma(-a) = -log(a sin(pi a) / pi) - lgamma(a).
+Num lgamma_function(Num x) {
+  const Num a = magnitude(x), reflected = x < -0.5;
+  const Num r = magnitude(from_nearest_integer(x)), z = r * r;
+  const Num positive = lgamma_above(select(reflected, a, x));
+  const Pair product = exact_product(a, r);
+  const Num sine = product.high - product.high * (z * sine_tail(z));
+  const Num below = -log_of(sine) - product.low / product.high - positive;
+  const Num infinite = equal(a, kInf) | equal(a, 0.0) | (reflected & equal(r, 0.0));
+  return select(infinite, kInf, select(reflected, below, positive));
+}
+
 }  // namespace
 
 Value digamma(Builder& b, Value x) { return digamma_function({&b, x}).v; }
+Value lgamma(Builder& b, Value x) { return lgamma_function({&b, x}).v; }
 
 }  // namespace spirograd::kernel

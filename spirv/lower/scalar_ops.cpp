@@ -140,6 +140,7 @@ constexpr Row kRows[] = {
     {Op::Logistic,      of_one<kernel::logistic>},
     {Op::Log1p,         of_one<kernel::log1p>},
     {Op::Expm1,         of_one<kernel::expm1>},
+    {Op::Lgamma,        of_one<kernel::lgamma>},
     {Op::Digamma,       of_one<kernel::digamma>},
     {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, scalar_of(result), in[0]); }},
     {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},

@@ -205,6 +205,7 @@ class Generator : Choices {
     if (op == Op::Atanh && depth % 2 != 0) op = Op::Log1p;
     if (op == Op::Erf && depth % 2 != 0) op = Op::Expm1;
     if (op == Op::Acosh && depth % 2 != 0) op = Op::Erfc;
+    if (op == Op::Cosh && depth % 2 != 0) op = Op::Lgamma;
     if (op == Op::Asinh && depth % 2 != 0) op = Op::Digamma;
     return ir::unary(op, generate(t, depth));
   }

@@ -55,6 +55,7 @@ std::vector<Case> every_operation() {
       {"atanh", [](A x, A) { return atanh(x); }},
       {"erf", [](A x, A) { return erf(x); }},
       {"erfc", [](A x, A) { return erfc(x); }},
+      {"lgamma", [](A x, A) { return lgamma(x); }},
       {"digamma", [](A x, A) { return digamma(x); }},
       {"logistic", [](A x, A) { return logistic(x); }},
       {"log1p", [](A x, A) { return log1p(x); }},

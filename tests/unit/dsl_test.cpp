@@ -162,6 +162,7 @@ TEST(Dsl, FunctionsOfOneArgument) {
   EXPECT_NEAR(at([](Array a) { return atanh(a); }), std::atanh(x), 1e-15);
   EXPECT_NEAR(at([](Array a) { return erf(a); }), std::erf(x), 1e-15);
   EXPECT_NEAR(at([](Array a) { return erfc(a); }), std::erfc(x), 1e-15);
+  EXPECT_NEAR(at([](Array a) { return lgamma(a); }), 1.0957979948180754, 1e-15);
   EXPECT_NEAR(at([](Array a) { return digamma(a); }), -3.5025242222001332, 1e-15);
   EXPECT_NEAR(at([](Array a) { return logistic(a); }), 1 / (1 + std::exp(-x)), 1e-15);
   EXPECT_NEAR(at([](Array a) { return log1p(a); }), std::log1p(x), 1e-15);

@@ -74,6 +74,11 @@ struct Case {
   Real (*size)(Real) = nullptr;  // errors are relative to this where it is greater than the value
 };
 
+Real lgamma_of(Real x) {
+  int sign = 0;
+  return lgammal_r(x, &sign);
+}
+
 Real to_nearest_integer(Real x) { return x - std::round(x); }
 
 // Around the zero by its Taylor series: the sum below is right to 1e-18 only.
@@ -100,7 +105,8 @@ Real digamma_of(Real x) {
          w * (1 / 12.0L - w * (1 / 120.0L - w * (1 / 252.0L - w * (1 / 240.0L - w * (1 / 132.0L - w * 691 / 32760.0L)))));
 }
 
-// Below 0 it is a difference of large terms.
+// Below 0 these are differences of large terms.
+Real lgamma_size(Real x) { return x < -2 && std::isfinite(x) ? 1 + lgamma_of(-x) : 0; }
 Real digamma_size(Real x) { return x < 0 && x != std::floor(x) ? 1 / std::abs(to_nearest_integer(x)) : 0; }
 
 const std::vector<Case>& cases() {
@@ -122,6 +128,7 @@ const std::vector<Case>& cases() {
       {"atanh",    kernel::atanh,    [](Real x) { return std::atanh(x); }, {1.2e-4f, 0.17f, 0.5f, 0.999f}},
       {"erf",      kernel::erf,      [](Real x) { return std::erf(x); },   {1e-4f, 0.9219f, 2.0f, 3.95f}},
       {"erfc",     kernel::erfc,     [](Real x) { return std::erfc(x); },  {1e-7f, 0.5f, 2.4f, 3.0f, 9.19f, 10.05f, 26.5f}},
+      {"lgamma",   kernel::lgamma,   lgamma_of,  {1e-7f, 0.5f, 1.0f, 1.35f, 1.5f, 2.0f, 3.0f, 10.5f, 4.08e36f, 8388608.0f}, lgamma_size},
       {"digamma",  kernel::digamma,  digamma_of, {1e-7f, 0.5f, 1.0f, 1.46163214f, 2.0f, 10.5f, 8388608.0f}, digamma_size},
       {"logistic", kernel::logistic, [](Real x) { return 1 / (1 + std::exp(-x)); }, {1.0f, 17.0f, 80.0f, 88.0f}},
       {"log1p",    kernel::log1p,    [](Real x) { return std::log1p(x); }, {1e-7f, 0.41421356f, 1.0f, 0.99999f}},
@@ -229,6 +236,7 @@ TEST(Math, SpecialValuesOfUnaryFunctions) {
       {"atanh",    {0,     -0.0f,  kInf, -kInf,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan,  kNan}},
       {"erf",      {0,     -0.0f,  0.5f, 0.5f,   1,     -1,    kNan,  0.5f,  0.5f,  1,     -1}},
       {"erfc",     {1,     1,      0.5f, 0.5f,   0,     2,     kNan,  0.5f,  0.5f,  0,     2}},
+      {"lgamma",   {kInf,  kInf,   0,    kInf,   kInf,  kInf,  kNan,  0,     kInf,  0.5f,  kInf}},
       {"digamma",  {-kInf, kInf,   0.5f, kNan,   kInf,  kNan,  kNan,  0.5f,  kNan,  0.5f,  kNan}},
       {"logistic", {0.5f,  0.5f,   0.5f, 0.5f,   1,     0,     kNan,  0.5f,  0.5f,  1,     0}},
       {"log1p",    {0,     -0.0f,  0.5f, -kInf,  kInf,  kNan,  kNan,  0.5f,  kNan,  0.5f,  kNan}},

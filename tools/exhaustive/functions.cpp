@@ -67,7 +67,12 @@ double trigamma_of(double x, double) {
   const Real sine = std::sin(kPi * to_nearest_integer(x)) / kPi;
   return static_cast<double>(x < 0 ? 1 / (sine * sine) - sum : sum);
 }
-// Below 0 digamma is a difference, which has zeros: errors are absolute there, in units of this.
+double lgamma_of(double x, double) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
+}
+// Below 0 lgamma and digamma are differences, which have zeros: errors are absolute there, in units of these.
+double lgamma_size(double x, double) { return x < -2 && !is_pole(x) ? 1 + lgamma_of(-x, 0) : 0; }
 double digamma_size(double x, double) {
   return x < 0 && !is_pole(x) ? static_cast<double>(1 / std::abs(to_nearest_integer(x))) : 0;
 }
@@ -98,6 +103,7 @@ const std::vector<Function>& table() {
        Pairs::Any, nullptr, [](D x, D) { return std::abs(x) <= 1; }},
       {"erf",      1, [](A x, A) { return erf(x); },      [](D x, D) { return std::erf(x); },   {[](D x, D) { return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
       {"erfc",     1, [](A x, A) { return erfc(x); },     [](D x, D) { return std::erfc(x); },  {[](D x, D) { return -2 * std::numbers::inv_sqrtpi * std::exp(-x * x); }}},
+      {"lgamma",   1, [](A x, A) { return lgamma(x); },   lgamma_of, {digamma_of}, Pairs::Any, lgamma_size, nullptr, digamma_size},
       {"digamma",  1, [](A x, A) { return digamma(x); },  digamma_of, {trigamma_of}, Pairs::Any, digamma_size},
       {"logistic", 1, [](A x, A) { return logistic(x); }, [](D x, D) { return logistic_of(x); }, {[](D x, D) { return 1 / square_of(2 * std::cosh(x / 2)); }}},
       {"softplus", 1, [](A x, A) { return softplus(x); }, [](D x, D) { return log_add_exp(x, 0); }, {[](D x, D) { return logistic_of(x); }}},

@@ -24,6 +24,7 @@ struct Function {
   Pairs pairs = Pairs::Any;
   Exact size = nullptr;                          // errors are relative to this where it is greater than the result
   bool (*smooth)(double x, double y) = nullptr;  // where derivatives are compared; null: everywhere
+  Exact slope_size = nullptr;                    // as `size`, for derivatives
 };
 
 std::span<const Function> functions();

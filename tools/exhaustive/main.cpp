@@ -19,8 +19,8 @@ Compares every elementary function in f32, and its derivatives, with double prec
 N-th of the 2^32 bit patterns, functions of two at as many random pairs. Prints the largest error of each in units of the
 last place, where it is, and whether NaN and infinities are right. Denormals may be flushed to zero on devices, not on the
 host; there pairs of two denormals are not compared. Derivatives of u^v are compared where v is finite and u^v and u^(v-1)
-are normal numbers, those of atan2 at no denormals; errors of logaddexp are relative to its larger argument, those of digamma
-below 0 to the terms of which it is the difference.
+are normal numbers, those of atan2 at no denormals; errors of logaddexp are relative to its larger argument, those of lgamma
+and digamma below 0 to the terms of which they are the difference.
 
 options:
   --device NAME     a Vulkan device, by a part of its name or its index; without it, the host's evaluator of kernels
@@ -123,7 +123,7 @@ double error_at(Exact exact, Exact size, float got, float x, float y, bool may_f
 Measured measure(const Function& f, int derivative, const Settings& s) {
   const size_t batch = s.device ? size_t{1} << 20 : size_t{1} << 15;
   const auto runner = make_runner(f, derivative, static_cast<int64_t>(batch), s.device);
-  const Exact size = derivative < 0 ? f.size : nullptr,
+  const Exact size = derivative < 0 ? f.size : f.slope_size,
               exact = derivative < 0 ? f.exact : f.slopes[static_cast<size_t>(derivative)];
   Arguments arguments(f, s);
   const double all = static_cast<double>(arguments.left());

@@ -60,7 +60,8 @@ Array erfc(Arg a);      // 1 - erf(a), to all digits
 Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
 Array log1p(Arg a);     // log(1 + a), exact for small a
 Array expm1(Arg a);     // exp(a) - 1, exact for small a
-Array digamma(Arg a);   // the derivative of log(gamma(a)); NaN at -1, -2, ..
+Array lgamma(Arg a);    // log(abs(gamma(a)))
+Array digamma(Arg a);   // the derivative of lgamma; NaN at -1, -2, ..
 Array softplus(Arg a);  // log(1 + exp(a)) without overflow
 Array square(Arg a);
 Array recip(Arg a);
