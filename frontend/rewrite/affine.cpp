@@ -399,11 +399,7 @@ class Derive {
     if (g_[n_.in[0]].type.dtype == DType::Bool) out_.range = {0, 1};
   }
 
-  struct Row {
-    Op op;
-    void (Derive::*derive)();
-  };
-  static const Row kRows[];
+  friend struct IntegerRows;
   void pointwise();
 
   void copy(size_t j) {
@@ -442,7 +438,12 @@ class Derive {
 
 // What i32 results are; of predicates nothing is asked.
 // clang-format off
-constexpr Derive::Row Derive::kRows[] = {
+struct IntegerRows {
+  struct Row {
+    Op op;
+    void (Derive::*derive)();
+  };
+  static constexpr Row kRows[] = {
     {Op::Neg, &Derive::negated},
     {Op::Abs, &Derive::magnitude},
     {Op::Sign, &Derive::sign},
@@ -465,11 +466,12 @@ constexpr Derive::Row Derive::kRows[] = {
     {Op::And, &Derive::unknown},
     {Op::Or, &Derive::unknown},
     {Op::Select, &Derive::selected},
+  };
 };
 // clang-format on
 
 void Derive::pointwise() {
-  static constexpr auto table = op_table<kRows, kIntegerOnes>();
+  static constexpr auto table = op_table<IntegerRows::kRows, kIntegerOnes>();
   (this->*table[static_cast<size_t>(n_.op)]->derive)();
 }
 
