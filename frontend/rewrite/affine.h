@@ -1,11 +1,12 @@
-// What is known about an integer array without running the program: a closed form over the positions of its axes, a range of
-// values, and the axes it depends on. Everything here is a proof: when nothing can be proved the fact says so.
+// Closed forms of integer arrays over the positions of their axes: quasi-affine functions, and what operations make of them.
+// A result that has no closed form, or would leave the range that matters, is none.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
+#include <optional>
+#include <vector>
 
 #include "frontend/ir/algebra.h"
 
@@ -34,27 +35,31 @@ struct Range {
   bool outside(int64_t extent) const { return hi < 0 || lo >= extent; }
 };
 
-struct IndexFact {
-  bool affine = false;  // the value is exactly `f` and no step of its computation wraps
-  Affine f;
-  Range range;        // of i32 values; everything for other types
-  uint32_t axes = 0;  // bit t: the value may depend on the position along axis t
-};
-
-/// Facts of nodes, computed once per node. Nodes are immutable, so facts stay true while the graph grows.
-class Facts {
- public:
-  explicit Facts(ir::Graph& graph) : graph_(graph) {}
-  ir::Graph& graph() const { return graph_; }
-  const IndexFact& operator()(ir::Expr e);
-
- private:
-  ir::Graph& graph_;
-  std::unordered_map<uint32_t, IndexFact> memo_;
-};
-
 /// Bounds of an affine value over all positions of `shape`.
 Range range_of(const Affine& f, const Shape& shape);
+
+/// Makes the terms canonical for that shape, as Affine promises.
+void make_canonical(Affine& f, const Shape& shape);
+
+/// f + k * g, or nothing if two different quotients meet on an axis or a coefficient leaves the range that matters.
+std::optional<Affine> combined(const Affine& f, __int128 k, const Affine& g);
+
+/// Groups of axes of `from` and `to` with equal products, axes of extent 1 ignored. Pre: no extent is 0.
+struct AxisGroup {
+  std::vector<int> from, to;
+};
+std::vector<AxisGroup> axis_groups(const Shape& from, const Shape& to);
+
+std::optional<Affine> reshaped(const Affine& f, const Shape& from, const Shape& to);
+
+/// f quot s and f rem s for a positive constant s and f >= 0.
+struct Division {
+  Affine quot, rem;
+};
+std::optional<Division> divided(const Affine& f, const Shape& shape, int64_t s);
+
+/// The closed form of a constant, if its data have one. Pre: n is a Const with at least one element.
+std::optional<Affine> of_constant(const ir::Node& n);
 
 /// The array of that shape with those values. Pre: range_of(f, shape) fits i32.
 ir::Expr affine_array(ir::Graph& g, const Shape& shape, const Affine& f);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "frontend/rewrite/affine.h"
+#include "frontend/rewrite/index_facts.h"
 
 namespace spirograd::rewrite {
 

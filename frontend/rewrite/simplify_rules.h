@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/rewrite/affine.h"
+#include "frontend/rewrite/index_facts.h"
 
 namespace spirograd::rewrite {
 
