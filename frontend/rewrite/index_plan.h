@@ -5,25 +5,12 @@
 // serves both and each closed form is proved once.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "frontend/rewrite/index_facts.h"
+#include "frontend/rewrite/layout_steps.h"
 
 namespace spirograd::rewrite {
-
-/// One linear step on the leading axes of an array; further axes follow unchanged.
-struct LayoutStep {
-  enum class Kind { Sum, Window, Reverse, Reshape, Transpose };
-  Kind kind = Kind::Sum;
-  Shape from, to;
-  int axis = 0;               // Sum, Window, Reverse
-  int64_t lo = 0;             // Window
-  std::vector<int64_t> perm;  // Transpose
-};
-
-ir::Expr forward(ir::Expr x, std::span<const LayoutStep> steps);
-ir::Expr transposed(ir::Expr x, std::span<const LayoutStep> steps);
 
 /// A component of the core: closed form over the core's variables, or the index array `source` of the original.
 struct Component {
@@ -37,9 +24,9 @@ struct IndexPlan {
   bool nothing = false;   // no position is ever hit
   bool progress = false;  // the core is simpler than the original
   std::vector<LayoutStep> pre, post;
-  Shape variables;                // extents of the core's variables; they lead after `pre`
-  std::vector<int> original;      // axis of m of each core variable, -1 for a part of a split axis
-  std::vector<Component> core;    // target axes that lead before `post`
+  Shape variables;              // extents of the core's variables; they lead after `pre`
+  std::vector<int> original;    // axis of m of each core variable, -1 for a part of a split axis
+  std::vector<Component> core;  // target axes that lead before `post`
 };
 
 enum class PlanFor { Gather, Scatter };
@@ -50,9 +37,5 @@ IndexPlan plan_index(Facts& facts, std::span<const ir::Expr> index, const Shape&
 
 /// The index array of a component over the core's variables.
 ir::Expr core_index(const IndexPlan& plan, const Component& component, std::span<const ir::Expr> index);
-
-/// The core's scatter of x (variables ++ rest) in pull form: each target element sums what arrives. Nothing if a component
-/// is not affine or if that would read much more than the scatter writes: |P| * |free variables| > 4 * |m|.
-std::optional<ir::Expr> pull(const IndexPlan& plan, ir::Expr x);
 
 }  // namespace spirograd::rewrite

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "frontend/rewrite/index_plan.h"
+#include "frontend/rewrite/pull.h"
 
 namespace spirograd::rewrite {
 

@@ -6,6 +6,7 @@
 #include "frontend/ir/eval.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/index_plan.h"
+#include "frontend/rewrite/pull.h"
 #include "frontend/rewrite/simplify_rules.h"
 
 namespace spirograd::rewrite {
