@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "frontend/ir/algebra.h"
-#include "frontend/rewrite/index_rules.h"
+#include "frontend/rewrite/index_pusher.h"
 
 namespace spirograd::rewrite {
 

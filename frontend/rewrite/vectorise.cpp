@@ -7,7 +7,7 @@
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/build_rules.h"
-#include "frontend/rewrite/index_rules.h"
+#include "frontend/rewrite/index_pusher.h"
 
 namespace spirograd::rewrite {
 namespace {
