@@ -23,8 +23,8 @@ constexpr int kMaxRounds = 8;
 using Tables = std::array<std::vector<const Rule*>, kOpCount>;
 
 const std::vector<Rule>* const* all_tables() {
-  static const std::vector<Rule>* const tables[] = {&algebra_rules(), &layout_rules(), &gather_rules(), &scatter_rules(),
-                                                    nullptr};
+  static const std::vector<Rule>* const tables[] = {&algebra_rules(), &layout_rules(),  &reduction_rules(),
+                                                    &gather_rules(),  &scatter_rules(), nullptr};
   return tables;
 }
 

@@ -20,6 +20,7 @@ struct Rule {
 
 const std::vector<Rule>& algebra_rules();
 const std::vector<Rule>& layout_rules();
+const std::vector<Rule>& reduction_rules();
 const std::vector<Rule>& gather_rules();
 const std::vector<Rule>& scatter_rules();
 

@@ -41,6 +41,7 @@ void check_table(const std::vector<rewrite::Rule>& rules) {
 
 TEST(SimplifyRows, Algebra) { check_table(rewrite::algebra_rules()); }
 TEST(SimplifyRows, Layout) { check_table(rewrite::layout_rules()); }
+TEST(SimplifyRows, Reductions) { check_table(rewrite::reduction_rules()); }
 TEST(SimplifyRows, Gather) { check_table(rewrite::gather_rules()); }
 TEST(SimplifyRows, Scatter) { check_table(rewrite::scatter_rules()); }
 

@@ -1,0 +1,19 @@
+// Lists of axes, and the axes of a shape that an index can move along.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spirograd/shape.h"
+
+namespace spirograd::rewrite {
+
+using Axes = std::vector<int64_t>;
+
+/// Axes of extent other than 1, in order.
+Axes wide_axes(const Shape& s);
+
+/// Whether two shapes differ only by axes of extent 1.
+bool same_but_ones(const Shape& a, const Shape& b);
+
+}  // namespace spirograd::rewrite

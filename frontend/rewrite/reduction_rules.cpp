@@ -1,0 +1,150 @@
+// Rows for reductions: what of the operand they need not see. The normal form reduces once, over as few axes as possible.
+#include <algorithm>
+
+#include "frontend/ir/eval_ops.h"
+#include "frontend/rewrite/axes.h"
+#include "frontend/rewrite/simplify_rules.h"
+
+namespace spirograd::rewrite {
+
+using namespace ir;
+
+namespace {
+
+Expr no() { return {}; }
+
+bool contains(const Axes& axes, int64_t t) { return std::find(axes.begin(), axes.end(), t) != axes.end(); }
+int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
+
+Expr sum_empty(Facts&, Expr e) { return e.in(0).shape().count() == 0 ? zeros(*e.graph, e.type()) : no(); }
+Expr sum_zeros(Facts&, Expr e) { return is_uniform(e.in(0), 0) ? zeros(*e.graph, e.type()) : no(); }
+Expr reduce_ones(Facts&, Expr e) {
+  const Shape& s = e.in(0).shape();
+  Axes rest;
+  Shape kept;
+  for (int t = 0; t < s.rank(); ++t) {
+    if (contains(e.node().attr, t) && s[t] == 1) continue;
+    if (contains(e.node().attr, t)) rest.push_back(kept.rank());
+    kept.push_back(s[t]);
+  }
+  return kept.rank() == s.rank() ? no() : reduce(e.op(), reshape(e.in(0), kept), rest);
+}
+Expr reduce_reduce(Facts&, Expr e) {
+  const Expr r = e.in(0);
+  if (r.op() != e.op()) return no();
+  Axes axes = r.node().attr;
+  int position = 0;
+  for (int t = 0; t < r.in(0).rank(); ++t)
+    if (!contains(r.node().attr, t) && contains(e.node().attr, position++)) axes.push_back(t);
+  std::sort(axes.begin(), axes.end());
+  return reduce(e.op(), r.in(0), axes);
+}
+// Copies along summed axes: n * x. Extremes of copies are the value itself.
+Expr reduce_broadcast(Facts&, Expr e) {
+  const Expr b = e.in(0);
+  if (b.op() != Op::Broadcast) return no();
+  Axes inner, kept_axes;
+  int64_t copies = 1;
+  for (int64_t t : e.node().attr) {
+    const auto it = std::find(b.node().attr.begin(), b.node().attr.end(), t);
+    if (it == b.node().attr.end())
+      copies *= b.shape()[static_cast<int>(t)];
+    else
+      inner.push_back(it - b.node().attr.begin());
+  }
+  if (copies == 0) return no();  // an extreme of nothing
+  for (int64_t t : b.node().attr) {
+    if (contains(e.node().attr, t)) continue;
+    int64_t position = t;
+    for (int64_t u : e.node().attr) position -= u < t;
+    kept_axes.push_back(position);
+  }
+  Expr r = reduce(e.op(), b.in(0), inner);
+  if (e.op() == Op::Sum && copies != 1) {
+    const double factor =
+        is_integer(e.dtype()) ? wrap(static_cast<uint64_t>(copies), e.dtype()) : static_cast<double>(copies);
+    r = r * full(*e.graph, r.type(), factor);
+  }
+  return r.shape() == e.shape() ? r : broadcast(r, e.shape(), kept_axes);
+}
+Expr reduce_transpose(Facts&, Expr e) {
+  const Expr x = e.in(0);
+  if (x.op() != Op::Transpose) return no();
+  Axes axes, left;
+  for (int t = 0; t < x.rank(); ++t) (contains(e.node().attr, t) ? axes : left).push_back(x.attr(t));
+  std::sort(axes.begin(), axes.end());
+  Axes perm;
+  for (int64_t t : left) {
+    int64_t position = t;
+    for (int64_t u : axes) position -= u < t;
+    perm.push_back(position);
+  }
+  return transpose(reduce(e.op(), x.in(0), axes), perm);
+}
+Expr reduce_reverse(Facts&, Expr e) {
+  return e.in(0).op() == Op::Reverse && contains(e.node().attr, e.in(0).attr(0))
+             ? reduce(e.op(), e.in(0).in(0), e.node().attr)
+             : no();
+}
+Expr reduce_reshape(Facts&, Expr e) {
+  const Expr x = e.in(0);
+  if (x.op() != Op::Reshape || e.rank() != 0 || x.in(0).rank() == 0 || same_but_ones(x.shape(), x.in(0).shape()))
+    return no();
+  Axes axes;
+  for (int t = 0; t < x.in(0).rank(); ++t) axes.push_back(t);
+  return reduce(e.op(), x.in(0), axes);
+}
+// A window that only pads adds zeros.
+Expr sum_padding(Facts&, Expr e) {
+  const Expr w = e.in(0);
+  if (w.op() != Op::Window || !contains(e.node().attr, w.attr(0))) return no();
+  const int t = axis_of(w);
+  const int64_t n = w.in(0).shape()[t];
+  return w.attr(1) <= 0 && w.attr(1) + w.shape()[t] >= n ? reduce(Op::Sum, w.in(0), e.node().attr) : no();
+}
+Expr arg_short(Facts&, Expr e) { return e.in(0).shape()[axis_of(e)] == 1 ? zeros(*e.graph, e.type()) : no(); }
+
+const std::vector<Op> kReductions = {Op::Sum, Op::Prod, Op::ReduceMax, Op::ReduceMin};
+const std::vector<Op> kIdempotent = {Op::Sum, Op::ReduceMax, Op::ReduceMin};
+
+}  // namespace
+
+const std::vector<Rule>& reduction_rules() {
+  // clang-format off
+  static const std::vector<Rule> rules = {
+    {"sum-empty", {Op::Sum}, sum_empty,
+     "def f(a: f32[0, 3]) = sum(a, axis=0)",
+     "def f(a: f32[0, 3]) = zeros([3])"},
+    {"sum-zeros", {Op::Sum}, sum_zeros,
+     "def f() = sum(zeros([4, 3]), axis=0)",
+     "def f() = zeros([3])"},
+    {"reduce-reduce", kReductions, reduce_reduce,
+     "def f(a: f32[2, 3]) = sum(sum(a, axis=1), axis=0)",
+     "def f(a: f32[2, 3]) = sum(a, axis=[0, 1])"},
+    {"reduce-ones", kReductions, reduce_ones,
+     "def f(a: f32[1, 3]) = sum(a, axis=0)",
+     "def f(a: f32[1, 3]) = reshape(a, [3])"},
+    {"reduce-broadcast", kIdempotent, reduce_broadcast,
+     "def f(a: f32[3]) = sum(broadcast(a, [3, 4], [0]), axis=1)",
+     "def f(a: f32[3]) = a * 4.0"},
+    {"reduce-transpose", kReductions, reduce_transpose,
+     "def f(a: f32[2, 3, 4]) = sum(transpose(a, [2, 1, 0]), axis=0)",
+     "def f(a: f32[2, 3, 4]) = transpose(sum(a, axis=2), [1, 0])"},
+    {"reduce-reverse", kReductions, reduce_reverse,
+     "def f(a: f32[3]) = sum(reverse(a, axis=0), axis=0)",
+     "def f(a: f32[3]) = sum(a, axis=0)"},
+    {"reduce-reshape", kReductions, reduce_reshape,
+     "def f(a: f32[2, 3]) = sum(reshape(a, [6]), axis=0)",
+     "def f(a: f32[2, 3]) = sum(a, axis=[0, 1])"},
+    {"sum-padding", {Op::Sum}, sum_padding,
+     "def f(a: f32[3]) = sum(window(a, axis=0, lo=-1, n=5), axis=0)",
+     "def f(a: f32[3]) = sum(a, axis=0)"},
+    {"arg-short", {Op::ArgMax, Op::ArgMin}, arg_short,
+     "def f(a: f32[3, 1]) = argmax(a, axis=1)",
+     "def f(a: f32[3, 1]) = full([3], 0)"},
+  };
+  // clang-format on
+  return rules;
+}
+
+}  // namespace spirograd::rewrite
