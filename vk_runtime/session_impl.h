@@ -1,0 +1,54 @@
+// The inside of a Session: an executable's pipelines, memory and recorded commands on one device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "vk_runtime/device.h"
+#include "vk_runtime/recorder.h"
+
+namespace spirograd::vk {
+
+struct Session::Impl {
+  /// Pre: device.
+  Impl(std::shared_ptr<Device> device, const Executable& executable);
+  ~Impl() { destroy(); }
+
+  void create(const Executable& executable);
+  void destroy();
+  void allocate(const Executable& executable);
+  VkCommandBuffer begin(VkCommandBufferUsageFlags usage);
+  void end(VkCommandBuffer commands) { d.check(d.fns.vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
+  void record_commands();
+  void record_core(VkCommandBuffer commands);
+  void upload_constants(const Executable& executable);
+  double submit_and_wait(VkCommandBuffer commands);
+  Place place_of(const Allocation& a) const { return {a.buffer, a.offset, a.address}; }
+  uint8_t* host_side(uint32_t buffer) const {
+    return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
+  }
+  uint32_t n_arguments() const { return e.n_inputs + e.n_outputs; }
+  void check_overlaps(const std::vector<Place>& given) const;
+
+  std::shared_ptr<Device> owner;
+  Device::Impl& d;
+  Executable e;  // without SPIR-V and constants
+  std::vector<uint32_t> barriers;
+  std::unique_ptr<Pipelines> pipelines;
+  std::unique_ptr<DescriptorSets> sets, record_sets;  // Descriptors; the second for record()
+  std::vector<Allocation> allocations;                // by buffer; empty for scratch
+  Allocation scratch, staging;
+  std::vector<uint64_t> staging_offset;  // by input and output
+  std::vector<Place> places;             // by buffer
+  bool staged = false;
+  uint64_t bytes = 0;
+
+  VkCommandPool pool = VK_NULL_HANDLE;
+  // With and without the staging copies; the same where there are none.
+  VkCommandBuffer full = VK_NULL_HANDLE, core = VK_NULL_HANDLE;
+  VkQueryPool queries = VK_NULL_HANDLE;
+  VkSemaphore timeline = VK_NULL_HANDLE;
+  uint64_t submitted = 0;
+};
+
+}  // namespace spirograd::vk
