@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Sizes of source files: more than 400 lines is a warning, more than 700 fails. In C++ and Python, a line of more than 125
-columns fails, of more than 180 in tables. Tables are what stands between `clang-format off` and `on`: rows, so no loops, and
-every fence is closed.
+"""Sizes of source files: more than 400 lines fail. In tests, samples and benchmarks they are a warning, and more than 700
+fail. In C++ and Python, a line of more than 125 columns fails, of more than 180 in tables. Tables are what stands between
+`clang-format off` and `on`: rows, so no loops, and every fence is closed.
 
   tools/check_sizes.py              checks this tree
   tools/check_sizes.py --quiet      without the warnings
@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "shaders", "cmake")
+PRODUCTION = ("frontend/", "ad/", "spirv/", "vk_runtime/", "tools/")
 SUFFIXES = {".cpp", ".h", ".comp", ".py", ".cmake", ".sg"}
 WIDE_SUFFIXES = {".cmake", ".sg", ".comp"}
 SOFT, HARD, WIDTH, ROW_WIDTH = 400, 700, 125, 180
@@ -23,8 +24,9 @@ def check_file(name, text):
     """(errors, warnings) of one file."""
     errors, warnings = [], []
     lines = text.splitlines()
-    if len(lines) > HARD:
-        errors.append(f"{name}: {len(lines)} lines, the limit is {HARD}: split it by what it answers")
+    limit = SOFT if name.startswith(PRODUCTION) else HARD
+    if len(lines) > limit:
+        errors.append(f"{name}: {len(lines)} lines, the limit is {limit}: split it by what it answers")
     elif len(lines) > SOFT:
         warnings.append(f"{name}: {len(lines)} lines, more than {SOFT}")
     fence = 0  # line where the open fence began
@@ -57,26 +59,27 @@ def check(root):
 def self_test():
     off, on = "// clang-format off\n", "// clang-format on\n"
     cases = {
-        "good.cpp": ("x\n" * SOFT + "", 0, 0),
-        "wide_row.cpp": (off + "y" * ROW_WIDTH + "\n" + on, 0, 0),
-        "long.cpp": ("x\n" * (SOFT + 1), 0, 1),
-        "too_long.cpp": ("x\n" * (HARD + 1), 1, 0),
-        "wide.cpp": ("y" * (WIDTH + 1) + "\n", 1, 0),
-        "too_wide_row.cpp": (off + "y" * (ROW_WIDTH + 1) + "\n" + on, 1, 0),
-        "loop_in_table.cpp": (off + "  for (;;) {}\n" + on, 1, 0),
-        "open.cpp": (off, 1, 0),
+        "ad/good.cpp": ("x\n" * SOFT, 0, 0),
+        "ad/wide_row.cpp": (off + "y" * ROW_WIDTH + "\n" + on, 0, 0),
+        "ad/long.cpp": ("x\n" * (SOFT + 1), 1, 0),
+        "tests/long.cpp": ("x\n" * (SOFT + 1), 0, 1),
+        "tests/too_long.cpp": ("x\n" * (HARD + 1), 1, 0),
+        "ad/wide.cpp": ("y" * (WIDTH + 1) + "\n", 1, 0),
+        "ad/too_wide_row.cpp": (off + "y" * (ROW_WIDTH + 1) + "\n" + on, 1, 0),
+        "ad/loop_in_table.cpp": (off + "  for (;;) {}\n" + on, 1, 0),
+        "ad/open.cpp": (off, 1, 0),
     }
     ok = True
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        (root / "ad").mkdir()
         for name, (text, want_errors, want_warnings) in cases.items():
-            (root / "ad" / name).write_text(text)
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text(text)
             errors, warnings = check(root)
             if (len(errors), len(warnings)) != (want_errors, want_warnings):
                 print(f"self-test: {name}: found {errors} and {warnings}")
                 ok = False
-            (root / "ad" / name).unlink()
+            (root / name).unlink()
     return ok
 
 
