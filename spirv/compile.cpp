@@ -2,8 +2,8 @@
 #include "spirograd/compile.h"
 
 #include "frontend/rewrite/passes.h"
+#include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
-#include "spirv/lower/plan.h"
 
 namespace spirograd {
 namespace {
@@ -14,9 +14,9 @@ constexpr bool kAlwaysValidate = false;
 constexpr bool kAlwaysValidate = true;
 #endif
 
-Executable compile_or_throw(const Program& program, const Target& target, const CompileOptions& options) {
-  const Program bulk = rewrite::optimise_for_lowering(program);
-  lower::Plan plan = lower::lower(bulk, target);
+}  // namespace
+
+Executable assemble(lower::Plan plan, const Target& target, const CompileOptions& options) {
   Executable out;
   out.form = options.form;
   const spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
@@ -33,10 +33,11 @@ Executable compile_or_throw(const Program& program, const Target& target, const 
   return out;
 }
 
-}  // namespace
-
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options) {
-  return guarded([&] { return compile_or_throw(program, target, options); });
+  return guarded([&] {
+    const Program bulk = rewrite::optimise_for_lowering(program);
+    return assemble(lower::lower(bulk, target), target, options);
+  });
 }
 
 }  // namespace spirograd

@@ -24,6 +24,8 @@ if(TARGET spirograd_vk)
   spirograd_gpu_test(property/device_property_test.cpp LABELS property
     LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk)
   spirograd_embed_spirv(device_property_test ${property_shaders})
+  spirograd_gpu_test(property/device_schedules_test.cpp LABELS property LINK spirograd_schedules spirograd_vk)
+  spirograd_embed_spirv(device_schedules_test ${property_shaders})
   spirograd_gpu_test(property/device_sizes_test.cpp LABELS property LINK spirograd_sizes spirograd_vk)
   spirograd_embed_spirv(device_sizes_test ${property_shaders})
 endif()

@@ -12,7 +12,8 @@ namespace spirograd::property {
 /// Draws among legal schedules; counts how many. One object per lowering.
 class RandomScheduler : public schedule::Scheduler {
  public:
-  explicit RandomScheduler(uint64_t seed) : random_(seed) {}
+  /// most_code: instructions of a kernel, about; drivers take long for large ones.
+  explicit RandomScheduler(uint64_t seed, int64_t most_code = 600) : random_(seed), most_code_(most_code) {}
   schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
   int maps() const { return maps_; }
@@ -24,6 +25,7 @@ class RandomScheduler : public schedule::Scheduler {
   int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
   mutable std::mt19937_64 random_;
+  int64_t most_code_;
   mutable int maps_ = 0, reductions_ = 0, shared_ = 0;
   mutable std::string drawn_;
 };

@@ -1,0 +1,46 @@
+// Random legal schedules on the device: the bits of the host evaluator, which runs the same kernels.
+#include "frontend/rewrite/passes.h"
+#include "spirv/assemble.h"
+#include "spirv/lower/evaluate.h"
+#include "tests/gpu/fixture.h"
+#include "tests/property/bits.h"
+#include "tests/property/schedules.h"
+
+namespace spirograd::property {
+namespace {
+
+constexpr uint64_t kPrograms = 130;
+
+class DeviceSchedules : public vk::testing::Gpu {};
+
+TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
+  int schedules = 0, shared = 0;
+  for (uint64_t k = 0; k < kPrograms && !HasFailure(); ++k) {
+    const uint64_t seed = base_seed() * 104729 + k;
+    const RandomProgram r = scheduled_program(seed);
+    const Program simple = rewrite::optimise_for_lowering(r.program, {.verify = true});
+    Target target = device->target();
+    target.cpu = k % 2 == 0;  // the other half is scheduled as for a GPU
+    const RandomScheduler scheduler(seed, 120);
+    const lower::Plan plan = lower::lower(simple, target, scheduler);
+    const std::vector<HostArray> arrays = host_arrays(r.program, r.inputs), want = lower::evaluate(plan, arrays);
+    const BindingForm form = vk::testing::kForms[k % 2];
+    auto session = vk::Session::create(device, assemble(plan, device->target(), {.form = form, .validate = true}));
+    ASSERT_TRUE(session) << session.error().str();
+    const std::vector<HostArray> have = (*session)->run(arrays).value();
+    bool flushed = false;
+    std::string wrong = bit_difference(want, have, flushed);
+    if (adds_floats_atomically(plan)) wrong = difference(values_of(want), values_of(have), 1e-5);
+    EXPECT_EQ(wrong, "") << "SPIROGRAD_SEED=" << base_seed() << ", run " << k << "\n"
+                         << text::print(r.program) << scheduler.drawn();
+    EXPECT_TRUE(messages.lines.empty()) << messages.text();
+    schedules += scheduler.maps() + scheduler.reductions();
+    shared += scheduler.shared();
+  }
+  std::cout << kPrograms << " programs, " << schedules << " schedules, " << shared << " reductions shared by workgroups\n";
+  EXPECT_GE(schedules, 200);
+  EXPECT_GE(shared, 5);
+}
+
+}  // namespace
+}  // namespace spirograd::property
