@@ -34,7 +34,16 @@ Array arg_reduction(ir::Op op, const Arg& a, std::optional<int> axis) {
   });
 }
 
+Array cumulative(ir::Expr (*f)(ir::Expr, int), const char* what, const Arg& a, int axis) {
+  return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) {
+    return f(in[0], detail::normal_axis(what, axis, in[0].type(), in[0].rank()));
+  });
+}
+
 }  // namespace
+
+Array cumsum(Arg a, int axis) { return cumulative(ir::cumsum, "cumsum", a, axis); }
+Array cumprod(Arg a, int axis) { return cumulative(ir::cumprod, "cumprod", a, axis); }
 
 Array sum(Arg a, Axes axes, bool keepdims) { return reduction(ir::Op::Sum, "sum", a, axes, keepdims); }
 Array prod(Arg a, Axes axes, bool keepdims) { return reduction(ir::Op::Prod, "prod", a, axes, keepdims); }

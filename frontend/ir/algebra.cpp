@@ -160,20 +160,6 @@ Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed) {
 
 namespace {
 
-Expr layout_of(const Node& n, std::span<const Expr> in) {
-  const auto axis = [&] { return static_cast<int>(n.attr[0]); };
-  switch (layout_op(n.op)) {
-    case LayoutOp::Broadcast: return broadcast(in[0], n.type.shape, n.attr);
-    case LayoutOp::Transpose: return transpose(in[0], n.attr);
-    case LayoutOp::Reshape: return reshape(in[0], n.type.shape);
-    case LayoutOp::Window: return window(in[0], axis(), n.attr[1], n.type.shape[axis()]);
-    case LayoutOp::Reverse: return reverse(in[0], axis());
-    case LayoutOp::Concat: return concat(in, axis());
-    case LayoutOp::Stack: return stack(in, axis());
-  }
-  return {};
-}
-
 Expr pointwise_of(const Node& n, std::span<const Expr> in) {
   if (n.op == Op::Cast) return cast(in[0], n.type.dtype);
   if (n.op == Op::Select) return select(in[0], in[1], in[2]);
@@ -186,7 +172,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
   switch (kind(n.op)) {
     case Kind::Leaf: return {&g, g.intern(n)};
     case Kind::Pointwise: return pointwise_of(n, in);
-    case Kind::Layout: return layout_of(n, in);
+    case Kind::Layout: return layout_with(n, in);
     case Kind::Reduce:
       if (n.op == Op::ArgMax || n.op == Op::ArgMin) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
       return reduce(n.op, in[0], n.attr);

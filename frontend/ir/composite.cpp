@@ -45,8 +45,7 @@ Expr of_nothing(Expr a, std::span<const int64_t> axes, double value) {
 Expr log_add_exp_equal_shapes(Expr a, Expr b) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const Expr first = binary(Op::Ge, a, b), most = select(first, a, b), least = select(first, b, a);
-  const Expr same_infinity =
-      binary(Op::And, binary(Op::Eq, a, b), binary(Op::Eq, unary(Op::Abs, a), full_like(a, inf)));
+  const Expr same_infinity = binary(Op::And, binary(Op::Eq, a, b), binary(Op::Eq, unary(Op::Abs, a), full_like(a, inf)));
   const Expr gap = select(same_infinity, full_like(a, 0), least - most);
   return most + unary(Op::Log1p, unary(Op::Exp, gap));
 }
@@ -220,6 +219,48 @@ Expr matmul(Expr a, Expr b) {
   const Expr wide_right = right.shape() == product ? right : broadcast(right, product, b_axes);
   return sum(wide_left * wide_right, inner);
 }
+
+namespace {
+
+// One loop along the first axis.
+Expr running_loop(Op op, Expr a) {
+  Graph& g = *a.graph;
+  const Type row{a.dtype(), a.shape().slice(1, a.rank())};
+  const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = binary(op, state, e);
+  const Expr vars[] = {state, e}, results[] = {next, next};
+  const Expr start = full(g, row, op == Op::Add ? 0 : 1);
+  return map_accum(g, {close_function(g, vars, results), false, a.shape()[0], {start}, {a}, {}})[1];
+}
+
+// Along the first axis, in parts that run side by side where one loop would leave a device idle: all sums within each part,
+// then the same of the parts' totals, then what is before a part is added to it. The last part is filled up with zeros.
+Expr running_sums(Expr a) {
+  constexpr int64_t kPart = 64, kLongLoop = 2 * kPart, kManyRows = 4096;
+  const int64_t n = a.shape()[0];
+  const Shape row = a.shape().slice(1, a.rank());
+  if (n <= kLongLoop || row.count() >= kManyRows || a.rank() + 1 > kMaxRank) return running_loop(Op::Add, a);
+  const int64_t parts = (n + kPart - 1) / kPart;
+  const Expr whole = reshape(window(a, 0, 0, parts * kPart), row.inserted(0, kPart).inserted(0, parts));
+  const Expr inside = running_loop(Op::Add, move_axis(whole, 1, 0));
+  const Expr totals = reshape(window(inside, 0, kPart - 1, 1), row.inserted(0, parts));
+  const Expr before = window(running_sums(totals), 0, -1, parts);
+  const Expr sums = replicate(before, 0, kPart) + inside;
+  return window(reshape(move_axis(sums, 0, 1), row.inserted(0, parts * kPart)), 0, 0, n);
+}
+
+// Products are one loop: those of a part could be beyond the range of the type where what is asked for is not.
+Expr running_products(Expr a) { return running_loop(Op::Mul, a); }
+
+Expr cumulative(Expr (*along_first)(Expr), Expr a, int axis, std::string_view what) {
+  if (a.dtype() == DType::Bool)
+    throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type())).hint("cast to i32 first");
+  return a.shape().count() == 0 ? a : move_axis(along_first(move_axis(a, axis, 0)), 0, axis);
+}
+
+}  // namespace
+
+Expr cumsum(Expr a, int axis) { return cumulative(running_sums, a, axis, "cumsum"); }
+Expr cumprod(Expr a, int axis) { return cumulative(running_products, a, axis, "cumprod"); }
 
 Expr scan_rows(Expr start, Expr stack) {
   const Expr parts[] = {replicate(start, 0, 1), stack};

@@ -54,6 +54,11 @@ Expr dot(Expr a, Expr b);
 /// right. The product has axes batch.., m, k, n and is summed over k.
 Expr matmul(Expr a, Expr b);
 
+/// Sums, products of the elements up to each one along an axis, itself included. No division: the derivative of a product
+/// is exact where factors are 0.
+Expr cumsum(Expr a, int axis);
+Expr cumprod(Expr a, int axis);
+
 /// Rows of a scan: the start, then the k-stack of the later states.
 Expr scan_rows(Expr start, Expr stack);
 

@@ -141,4 +141,18 @@ Expr broadcast_to(Expr a, Shape shape) {
   return kept == shape ? a : broadcast(a, shape, axes);
 }
 
+Expr layout_with(const Node& n, std::span<const Expr> in) {
+  const auto axis = [&] { return static_cast<int>(n.attr[0]); };
+  switch (layout_op(n.op)) {
+    case LayoutOp::Broadcast: return broadcast(in[0], n.type.shape, n.attr);
+    case LayoutOp::Transpose: return transpose(in[0], n.attr);
+    case LayoutOp::Reshape: return reshape(in[0], n.type.shape);
+    case LayoutOp::Window: return window(in[0], axis(), n.attr[1], n.type.shape[axis()]);
+    case LayoutOp::Reverse: return reverse(in[0], axis());
+    case LayoutOp::Concat: return concat(in, axis());
+    case LayoutOp::Stack: return stack(in, axis());
+  }
+  return {};
+}
+
 }  // namespace spirograd::ir

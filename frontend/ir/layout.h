@@ -20,6 +20,8 @@ Expr window(Expr a, int axis, int64_t lo, int64_t n);
 Expr reverse(Expr a, int axis);
 Expr concat(std::span<const Expr> parts, int axis);  // at least one part
 Expr stack(std::span<const Expr> parts, int axis);   // at least one part
+/// The layout operation of `n` on other operands.
+Expr layout_with(const Node& n, std::span<const Expr> in);
 
 /// NumPy's rule: axes are matched from the right, extents are equal or 1. `what` names the operation in errors.
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view what);

@@ -51,6 +51,14 @@ Value log_softmax(Call& c) {
   return Value::array(ir::log_softmax(a, softmax_axes(c, a)));
 }
 
+template <Expr (*f)(Expr, int)>
+Value cumulative(Call& c) {
+  const Expr a = c.array(0);
+  const Value* given = c.argument(1, "axis");
+  const int64_t axis = c.axis(given ? *given : Value::integer(0), a.rank());
+  return Value::array(f(a, static_cast<int>(axis)));
+}
+
 // A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.
 double number_of(const Source& source, const Ast& ast, DType t) {
   const Ast& leaf = ast.form == Form::Negate ? *ast.kids[0] : ast;
@@ -121,6 +129,8 @@ constexpr Builtin kRows[] = {
     {"dot",         2, 2, "",     "dot(a, b)",              dot, Follows::All},
     {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
+    {"cumsum",      1, 2, "axis", "cumsum(x, axis=0)",      cumulative<ir::cumsum>, Follows::First},
+    {"cumprod",     1, 2, "axis", "cumprod(x, axis=0)",     cumulative<ir::cumprod>, Follows::First},
     {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax, Follows::First, true},
     {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax, Follows::First, true},
     {"const",       2, 2, "",     "const(f32[2], [1.0, 2.0])", constant},

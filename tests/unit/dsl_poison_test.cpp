@@ -91,6 +91,8 @@ std::vector<Case> every_operation() {
       {"min axes", [](A x, A) { return min(x, {4}); }},
       {"min Axes", [](A x, A) { return min(x, Axes(4)); }},
       {"min two", [](A x, A y) { return min(x, y); }},
+      {"cumsum", [](A x, A) { return cumsum(x); }},
+      {"cumprod", [](A x, A) { return cumprod(x, -1); }},
       {"argmax", [](A x, A) { return argmax(x); }},
       {"argmin", [](A x, A) { return argmin(x, 5); }},
       {"softmax", [](A x, A) { return softmax(x); }},

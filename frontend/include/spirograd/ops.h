@@ -96,6 +96,9 @@ Array cond(Arg condition, Arg a, Arg b);
 Array sum(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 Array prod(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 Array mean(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+/// Sums, products of the elements up to each one along an axis. The derivative of a product is exact where factors are 0.
+Array cumsum(Arg a, int axis = 0);
+Array cumprod(Arg a, int axis = 0);
 /// log(sum(exp(a))) without overflow, also with infinities.
 Array logsumexp(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 
