@@ -1,8 +1,10 @@
-// What the compiler makes of programs: sizes of simplified programs and of their plans, kept in tests/golden/plans.txt, so
-// that no change of a rule or a heuristic goes unseen, better or worse. `cmake --build build/release --target update_docs`
+// What the compiler makes of programs: sizes of simplified programs and of their plans, kept in tests/golden/*plans.txt, so
+// that no change of a rule or a heuristic goes unseen, better or worse. Fingerprints tell whether a simplified program reads
+// the same. `cmake --build build/release --target update_docs`
 // writes the file anew; the difference is what to review.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include "spirv/lower/plan.h"
 #include "tests/conformance/conformance.h"
 #include "tests/support/lowered.h"
+#include "tests/support/random_program.h"
 
 namespace spirograd {
 namespace {
@@ -67,10 +70,20 @@ std::string summary(const lower::Plan& plan) {
   return out.str();
 }
 
+// Tells texts apart (FNV-1a).
+std::string fingerprint(const std::string& text) {
+  uint32_t hash = 2166136261u;
+  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  char out[16];
+  std::snprintf(out, sizeof out, "%08x", hash);
+  return out;
+}
+
 std::string described(const std::string& name, const Program& p) {
   const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
-  return name + ": " + std::to_string(rewrite::operations(simple)) + " operations\n  cpu " +
-         summary(lower::lower(simple, cpu_target())) + "\n  gpu " + summary(lower::lower(simple, gpu_target())) + "\n";
+  return name + ": " + std::to_string(rewrite::operations(simple)) + " operations, text " +
+         fingerprint(text::print(simple)) + "\n  cpu " + summary(lower::lower(simple, cpu_target())) + "\n  gpu " +
+         summary(lower::lower(simple, gpu_target())) + "\n";
 }
 
 std::string all_described() {
@@ -89,8 +102,20 @@ std::string all_described() {
   return out;
 }
 
-TEST(Plans, AreThoseOfTheGoldenFile) {
-  const std::string path = kFolder + "plans.txt", have = all_described();
+std::string random_described() {
+  std::string out;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    out += described("program " + std::to_string(seed), test::random_program(seed).program);
+    const test::RandomOptions smooth = {.differentiable_only = true, .max_size = 40};
+    const Program p = test::random_program(10000 + seed, smooth).program;
+    const Result<Program> derivative = seed % 3 == 0 ? jvp(p) : vjp(p);
+    if (derivative) out += described("derivative " + std::to_string(seed), *derivative);  // else: no float parameter
+  }
+  return out;
+}
+
+void expect_golden(const std::string& file, const std::string& have) {
+  const std::string path = kFolder + file;
   if (std::getenv("SPIROGRAD_UPDATE_GOLDEN")) std::ofstream(path) << have;
   std::stringstream want_lines(contents(path)), have_lines(have);
   int shown = 0;
@@ -103,6 +128,10 @@ TEST(Plans, AreThoseOfTheGoldenFile) {
   }
   if (shown > 0) ADD_FAILURE() << "if that is meant: cmake --build BUILD --target update_docs, and review the difference";
 }
+
+TEST(Plans, OfEveryFamilyAreThoseOfTheGoldenFile) { expect_golden("plans.txt", all_described()); }
+
+TEST(Plans, OfRandomProgramsAreThoseOfTheGoldenFile) { expect_golden("random_plans.txt", random_described()); }
 
 }  // namespace
 }  // namespace spirograd
