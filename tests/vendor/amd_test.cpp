@@ -1,5 +1,7 @@
-// Every kernel of the demo compiles for AMD GPUs, offline, without abort and without spills.
+// Every kernel of the demo, and kernels whose invocations work together, compile for AMD GPUs, offline, without abort and
+// without spills.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +11,8 @@
 #include "samples/gmm_objective.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
+#include "spirv/emit/emit.h"
+#include "support/group_kernels.h"
 
 namespace spirograd {
 namespace {
@@ -16,6 +20,8 @@ namespace {
 Target amd_like() {
   Target t;
   t.subgroup_size = 64;
+  t.subgroup_operations = kSubgroupBasic | kSubgroupVote | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
+  t.shared_bytes = 65536;
   t.max_invocations = 1024;
   t.max_buffers = 1000;
   t.signed_zero_inf_nan = true;
@@ -38,37 +44,57 @@ Outcome run(const std::string& command) {
   return o;
 }
 
-class Amd : public testing::TestWithParam<const char*> {};
+class Amd : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("spirograd_amd_" + std::string(GetParam()) + "_" + std::to_string(getpid()));  // each test is a process
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void add(const KernelBinary& kernel) {
+    const std::filesystem::path file = folder_ / ("k" + std::to_string(kernels_++) + ".spv");
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(kernel.words.data()), static_cast<std::streamsize>(kernel.words.size() * 4));
+    files_ += " " + file.string();
+  }
+
+  // One line of the compiler for each.
+  void compile_all() {
+    const Outcome o = run(std::string(AMD_COMPILE) + " " + GetParam() + " " + RADEON_ICD + files_);
+    ASSERT_EQ(o.status, 0) << o.output;
+    size_t lines = 0, begin = 0;
+    for (size_t end; (end = o.output.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string line = o.output.substr(begin, end - begin);
+      if (line.find(" vgprs ") == std::string::npos) continue;
+      ++lines;
+      EXPECT_NE(line.find(" spills 0 "), std::string::npos) << line;
+    }
+    EXPECT_EQ(lines, kernels_);
+  }
+
+  std::filesystem::path folder_;
+  std::string files_;
+  size_t kernels_ = 0;
+};
 
 TEST_P(Amd, CompilesTheDemoWithoutSpills) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("spirograd_amd_" + std::string(GetParam()));
-  std::filesystem::create_directories(folder);
-  std::string files;
-  size_t kernels = 0;
   for (const auto& [n, d, k] : {std::array{272, 2, 2}, std::array{1000, 10, 25}}) {
     const Program gradient = value_and_grad(gmm(n, d, k).value(), {"alpha", "mu", "q", "l"}).value();
-    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
-      const Executable exe = compile(gradient, amd_like(), {.form = form, .validate = true}).value();
-      for (const KernelBinary& kernel : exe.kernels) {
-        const std::filesystem::path file = folder / ("k" + std::to_string(kernels++) + ".spv");
-        std::ofstream(file, std::ios::binary)
-            .write(reinterpret_cast<const char*>(kernel.words.data()),
-                   static_cast<std::streamsize>(kernel.words.size() * 4));
-        files += " " + file.string();
-      }
-    }
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+      for (const KernelBinary& kernel : compile(gradient, amd_like(), {.form = form, .validate = true}).value().kernels)
+        add(kernel);
   }
-  const Outcome o = run(std::string(AMD_COMPILE) + " " + GetParam() + " " + RADEON_ICD + files);
-  std::filesystem::remove_all(folder);
-  ASSERT_EQ(o.status, 0) << o.output;
-  size_t lines = 0, begin = 0;
-  for (size_t end; (end = o.output.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const std::string line = o.output.substr(begin, end - begin);
-    if (line.find(" vgprs ") == std::string::npos) continue;
-    ++lines;
-    EXPECT_NE(line.find(" spills 0 "), std::string::npos) << line;
-  }
-  EXPECT_EQ(lines, kernels);
+  compile_all();
+}
+
+TEST_P(Amd, CompilesWorkgroupsThatWorkTogetherWithoutSpills) {
+  const Target t = amd_like();
+  for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+    for (const test::GroupCase& c : test::group_cases(t.subgroup_size, t.max_invocations, false))
+      add(spirv::emit(c.kernel, t, form));
+  compile_all();
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Amd, testing::Values("polaris10", "vega10", "navi10", "navi21"),
