@@ -14,7 +14,6 @@ SharedMemory::SharedMemory(const Kernel& kernel) : kernel_(kernel) {
 
 void SharedMemory::clear() {
   for (std::vector<Word>& array : words_) std::fill(array.begin(), array.end(), Word{});
-  epoch_ = 1;
 }
 
 std::string SharedMemory::read(uint32_t array, uint32_t index, uint32_t invocation, uint64_t& value) {

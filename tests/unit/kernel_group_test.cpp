@@ -161,6 +161,12 @@ TEST(KernelGroup, EachWorkgroupBeginsAnew) {
   t.b.end_if();
   t.b.store(t.out, t.i, t.b.shared_load(t.tile, t.i));
   complains(std::move(t.b), {"tile[0] is read before anybody has written it", "invocation 12"});
+  Bench own;
+  own.b.begin_if(own.b.op(KOp::Eq, own.b.group_index(), own.u(0)));
+  own.b.local_store(own.own, own.u(0), own.i);
+  own.b.end_if();
+  own.b.store(own.out, own.i, own.b.local_load(own.own, own.u(0)));
+  complains(std::move(own.b), {"an element of own is read unwritten", "invocation 12"});
 }
 
 TEST(KernelGroup, IndicesOutsideOfArraysAreDefects) {
@@ -206,6 +212,23 @@ TEST(KernelGroup, WhoIsMissingIsADefect) {
       EXPECT_NE(e.str().find(barrier ? "1 of 12 invocations get here together" : "1 of 4"), std::string::npos) << e.str();
     }
   }
+}
+
+TEST(KernelGroup, KernelsWithOtherArraysOrSubgroupsAreOthers) {
+  const auto changed = [](auto change) {
+    Kernel a;
+    a.subgroup = 8;
+    a.shared = {{"a", Scalar::F32, 4}};
+    a.locals = {{"b", Scalar::U32, 4}};
+    Kernel b = a;
+    change(b);
+    return !same_code(a, b);
+  };
+  EXPECT_FALSE(changed([](Kernel& k) { k.shared[0].name = k.locals[0].name = "other"; }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.subgroup = 4; }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.shared[0].count = 5; }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.shared.clear(); }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.locals[0].type = Scalar::I32; }));
 }
 
 TEST(KernelGroup, BytesOfSharedArraysAreRoundedUpEach) {

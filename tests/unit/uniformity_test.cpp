@@ -95,8 +95,8 @@ TEST(Uniformity, SubgroupOperationsMakeValuesOfTheSubgroup) {
 }
 
 TEST(Uniformity, WorkgroupsOfOneInvocationOrOneSubgroupHaveNothingToDivide) {
-  for (const auto& [workgroup, subgroup, wanted] :
-       {std::tuple{1u, 1u, kWorkgroup}, std::tuple{8u, 8u, kDivergent}, std::tuple{8u, 1u, kSubgroup}}) {
+  for (const auto& [workgroup, subgroup, wanted] : {std::tuple{1u, 1u, kWorkgroup}, std::tuple{1u, 0u, kWorkgroup},
+                                                    std::tuple{8u, 8u, kDivergent}, std::tuple{8u, 1u, kSubgroup}}) {
     Bench t(workgroup, subgroup);
     t.keep(t.b.load(t.read, t.b.index()));
     EXPECT_EQ(t.kept()[0], wanted) << workgroup << " " << subgroup;
@@ -150,6 +150,31 @@ TEST(Uniformity, ArraysOfTheInvocationAreLikeVariables) {
     t.keep(t.b.local_load(t.local, t.b.i32(1)));
     t.keep(t.b.local_load(t.local, t.b.op(KOp::And, t.b.local_index(), t.u(3))));
     EXPECT_EQ(t.kept(), of({diverge ? kDivergent : kWorkgroup, kDivergent}));
+  }
+}
+
+TEST(Uniformity, ArraysOfTheInvocationDependOnThePathsToTheirStores) {
+  Bench t;
+  t.b.local_store(t.local, t.b.i32(0), t.b.i32(4));
+  t.b.begin_if(t.b.op(KOp::Lt, t.b.local_index(), t.u(16)));
+  t.b.local_store(t.local, t.b.i32(0), t.b.i32(5));
+  t.b.end_if();
+  t.keep(t.b.local_load(t.local, t.b.i32(0)));
+  EXPECT_EQ(t.kept(), of({kSubgroup}));
+}
+
+// Beyond 2^31 the signed number is negative, and quotients are rounded the other way.
+TEST(Uniformity, SignedNumbersCountWhereTheyCannotBeNegative) {
+  for (const uint64_t invocations : {uint64_t{1} << 30, uint64_t{1} << 31}) {
+    Kernel k;
+    k.workgroup = 64;
+    k.subgroup = 8;
+    k.invocations = invocations;
+    k.body = {{KOp::Index, Scalar::U32},
+              {KOp::Bitcast, Scalar::I32, {0, 0, 0}},
+              {KOp::Const, Scalar::I32, {}, 8},
+              {KOp::Quot, Scalar::I32, {1, 2, 0}}};
+    EXPECT_EQ(uniformity(k).value[3], invocations > uint64_t{1} << 30 ? kDivergent : kSubgroup) << invocations;
   }
 }
 
