@@ -1,7 +1,9 @@
-# Names for users: spirograd::ir, spirograd::text, spirograd::dsl, spirograd::ad, spirograd::compile, spirograd::vk, and
-# spirograd::spirograd for all of them. The same names work after add_subdirectory and after find_package; rewrite, executable, kernel
-# and emit are exported only because static libraries need them. Only these libraries, their public headers and the tool are installed.
-set(spirograd_exported ir rewrite text dsl ad executable kernel emit compile)
+# Names for users: spirograd::base (arrays, results, programs as values), spirograd::ir, spirograd::text, spirograd::dsl,
+# spirograd::ad, spirograd::compile, spirograd::vk, and spirograd::spirograd for all of them. Who only runs executables links
+# spirograd::vk: it needs base and executable alone. The same names work after add_subdirectory and after find_package; rewrite,
+# executable, kernel and emit are exported only because static libraries need them. Only these libraries, their public headers and
+# the tool are installed.
+set(spirograd_exported base ir rewrite text dsl ad executable kernel emit compile)
 if(SPIROGRAD_VULKAN)
   list(APPEND spirograd_exported vk)
 endif()

@@ -26,7 +26,7 @@ endforeach()
 spirograd_test(unit/no_driver_test.cpp LABELS unit LINK spirograd_vk)
 
 set(libraries)
-foreach(library ir rewrite text dsl ad executable kernel emit compile vk)
+foreach(library base ir rewrite text dsl ad executable kernel emit compile vk)
   list(APPEND libraries $<TARGET_FILE:spirograd_${library}>)
 endforeach()
 list(JOIN libraries "," libraries)
