@@ -1,6 +1,7 @@
 // Element types. Bool is one byte in files, one 32-bit word (0 or 1) on the device.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -21,6 +22,18 @@ constexpr std::string_view name(DType t) {
 
 constexpr bool is_float(DType t) { return t == DType::F32 || t == DType::F64; }
 constexpr bool is_integer(DType t) { return t == DType::I32 || t == DType::U32; }
+
+/// C++ types that are elements. A bool array is one of bool where it is made, of uint8_t where its bytes are read.
+template <class T>
+concept Element = std::same_as<T, bool> || std::same_as<T, uint8_t> || std::same_as<T, int32_t> ||
+                  std::same_as<T, uint32_t> || std::same_as<T, float> || std::same_as<T, double>;
+
+template <Element T>
+inline constexpr DType dtype_of = std::same_as<T, int32_t>    ? DType::I32
+                                  : std::same_as<T, uint32_t> ? DType::U32
+                                  : std::same_as<T, float>    ? DType::F32
+                                  : std::same_as<T, double>   ? DType::F64
+                                                              : DType::Bool;
 
 /// Bytes of one element in device memory.
 constexpr uint64_t device_bytes(DType t) { return t == DType::F64 ? 8 : 4; }

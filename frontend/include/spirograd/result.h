@@ -2,7 +2,10 @@
 #pragma once
 
 #include <exception>
+#include <new>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,7 +17,8 @@ struct Loc {
   std::string file;
   int line = 0;
   int column = 0;
-  /// The place of the caller, for default arguments: `f(Loc loc = Loc::here())`.
+  /// The place of the caller, for default arguments: `f(Loc loc = Loc::here())`. GCC, Clang and MSVC know these names;
+  /// std::source_location is missing from Clang before 16.
   static Loc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line, 0}; }
 };
 
@@ -71,11 +75,35 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+/// Nothing, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  explicit operator bool() const { return !error_; }
+  /// Pre: an Error.
+  const Error& error() const { return *error_; }
+  /// Throws the Error for those who want exceptions.
+  void value() const {
+    if (error_) throw *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
 /// Runs `body` and turns a thrown Error into a Result. Anything else that is thrown becomes SG0900.
 template <class F>
 auto guarded(F&& body) -> Result<decltype(body())> {
   try {
-    return body();
+    if constexpr (std::is_void_v<decltype(body())>) {
+      body();
+      return {};
+    } else {
+      return body();
+    }
   } catch (const Error& e) {
     return e;
   } catch (const std::bad_alloc&) {

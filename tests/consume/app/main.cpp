@@ -21,10 +21,10 @@ int main() {
     }).value();
     auto device = vk::Device::create().value();
     auto session = vk::Session::create(device, compile(value_and_grad(f).value(), device->target()).value()).value();
-    const HostArray x(f32({3}), {1, 2, 3});
+    const auto x = HostArray::of<float>({1, 2, 3});
     const auto out = session->run({&x, 1}).value();
-    std::printf("value %g, gradient", out[0].values()[0]);
-    for (double d : out[1].values()) std::printf(" %g", d);
+    std::printf("value %g, gradient", out[0].as<float>().value()[0]);
+    for (float d : out[1].as<float>().value()) std::printf(" %g", d);
     std::printf("\n");
   } catch (const Error& e) {
     std::fprintf(stderr, "%s\n", e.str().c_str());
