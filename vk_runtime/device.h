@@ -20,6 +20,7 @@ struct Device::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
+  static Impl& of(Device& d) { return *d.impl_; }
 
   bool owned = false;
   External external;  // adopted devices: handles and the lock

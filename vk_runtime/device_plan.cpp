@@ -41,16 +41,6 @@ std::string lower(std::string s) {
 
 }  // namespace
 
-std::string type_name(VkPhysicalDeviceType type) {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
-    default: return "other";
-  }
-}
-
 DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   DevicePlan p;
   p.unusable = missing(f);

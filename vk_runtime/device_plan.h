@@ -52,9 +52,6 @@ struct DevicePlan {
 /// cores: processors of the host, for software drivers.
 DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
 
-/// "cpu", "integrated", "discrete", "virtual", "other".
-std::string type_name(VkPhysicalDeviceType type);
-
 /// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, cpu; equals keep
 /// their order.
 std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts);

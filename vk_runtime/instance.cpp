@@ -1,3 +1,4 @@
+// The process-wide instances, and the questions that a physical device answers.
 #include "vk_runtime/instance.h"
 
 #include <algorithm>
@@ -10,6 +11,16 @@
 
 namespace spirograd::vk {
 namespace {
+
+DeviceType type_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceType::Discrete;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceType::Integrated;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceType::Virtual;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceType::Cpu;
+    default: return DeviceType::Other;
+  }
+}
 
 constexpr const char* kLayer = "VK_LAYER_KHRONOS_validation";
 
@@ -219,7 +230,7 @@ DeviceInfo describe(const DeviceFacts& f, const DevicePlan& plan) {
   DeviceInfo i;
   i.name = f.name;
   i.driver = f.driver;
-  i.type = type_name(f.type);
+  i.type = type_of(f.type);
   i.api_major = VK_API_VERSION_MAJOR(f.api_version);
   i.api_minor = VK_API_VERSION_MINOR(f.api_version);
   i.api_patch = VK_API_VERSION_PATCH(f.api_version);

@@ -142,7 +142,7 @@ std::string loops_text(const Findings& f) {
 }  // namespace
 
 void prove(const std::shared_ptr<Device>& device) {
-  Device::Impl& d = device->impl();
+  Device::Impl& d = Device::Impl::of(*device);
   const bool offered = d.plan.enable_atomic_float_add;
   std::string path;
   std::optional<std::vector<uint8_t>> known;

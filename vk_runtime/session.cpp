@@ -97,7 +97,7 @@ Result<Timing> Session::replay() {
   });
 }
 
-Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs) {
+Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs) {
   return guarded([&] {
     Impl& s = *impl_;
     s.d.check_alive();
@@ -130,7 +130,6 @@ Result<bool> Session::record(VkCommandBuffer commands, std::span<const Slice> in
     if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
     record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get());
     if (outer.after) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
-    return true;
   });
 }
 

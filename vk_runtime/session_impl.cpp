@@ -11,7 +11,7 @@
 namespace spirograd::vk {
 
 Session::Impl::Impl(std::shared_ptr<Device> device, const Executable& executable)
-    : owner(std::move(device)), d(owner->impl()) {
+    : owner(std::move(device)), d(Device::Impl::of(*owner)) {
   check_executable(executable);
   check_features(executable, d);
   d.check_alive();

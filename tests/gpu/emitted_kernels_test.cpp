@@ -90,7 +90,7 @@ TEST_F(EmittedKernels, DoublesWorkWhereTheDeviceHasThem) {
 }
 
 TEST_F(EmittedKernels, SurplusOfAFoldedGridStoresNothing) {
-  device->impl().info.target.max_groups = 5;  // 13 workgroups become 5 x 3
+  Device::Impl::of(*device).info.target.max_groups = 5;  // 13 workgroups become 5 x 3
   for (BindingForm form : kForms) {
     Builder b("count", 8, 100);
     const uint32_t y = b.bind("y", Scalar::U32, Access::Write);
@@ -122,7 +122,7 @@ TEST_F(EmittedKernels, WorkgroupsWorkTogether) {
 
 TEST_F(EmittedKernels, SurplusWorkgroupsStayTogether) {
   const test::GroupCase c = test::groups::shared_reverse(Scalar::F32, 64, 7);
-  device->impl().info.target.max_groups = 3;  // 7 workgroups become 3 x 3
+  Device::Impl::of(*device).info.target.max_groups = 3;  // 7 workgroups become 3 x 3
   for (BindingForm form : kForms) EXPECT_EQ(run(c.kernel, form, {}, c.inputs, c.output), c.expected) << form_name(form);
 }
 

@@ -70,11 +70,11 @@ class FaultTest : public Gpu {
   void SetUp() override {
     Gpu::SetUp();
     if (HasFatalFailure()) return;
-    DeviceFns& f = device->impl().fns;
+    DeviceFns& f = Device::Impl::of(*device).fns;
     // Every allocation gets a slab of its own, so that memory calls happen each time.
-    MemoryConfig config = device->impl().memory->config();
+    MemoryConfig config = Device::Impl::of(*device).memory->config();
     config.slab_bytes = 1;
-    device->impl().memory = std::make_unique<Memory>(f, device->impl().device, config);
+    Device::Impl::of(*device).memory = std::make_unique<Memory>(f, Device::Impl::of(*device).device, config);
     Hook<&DeviceFns::vkQueueSubmit>::install(f, "vkQueueSubmit");
     Hook<&DeviceFns::vkAllocateMemory>::install(f, "vkAllocateMemory");
     Hook<&DeviceFns::vkMapMemory>::install(f, "vkMapMemory");
@@ -119,7 +119,7 @@ TEST_F(FaultTest, EveryCallMayFailOnce) {
   std::map<std::string, int> failed;
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
-      device->impl().always_stage = stage;
+      Device::Impl::of(*device).always_stage = stage;
       const Executable e = program(form);
       Faults counting;
       active = &counting;
@@ -163,16 +163,16 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
   for (const bool no_wait_answers : {false, true})
     for (BindingForm form : kForms) {
       constexpr int64_t kMany = 1 << 18;
-      DeviceFns& f = device->impl().fns;
+      DeviceFns& f = Device::Impl::of(*device).fns;
       const auto really_wait = f.vkQueueWaitIdle;
-      const VkQueue queue = device->impl().queue;
+      const VkQueue queue = Device::Impl::of(*device).queue;
       auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
       f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
       if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
       const auto y = s->run(std::vector{ramp(kMany)});
       ASSERT_FALSE(y);
       EXPECT_EQ(y.error().code, "SG0310");
-      EXPECT_EQ(device->impl().abandoned.load(), no_wait_answers);
+      EXPECT_EQ(Device::Impl::of(*device).abandoned.load(), no_wait_answers);
       EXPECT_EQ(s->run(std::vector{ramp(kMany)}).error().code, "SG0310") << "a lost device is not asked again";
       s.reset();
       device.reset();
@@ -185,20 +185,20 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
 }
 
 TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
-  DeviceFns& f = device->impl().fns;
+  DeviceFns& f = Device::Impl::of(*device).fns;
   f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
-  MemoryConfig config = device->impl().memory->config();
+  MemoryConfig config = Device::Impl::of(*device).memory->config();
   config.direct = false;  // arrays out of the host's reach, so constants are copied
   config.slab_bytes = 1;
-  device->impl().memory = std::make_unique<Memory>(f, device->impl().device, config);
+  Device::Impl::of(*device).memory = std::make_unique<Memory>(f, Device::Impl::of(*device).device, config);
   EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "SG0310");
-  EXPECT_FALSE(device->impl().abandoned) << "the queue was waited for";
+  EXPECT_FALSE(Device::Impl::of(*device).abandoned) << "the queue was waited for";
 }
 
 TEST_F(FaultTest, SteadyStateAllocatesNothing) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
-      device->impl().always_stage = stage;
+      Device::Impl::of(*device).always_stage = stage;
       const auto s = session(chain_program(form, 100, 5));
       Faults counting;
       active = &counting;
@@ -222,7 +222,7 @@ VKAPI_ATTR void VKAPI_CALL count_barrier(VkCommandBuffer c, VkPipelineStageFlags
 }
 
 TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
-  Device::Impl& d = device->impl();
+  Device::Impl& d = Device::Impl::of(*device);
   const Allocation x = d.memory->allocate(MemoryKind::Arrays, 400), y = d.memory->allocate(MemoryKind::Arrays, 400);
   const VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0, d.queue_family};
   VkCommandPool pool;

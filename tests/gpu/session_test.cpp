@@ -65,7 +65,7 @@ TEST_F(SessionTest, DependentStepsSeeEachOther) {
 }
 
 TEST_F(SessionTest, StagingGivesTheSame) {
-  device->impl().always_stage = true;
+  Device::Impl::of(*device).always_stage = true;
   for (BindingForm form : kForms) {
     const auto s = session(chain_program(form, 777, 3));
     for (int i = 0; i < 3; ++i) {
@@ -80,7 +80,7 @@ TEST_F(SessionTest, StagingGivesTheSame) {
 TEST_F(SessionTest, EmptyArraysGiveEmptyArrays) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
-      device->impl().always_stage = stage;
+      Device::Impl::of(*device).always_stage = stage;
       Executable e = chain_program(form, 0, 3);
       const auto idle = session(e)->run(std::vector{HostArray(f32({0}))});
       ASSERT_TRUE(idle) << idle.error().str();
@@ -102,7 +102,7 @@ TEST_F(SessionTest, NoInputsNoStepsNoOutputs) {
 TEST_F(SessionTest, BoolsAreBytesHereAndWordsThere) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
-      device->impl().always_stage = stage;
+      Device::Impl::of(*device).always_stage = stage;
       Executable e;
       e.form = form;
       e.kernels = {flip(form)};
@@ -156,7 +156,7 @@ TEST_F(SessionTest, OffsetsIntoArraysReachTheKernel) {
 }
 
 TEST_F(SessionTest, GridsBeyondOneAxisFold) {
-  device->impl().info.target.max_groups = 7;
+  Device::Impl::of(*device).info.target.max_groups = 7;
   for (BindingForm form : kForms) {
     const auto y = session(affine_program(form, 5000))->run(std::vector{ramp(5000)});
     ASSERT_TRUE(y) << y.error().str();
@@ -196,7 +196,7 @@ TEST_F(SessionTest, WrongInputsAreToldByName) {
 
 TEST_F(SessionTest, LimitsAreNamedWithWishAndDevice) {
   Executable e = affine_program(BindingForm::Descriptors, 100);
-  device->impl().facts.limits.maxStorageBufferRange = 256;
+  Device::Impl::of(*device).facts.limits.maxStorageBufferRange = 256;
   const auto range = Session::create(device, e);
   ASSERT_FALSE(range);
   EXPECT_EQ(range.error().code, "SG0303");
@@ -208,7 +208,7 @@ TEST_F(SessionTest, LimitsAreNamedWithWishAndDevice) {
   e.kernels[0].workgroup = 64;
   e.kernels[0].needs.float64 = true;
   e.kernels[0].needs.shared_bytes = uint64_t{1} << 30;
-  device->impl().info.target.float64 = false;
+  Device::Impl::of(*device).info.target.float64 = false;
   const Error both = Session::create(device, e).error();
   EXPECT_NE(both.message.find("shaderFloat64"), std::string::npos);
   EXPECT_NE(both.message.find(device->info().name), std::string::npos);
@@ -249,7 +249,7 @@ TEST_F(SessionTest, MemoryIsGivenBackAndFewSlabsServeMany) {
   for (int i = 0; i < 50; ++i) {
     const auto s = session(chain_program(BindingForm::Address, 1000, 3));
     EXPECT_GE(s->device_bytes(), 4u * 4000);
-    EXPECT_LE(device->impl().memory->slab_count(), 2u);
+    EXPECT_LE(Device::Impl::of(*device).memory->slab_count(), 2u);
   }
 }
 
@@ -313,7 +313,8 @@ TEST_F(SessionTest, CacheFolderIsUsedAndDamageIsAColdStart) {
 TEST_F(SessionTest, CanaryALeakedFenceIsReported) {
   const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
   VkFence fence;
-  ASSERT_EQ(device->impl().fns.vkCreateFence(device->impl().device, &info, nullptr, &fence), VK_SUCCESS);
+  ASSERT_EQ(Device::Impl::of(*device).fns.vkCreateFence(Device::Impl::of(*device).device, &info, nullptr, &fence),
+            VK_SUCCESS);
   device.reset();
   EXPECT_FALSE(messages.lines.empty());
   messages.lines.clear();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "spirograd/result.h"
+#include "vk_runtime/instance.h"
 #include "vk_runtime/memory.h"
 #include "vk_runtime/recorder.h"
 
@@ -98,6 +99,19 @@ TEST(DevicePlan, WithoutAddressesTheTargetSaysSo) {
   f.buffer_device_address = false;
   EXPECT_FALSE(plan_device(f, 8).target.device_address);
   EXPECT_FALSE(plan_device(f, 8).enable_device_address);
+}
+
+TEST(DeviceInfo, SaysWhatKindOfDeviceItIs) {
+  DeviceFacts f = gpu();
+  const auto type = [&](VkPhysicalDeviceType t) {
+    f.type = t;
+    return describe(f, plan_device(f, 8)).type;
+  };
+  EXPECT_EQ(type(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU), DeviceType::Discrete);
+  EXPECT_EQ(name(type(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU)), "integrated");
+  EXPECT_EQ(name(type(VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)), "virtual");
+  EXPECT_EQ(name(type(VK_PHYSICAL_DEVICE_TYPE_CPU)), "cpu");
+  EXPECT_EQ(type(VK_PHYSICAL_DEVICE_TYPE_OTHER), DeviceType::Other);
 }
 
 TEST(DevicePlan, SoftwareDriversCountTheHostsCores) {

@@ -56,7 +56,7 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
   return {{"index", d.index},
           {"name", d.name},
           {"driver", d.driver},
-          {"type", d.type},
+          {"type", name(d.type)},
           {"api", version_of(d)},
           {"memory_bytes", d.memory_bytes},
           {"unusable", d.unusable},
@@ -111,8 +111,9 @@ int devices(const Options& options) {
   for (const vk::DeviceInfo& d : all) {
     const bool usable = d.unusable.empty();
     if (usable && best.empty()) best = std::to_string(d.index);
-    table.add({std::to_string(d.index), d.name, d.type, version_of(d), usable ? d.driver : "lacks " + d.unusable,
-               memory_of(d), yes_no(d.target.float64), std::to_string(d.target.subgroup_size)});
+    table.add({std::to_string(d.index), d.name, std::string(name(d.type)), version_of(d),
+               usable ? d.driver : "lacks " + d.unusable, memory_of(d), yes_no(d.target.float64),
+               std::to_string(d.target.subgroup_size)});
   }
   std::string text = table.str();
   text += "default: " + (best.empty() ? "none can be used" : best) +

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spirograd/executable.h"
@@ -16,12 +17,25 @@
 
 namespace spirograd::vk {
 
+enum class DeviceType : uint8_t { Discrete, Integrated, Virtual, Cpu, Other };
+
+constexpr std::string_view name(DeviceType t) {
+  switch (t) {
+    case DeviceType::Discrete: return "discrete";
+    case DeviceType::Integrated: return "integrated";
+    case DeviceType::Virtual: return "virtual";
+    case DeviceType::Cpu: return "cpu";
+    case DeviceType::Other: break;
+  }
+  return "other";
+}
+
 /// What is known of a physical device, and what was proved on it.
 struct DeviceInfo {
   uint32_t index = 0;          // position in devices(), stable while the drivers stay the same
   std::string name;            // "llvmpipe (LLVM 15.0.6, 256 bits)"
   std::string driver;          // "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
-  std::string type;            // "cpu", "integrated", "discrete", "virtual", "other"
+  DeviceType type = DeviceType::Other;
   uint32_t api_major = 0, api_minor = 0, api_patch = 0;
   uint64_t memory_bytes = 0;   // largest device-local heap
   std::string unusable;        // empty, or what is missing ("Vulkan 1.2", "timelineSemaphore", ...)
@@ -79,8 +93,7 @@ class Device {
   const Target& target() const { return info().target; }
   /// The binding form this device is best served with.
   BindingForm preferred_form() const;
-  struct Impl;
-  Impl& impl() { return *impl_; }
+  struct Impl;  // defined in the library only
 
  private:
   explicit Device(std::unique_ptr<Impl>);
@@ -113,7 +126,7 @@ class Session {
   /// session outlives it. Binds the compute pipeline, push constants and set 0. Buffers need STORAGE, TRANSFER_SRC and
   /// TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS. Slices start at multiples of the
   /// element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
-  Result<bool> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
+  Result<void> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
   uint64_t device_bytes() const;
