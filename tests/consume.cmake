@@ -5,6 +5,7 @@ if(NOT TARGET spirograd_vk OR NOT LAVAPIPE_ICD)
   return()
 endif()
 
+find_program(NINJA NAMES ninja ninja-build REQUIRED)
 set(launcher)
 foreach(language C CXX)
   if(CMAKE_${language}_COMPILER_LAUNCHER)
@@ -16,7 +17,7 @@ function(spirograd_consume name mode)
   string(REPLACE ";" "\\;" options "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER};-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER};${ARGN}")
   add_test(NAME consume.${name}
     COMMAND ${CMAKE_COMMAND} -DMODE=${mode} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
-            -DNM=${CMAKE_NM} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/consume/${mode} -DOPTIONS=${options} -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/consume.cmake)
+            -DNM=${CMAKE_NM} -DNINJA=${NINJA} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/consume/${mode} -DOPTIONS=${options} -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/consume.cmake)
   set_tests_properties(consume.${name} PROPERTIES LABELS consume TIMEOUT 600
     ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
 endfunction()

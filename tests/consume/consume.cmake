@@ -1,5 +1,5 @@
 # Builds and runs tests/consume/app in a fresh folder.
-#   cmake -DMODE=install|source -DSOURCE=... -DBUILD=... -DWORK=... -DNM=... -DOPTIONS="-Da=b;..." -P consume.cmake
+#   cmake -DMODE=install|source -DSOURCE=... -DBUILD=... -DWORK=... -DNM=... -DNINJA=... -DOPTIONS="-Da=b;..." -P consume.cmake
 # install: from a package that was installed from BUILD and then moved. source: with SOURCE as a part of the project.
 function(run what)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE status)
@@ -41,10 +41,22 @@ else()
 endif()
 
 run(configure ${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/app -B ${WORK}/build -G Ninja ${OPTIONS})
-run(build ${CMAKE_COMMAND} --build ${WORK}/build --target consumer)
+run(build ${CMAKE_COMMAND} --build ${WORK}/build --target consumer runner)
 run(consumer ${WORK}/build/consumer)
 # sum of x_i^2 x_(2-i) at (1, 2, 3) is 1*3 + 8 + 9*1; its derivative is 2 x_0 x_2 + x_2^2, 3 x_1^2, 2 x_2 x_0 + x_0^2.
 if(NOT output MATCHES "^value 20, gradient 15 12 7\n$")
   message(FATAL_ERROR "wrong output: ${output}")
+endif()
+# Who only runs executables links neither the IR nor a pass.
+run(runner ${WORK}/build/runner)
+if(NOT output STREQUAL "1 2 3 \n")
+  message(FATAL_ERROR "wrong output of the runner: ${output}")
+endif()
+execute_process(COMMAND ${NINJA} -C ${WORK}/build -t commands -s runner OUTPUT_VARIABLE link RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR NOT link MATCHES "libspirograd_vk" OR NOT link MATCHES "libspirograd_base")
+  message(FATAL_ERROR "the command that links the runner is not what was expected: ${link}")
+endif()
+if(link MATCHES "libspirograd_(ir|rewrite|text|dsl|ad|kernel|emit|compile)|SPIRV-Tools")
+  message(FATAL_ERROR "the runner links ${CMAKE_MATCH_0}: ${link}")
 endif()
 file(REMOVE_RECURSE ${WORK})
