@@ -60,7 +60,10 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   p.descriptor_alignment = std::max<uint64_t>(256, f.limits.minStorageBufferOffsetAlignment);
 
   Target& t = p.target;
-  t.cpu = f.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  if (f.type == VK_PHYSICAL_DEVICE_TYPE_CPU) {
+    t.price = software_prices(f.subgroup_size, cores);
+    t.quirks |= kSlowLocalIndex;
+  }
   t.float64 = p.enable_float64;
   t.atomic_float_add = false;
   t.signed_zero_inf_nan = f.signed_zero_inf_nan;
@@ -78,8 +81,6 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
                             f.limits.maxPerStageResources});
   t.max_push_bytes = f.limits.maxPushConstantsSize;
   t.max_range = f.limits.maxStorageBufferRange;
-  // Vulkan does not tell the number of compute units; 32 keeps grids of GPUs large enough.
-  t.cores = t.cpu ? std::max(1u, cores) : 32u;
   return p;
 }
 

@@ -47,7 +47,8 @@ Id Emitter::group_number() {
 Id Emitter::local_number() {
   const Id u32 = type(Scalar::U32);
   const bool lanes = kernel_.subgroup != 0;
-  if (!lanes && (!target_.cpu || target_.subgroup_size < 4 || kernel_.workgroup % target_.subgroup_size != 0))
+  if (!lanes &&
+      (!(target_.quirks & kSlowLocalIndex) || target_.subgroup_size < 4 || kernel_.workgroup % target_.subgroup_size != 0))
     return built_in(spv::BuiltIn::LocalInvocationIndex, false);
   const Id subgroup = subgroup_built_in(spv::BuiltIn::SubgroupId);
   const Id size = lanes ? word(kernel_.subgroup) : subgroup_built_in(spv::BuiltIn::SubgroupSize);
@@ -94,8 +95,10 @@ Id Emitter::combine_lanes(const Inst& i) {
 // does. Bools travel as words.
 Id Emitter::value_of_lane(const Inst& i) {
   const bool constant = i.op == KOp::Broadcast && kernel_.body[i.in[1]].op == KOp::Const;
-  if (constant) need_subgroups(kSubgroupBallot, spv::Capability::GroupNonUniformBallot);
-  else need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
+  if (constant)
+    need_subgroups(kSubgroupBallot, spv::Capability::GroupNonUniformBallot);
+  else
+    need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
   const Op op = constant ? Op::OpGroupNonUniformBroadcast : Op::OpGroupNonUniformShuffle;
   const Id value = to_memory(i.type, ids_[i.in[0]]);
   return from_memory(i.type, result(op, type(in_memory(i.type)), {word(kSubgroup), value, ids_[i.in[1]]}));

@@ -27,12 +27,8 @@ constexpr size_t kCutCandidates = 200;    // places that are looked at when a ke
 constexpr double kGoodCut = 0.2;          // unless one is so good, as a part of the best that could be
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
-constexpr double kGpuLanes = 4096;        // invocations from which on a GPU is busy
 constexpr double kContraction = 16;       // length from which
 constexpr double kTiled = 0.4;            // share of its operations that a contraction in a kernel of its own takes
-
-// A dispatch, in operations: about 20 us of a CPU with a few cores, about 3 us of a large GPU.
-double dispatch_cost(const Target& t) { return t.cpu ? 5e5 * t.cores : 1e7; }
 
 bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
@@ -68,8 +64,7 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
 
 // How much longer work takes because so few invocations share it.
 double idle(double invocations, const Target& t) {
-  const double lanes = t.cpu ? static_cast<double>(std::max<uint32_t>(4, t.subgroup_size)) * t.cores : kGpuLanes;
-  return std::max(1.0, lanes / std::max(1.0, invocations));
+  return std::max(1.0, t.price.busy / std::max(1.0, invocations));
 }
 
 class Chooser {
@@ -179,7 +174,7 @@ class Chooser {
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = cost * (reduces && is_contraction(id) ? kTiled : 1);
-    double again = 0, stored = size * (alone + kStore) * idle(size, target_) + dispatch_cost(target_);
+    double again = 0, stored = size * (alone + kStore) * idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double slow = idle(u.invocations, target_), e = evaluations(u);
       again += e * cost * slow;

@@ -250,7 +250,7 @@ int64_t invocations(const Section& s) {
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
                        const schedule::Scheduler& scheduler, const std::string& name) {
-  const int64_t width = schedule::lanes(target);
+  const int64_t width = target.price.lanes;
   int64_t total = 0;
   std::vector<int64_t> starts;
   for (const Section& s : group) {

@@ -18,7 +18,7 @@ constexpr int64_t kWorthIt = 2048;    // elements per result from which a second
 constexpr int64_t kLeastChunk = 128;  // elements per partial result, at least
 
 // Invocations that keep the device busy in a reduction.
-int64_t wanted_invocations(const Target& t) { return t.cpu ? 64 * static_cast<int64_t>(t.cores) : 32768; }
+int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
 
 // Elements that one invocation may reduce. Blocks, short axes and compensation add loops around the elements' own, which
 // count as well: up to three iterations per element for axes of two.
@@ -108,7 +108,7 @@ class Splitter {
     std::vector<bool> reduces = kept;
     for (int64_t a : axes) reduces[static_cast<size_t>(a)] = true;
     for (size_t j = 0; j < axes.size() && need > 1; ++j) {
-      const int axis = static_cast<int>(axes[target_.cpu ? j : axes.size() - 1 - j]);
+      const int axis = static_cast<int>(axes[target_.price.coalesces ? axes.size() - 1 - j : j]);
       const int64_t n = x.shape()[axis];
       if (n <= 2 * need) {
         kept[static_cast<size_t>(axis)] = true;
@@ -118,10 +118,10 @@ class Splitter {
       }
       if (x.rank() == kMaxRank) continue;
       // Axes before this one keep their numbers on a CPU, the kept ones come first; on a GPU those behind move by one.
-      x = cut(x, op, axis, chunks(n, need, least), !target_.cpu);
+      x = cut(x, op, axis, chunks(n, need, least), target_.price.coalesces);
       const auto at = static_cast<std::ptrdiff_t>(axis);
       reduces.insert(reduces.begin() + at, true);
-      kept.insert(kept.begin() + at + (target_.cpu ? 0 : 1), true);
+      kept.insert(kept.begin() + at + (target_.price.coalesces ? 1 : 0), true);
       break;
     }
     std::vector<int64_t> first, second;

@@ -7,8 +7,6 @@
 namespace spirograd::schedule {
 namespace {
 
-// Accumulators. More than a CPU has registers, but a spill costs less than a load through its driver.
-constexpr int64_t kTileElements = 32;
 constexpr int64_t kTileCode = 1200;  // instructions
 constexpr double kLoadCost = 8;      // of a load in arithmetic operations, on a CPU driver
 
@@ -35,10 +33,10 @@ Shape ones(int rank) {
 Shape best_tile(const MapFacts& f, const Target& t) {
   Shape best = ones(f.domain.rank());
   // Enough tiles must be left to keep all lanes of all processors busy.
-  const int64_t spare = f.domain.count() / (t.cpu ? 8 * lanes(t) * static_cast<int64_t>(t.cores) : 65536);
-  const int64_t most = std::min({spare, t.cpu ? kTileElements : 8, kTileCode / std::max<int64_t>(1, f.code)});
-  // On a GPU neighbours along the last axis should read side by side, so tiles only extend over the axes before it.
-  const int rank = f.domain.rank() - (t.cpu ? 0 : 1);
+  const int64_t spare = f.domain.count() / (8 * static_cast<int64_t>(t.price.busy));
+  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
+  // Where loads are served together neighbours along the last axis stay with neighbouring invocations.
+  const int rank = f.domain.rank() - (t.price.coalesces ? 1 : 0);
   double least = cost_per_element(f, best);
   for (int a = 0; a < rank; ++a) {
     for (int b = a; b < rank; ++b) {
@@ -72,14 +70,14 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
 
 // Several elements per invocation pay for starting it, as long as all processors still have something to do.
 int64_t elements_per_invocation(const MapFacts& f, const Target& t) {
-  if (!t.cpu || f.code > 60) return 1;
+  if (static_cast<double>(f.code) > 2 * t.price.invocation) return 1;
   for (int64_t e : {16, 8, 4, 2})
-    if (f.domain.count() >= e * 64 * lanes(t) * static_cast<int64_t>(t.cores) && e * f.code <= 400) return e;
+    if (f.domain.count() >= e * 64 * static_cast<int64_t>(t.price.busy) && e * f.code <= 400) return e;
   return 1;
 }
 
 MapSchedule several(const MapFacts& f, const Target& t) {
-  const int64_t e = elements_per_invocation(f, t), n = f.domain.count(), width = lanes(t), per = e * width;
+  const int64_t e = elements_per_invocation(f, t), n = f.domain.count(), width = t.price.lanes, per = e * width;
   const int64_t groups = (n + per - 1) / per;
   return {true,
           {{{Bind::Grid, groups}, {Bind::Register, e}, {Bind::Lane, width}}},
@@ -87,8 +85,7 @@ MapSchedule several(const MapFacts& f, const Target& t) {
 }
 
 // A workgroup per element, where there are too few elements to keep the device busy and each is a long reduction.
-constexpr int64_t kGroupInvocations = 32768;  // that are enough
-constexpr double kGroupLength = 64;           // of a reduction that is worth sharing
+constexpr double kGroupLength = 64;  // of a reduction that is worth sharing
 
 const Reduction* shared_reduction(const MapFacts& f) {
   const Reduction* longest = nullptr;
@@ -98,7 +95,8 @@ const Reduction* shared_reduction(const MapFacts& f) {
 }
 
 bool wants_groups(const MapFacts& f, const Target& t) {
-  return !t.cpu && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= kGroupInvocations && shared_reduction(f);
+  return t.price.cooperates && f.alone && t.max_invocations >= 64 &&
+         f.domain.count() * 64 <= 8 * static_cast<int64_t>(t.price.busy) && shared_reduction(f);
 }
 
 MapSchedule groups(const MapFacts& f, const Target& t) {
@@ -106,7 +104,8 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
   s.group = 64;
   const int64_t most = std::min<int64_t>(256, t.max_invocations);
   const auto length = static_cast<int64_t>(shared_reduction(f)->length);
-  while (2 * s.group <= most && f.domain.count() * s.group < kGroupInvocations && 4 * s.group <= length) s.group *= 2;
+  while (2 * s.group <= most && f.domain.count() * s.group < 8 * static_cast<int64_t>(t.price.busy) && 4 * s.group <= length)
+    s.group *= 2;
   return s;
 }
 
@@ -119,8 +118,6 @@ constexpr std::array<MapRule, 4> kRules = {{
 }};
 
 }  // namespace
-
-int64_t lanes(const Target& t) { return t.cpu ? std::max<uint32_t>(4, t.subgroup_size) : 64; }
 
 MapSchedule plain_map(const MapFacts& f) {
   MapSchedule s;

@@ -31,7 +31,4 @@ class Scheduler {
 /// One element per invocation.
 MapSchedule plain_map(const MapFacts& facts);
 
-/// Neighbouring invocations that should touch neighbouring elements.
-int64_t lanes(const Target& t);
-
 }  // namespace spirograd::schedule

@@ -25,11 +25,13 @@ constexpr double kHuge = 1e37;    // where f32 overflows, double does not
 
 Target target(uint64_t number) {
   Target t;
-  t.cpu = number % 2 == 0;
   t.float64 = true;
   t.subgroup_size = 8;
   t.max_buffers = 30;
-  if (!t.cpu) t.max_invocations = 1024, t.cores = 60;
+  if (number % 2 == 0)
+    t.price = software_prices(t.subgroup_size, 2);
+  else
+    t.max_invocations = 1024;
   return t;
 }
 

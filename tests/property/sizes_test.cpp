@@ -7,11 +7,10 @@ namespace {
 
 Engine engine(bool cpu) {
   Engine e{cpu ? "host-as-cpu" : "host-as-gpu", {}, {}};
-  e.target.cpu = cpu;
   e.target.float64 = true;
   e.target.subgroup_size = cpu ? 8 : 32;
+  if (cpu) e.target.price = software_prices(e.target.subgroup_size, 2);
   e.target.max_buffers = 30;
-  e.target.cores = cpu ? 2 : 60;
   if (!cpu) e.target.max_invocations = 1024;
   return e;
 }

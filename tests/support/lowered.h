@@ -13,9 +13,10 @@ namespace spirograd::test {
 /// A CPU driver with f64 and without limits.
 inline Target cpu_target() {
   Target t;
-  t.cpu = true;
   t.float64 = true;
   t.subgroup_size = 8;
+  t.price = software_prices(8, 2);
+  t.quirks = kSlowLocalIndex;
   t.max_buffers = 30;
   return t;
 }

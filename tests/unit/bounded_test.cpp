@@ -22,7 +22,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Target limited(uint64_t iterations, bool cpu = true) {
   Target t = test::cpu_target();
-  t.cpu = cpu;
+  if (cpu) t.price = software_prices(t.subgroup_size, 2);
   t.max_loop_iterations = iterations;
   return t;
 }

@@ -53,7 +53,8 @@ TEST(DevicePlan, TakesTheLeastOfRelatedLimits) {
   EXPECT_EQ(t.max_push_bytes, 256u);
   EXPECT_EQ(t.max_range, 1u << 30);
   EXPECT_EQ(t.subgroup_size, 32u);
-  EXPECT_FALSE(t.cpu);
+  EXPECT_EQ(t.price, Prices());
+  EXPECT_EQ(t.quirks, 0u);
 }
 
 TEST(DevicePlan, SubgroupOperationsCountInComputeOnly) {
@@ -117,8 +118,10 @@ TEST(DeviceInfo, SaysWhatKindOfDeviceItIs) {
 TEST(DevicePlan, SoftwareDriversCountTheHostsCores) {
   DeviceFacts f = gpu();
   f.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-  EXPECT_TRUE(plan_device(f, 6).target.cpu);
-  EXPECT_EQ(plan_device(f, 6).target.cores, 6u);
+  const Target t = plan_device(f, 6).target;
+  EXPECT_EQ(t.price, software_prices(t.subgroup_size, 6));
+  EXPECT_EQ(t.price.busy, 6 * t.price.lanes);
+  EXPECT_EQ(t.quirks, kSlowLocalIndex);
 }
 
 TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {

@@ -54,7 +54,7 @@ TEST(Emit, EveryOperationIsValidInBothForms) {
         for (const bool cpu : {false, true}) {
           Target t = device();
           t.atomic_float_add = native;
-          t.cpu = cpu;
+          t.quirks = cpu ? uint32_t{kSlowLocalIndex} : 0;
           t.subgroup_size = cpu ? 8 : 32;
           valid_text(test::every_operation(f64), t, form);
         }
@@ -160,7 +160,7 @@ TEST(Emit, WhatTheModuleNeedsIsRecorded) {
   EXPECT_EQ(needs(axpy(), BindingForm::Address, device()), want);
 
   Target software;
-  software.cpu = true;
+  software.quirks = kSlowLocalIndex;
   software.subgroup_size = 8;
   EXPECT_EQ(needs(axpy(), BindingForm::Address, software).subgroup_operations, uint32_t{kSubgroupBasic});
   EXPECT_EQ(needs(axpy(), BindingForm::Address, software).subgroup_size, 0u);

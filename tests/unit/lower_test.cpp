@@ -21,10 +21,9 @@ using test::cpu_target;
 
 Target gpu_target() {
   Target t = cpu_target();
-  t.cpu = false;
+  t.price = {};
   t.subgroup_size = 32;
   t.max_invocations = 1024;
-  t.cores = 60;
   return t;
 }
 

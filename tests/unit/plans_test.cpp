@@ -44,7 +44,6 @@ Target gpu_target() {
   t.subgroup_size = 32;
   t.max_invocations = 1024;
   t.max_buffers = 16;
-  t.cores = 32;
   return t;
 }
 

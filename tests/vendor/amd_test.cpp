@@ -26,7 +26,6 @@ Target amd_like() {
   t.max_buffers = 1000;
   t.signed_zero_inf_nan = true;
   t.round_to_even = true;
-  t.cores = 32;
   return t;
 }
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "spirograd/vk.h"
+#include "spirv/executable/quirks.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tool.h"
@@ -34,6 +35,13 @@ std::string joined(const std::vector<std::string>& names) {
 
 const char* yes_no(bool b) { return b ? "yes" : "no"; }
 
+std::vector<std::string> quirks_of(const Target& t) {
+  std::vector<std::string> names;
+  for (const QuirkInfo& q : known_quirks())
+    if (t.quirks & q.bit) names.emplace_back(q.name);
+  return names;
+}
+
 std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
   return {{"f64", yes_no(t.float64)},
           {"native atomic f32 add", yes_no(t.atomic_float_add)},
@@ -48,7 +56,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
           {"storage buffers per stage", std::to_string(t.max_buffers)},
           {"push constants", std::to_string(t.max_push_bytes) + " bytes"},
           {"largest descriptor range", std::to_string(t.max_range) + " bytes"},
-          {"processors", std::to_string(t.cores)}};
+          {"invocations that keep it busy", std::to_string(t.price.busy)},
+          {"neighbours", std::to_string(t.price.lanes)},
+          {"quirks", joined(quirks_of(t))}};
 }
 
 nlohmann::json json_of(const vk::DeviceInfo& d) {
@@ -62,8 +72,7 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
           {"unusable", d.unusable},
           {"verdicts", d.verdicts},
           {"target",
-           {{"cpu", t.cpu},
-            {"float64", t.float64},
+           {{"float64", t.float64},
             {"atomic_float_add", t.atomic_float_add},
             {"device_address", t.device_address},
             {"signed_zero_inf_nan", t.signed_zero_inf_nan},
@@ -76,7 +85,9 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
             {"max_buffers", t.max_buffers},
             {"max_push_bytes", t.max_push_bytes},
             {"max_range", t.max_range},
-            {"cores", t.cores}}}};
+            {"lanes", t.price.lanes},
+            {"busy_invocations", t.price.busy},
+            {"quirks", quirks_of(t)}}}};
 }
 
 std::string details(const std::vector<vk::DeviceInfo>& all) {

@@ -204,7 +204,8 @@ void InputList::check_all_used(const Program& program) const {
 
 Target plain_target() {
   Target t;
-  t.cpu = true;
+  t.price = software_prices(1, 2);
+  t.quirks = kSlowLocalIndex;
   t.float64 = true;
   t.max_invocations = 256;
   t.max_buffers = 30;

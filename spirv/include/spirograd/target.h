@@ -28,8 +28,29 @@ inline constexpr SubgroupOperationName kSubgroupOperations[] = {{kSubgroupBasic,
                                                                 {kSubgroupBallot, "ballot"},
                                                                 {kSubgroupShuffle, "shuffle"}};
 
+/// What work costs, and how it likes to be spread: what the rules of scheduling and fusion count with. Costs are in scalar
+/// operations of a busy device. The defaults are those of a GPU of middling size, for Vulkan does not tell.
+struct Prices {
+  uint32_t lanes = 64;        // neighbouring invocations that should touch neighbouring elements
+  uint32_t busy = 4096;       // invocations from which on the device is busy
+  uint32_t tile = 8;          // elements that one invocation computes side by side, at most
+  double dispatch = 1e7;      // about 3 us
+  double invocation = 0;      // starting one
+  bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
+  bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
+  bool operator==(const Prices&) const = default;
+};
+/// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.
+Prices software_prices(uint32_t lanes, uint32_t cores);
+
+/// What some drivers do, and is worked around for them (spirv/executable/quirks.h).
+enum Quirk : uint32_t {
+  kSlowLocalIndex = 1,  // LocalInvocationIndex costs scalar divisions
+};
+
 struct Target {
-  bool cpu = false;                      // a software driver: much work per invocation, no barriers, few dispatches
+  Prices price;
+  uint32_t quirks = 0;                   // bits of Quirk
   bool float64 = false;                  // shaderFloat64
   bool atomic_float_add = false;         // f32 add on buffers, offered and proved by the self-test
   bool signed_zero_inf_nan = false;      // SignedZeroInfNanPreserve for 32-bit floats may be declared
@@ -46,7 +67,6 @@ struct Target {
   // Loop iterations that one invocation may run, over all its loops together: as many as the self-test has seen run. Some
   // drivers end loops early without a word.
   uint64_t max_loop_iterations = kNoLoopLimit;
-  uint32_t cores = 2;                    // processors that share one dispatch: host threads, or compute units of a GPU
   bool operator==(const Target&) const = default;
 };
 

@@ -1,0 +1,21 @@
+#include <algorithm>
+
+#include "spirograd/target.h"
+
+namespace spirograd {
+
+// A dispatch takes about 20 us, and wakes up the other threads. Tiles need more values than a processor has registers, but a
+// spill costs less than a load through a driver's checks.
+Prices software_prices(uint32_t lanes, uint32_t cores) {
+  Prices p;
+  p.lanes = std::max<uint32_t>(4, lanes);
+  p.busy = p.lanes * std::max<uint32_t>(1, cores);
+  p.tile = 32;
+  p.dispatch = 5e5 * std::max<uint32_t>(1, cores);
+  p.invocation = 30;
+  p.coalesces = false;
+  p.cooperates = false;
+  return p;
+}
+
+}  // namespace spirograd

@@ -1,0 +1,29 @@
+#include "spirv/executable/quirks.h"
+
+#include <array>
+
+namespace spirograd {
+namespace {
+
+constexpr std::array<QuirkInfo, 6> kQuirks = {{
+    {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
+     "LocalInvocationIndex is computed by scalar divisions in every invocation",
+     "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
+    {0, "loops-end-early", "llvmpipe of Mesa 22.3.6; not of 25.0.7", "2026-11",
+     "an invocation leaves its loops after 65,535 iterations, all loops together, and goes on",
+     "the self-test proves how many run; lowering keeps kernels below", "long_loops_test, device_sizes_test"},
+    {0, "zero-products", "llvmpipe", "2026-11", "x * 0, x - x and 0 / x give 0, and x / 0 anything, whatever x is",
+     "no float instruction has a zero as factor or divisor", "kernel_builder_test"},
+    {0, "negation", "RADV before Mesa 25.3", "2026-11", "the optimiser of its front end mistreats FAbs and FNegate",
+     "f32 are negated through their sign bit", "emitted_kernels_test"},
+    {0, "u32-to-f32", "llvmpipe", "2026-11", "u32 from 2^31 on are rounded twice",
+     "halved, with the lost bit kept in the last place, and doubled", "emitted_kernels_test"},
+    {0, "large-kernels", "llvmpipe, SwiftShader", "2026-11", "compiling takes more than linear time in the size of a kernel",
+     "fusion ends at about 400 instructions; kernels above 6,000 are cut or refused", "growth_test"},
+}};
+
+}  // namespace
+
+std::span<const QuirkInfo> known_quirks() { return kQuirks; }
+
+}  // namespace spirograd
