@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "frontend/base/checked.h"
+
 namespace spirograd::rewrite {
 
 using namespace ir;
@@ -23,19 +25,22 @@ bool Affine::has_quotient() const {
 }
 
 Range range_of(const Affine& f, const Shape& shape) {
-  __int128 lo = f.c, hi = f.c;
-  const auto spread = [&](__int128 k, int64_t last) { (k > 0 ? hi : lo) += k * std::max<int64_t>(last, 0); };
+  int64_t lo = f.c, hi = f.c;
+  const auto spread = [&](int64_t k, int64_t last) {
+    int64_t& end = k > 0 ? hi : lo;
+    end = saturating_add(end, saturating_mul(k, std::max<int64_t>(last, 0)));
+  };
   for (int t = 0; t < shape.rank(); ++t) {
     const Term& x = f[t];
     if (x.b == 0) {
       spread(x.a, shape[t] - 1);
     } else {  // i = s * q + r
-      spread(static_cast<__int128>(x.a) * x.s + x.b, (shape[t] - 1) / x.s);
+      spread(saturating_add(saturating_mul(x.a, x.s), x.b), (shape[t] - 1) / x.s);
       spread(x.a, std::min(x.s, shape[t]) - 1);
     }
   }
-  const __int128 bound = __int128{1} << 60;
-  return {static_cast<int64_t>(std::max(lo, -bound)), static_cast<int64_t>(std::min(hi, bound))};
+  constexpr int64_t bound = int64_t{1} << 60;
+  return {std::max(lo, -bound), std::min(hi, bound)};
 }
 
 void make_canonical(Affine& f, const Shape& shape) {
@@ -47,12 +52,12 @@ void make_canonical(Affine& f, const Shape& shape) {
   }
 }
 
-std::optional<Affine> combined(const Affine& f, __int128 k, const Affine& g) {
+std::optional<Affine> combined(const Affine& f, int64_t k, const Affine& g) {
   Affine out = f;
   const auto add = [&](int64_t& x, int64_t y) {
-    const __int128 v = x + k * y;
-    if (v > (__int128{1} << 40) || v < -(__int128{1} << 40)) return false;
-    x = static_cast<int64_t>(v);
+    const int64_t v = saturating_add(x, saturating_mul(k, y));
+    if (v > int64_t{1} << 40 || v < -(int64_t{1} << 40)) return false;
+    x = v;
     return true;
   };
   if (!add(out.c, g.c)) return std::nullopt;

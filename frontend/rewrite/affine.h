@@ -42,7 +42,7 @@ Range range_of(const Affine& f, const Shape& shape);
 void make_canonical(Affine& f, const Shape& shape);
 
 /// f + k * g, or nothing if two different quotients meet on an axis or a coefficient leaves the range that matters.
-std::optional<Affine> combined(const Affine& f, __int128 k, const Affine& g);
+std::optional<Affine> combined(const Affine& f, int64_t k, const Affine& g);
 
 /// Groups of axes of `from` and `to` with equal products, axes of extent 1 ignored. Pre: no extent is 0.
 struct AxisGroup {

@@ -230,19 +230,19 @@ Expr cast_cast(Facts&, Expr e) {
   return exact && to != DType::Bool ? cast(e.in(0).in(0), to) : no();
 }
 
-const std::vector<Op> kPointwiseOps = [] {
+std::vector<Op> pointwise_ops() {
   std::vector<Op> ops;
   for (const OpInfo& i : kOps)
     if (i.kind == Kind::Pointwise) ops.push_back(i.op);
   return ops;
-}();
-const std::vector<Op> kFoldOps = [] {
-  std::vector<Op> ops = kPointwiseOps;
+}
+std::vector<Op> fold_ops() {
+  std::vector<Op> ops = pointwise_ops();
   for (const OpInfo& i : kOps)
     if (i.kind == Kind::Layout) ops.push_back(i.op);
   return ops;
-}();
-const std::vector<Op> kComparisons = {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge};
+}
+std::vector<Op> comparisons() { return {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge}; }
 
 }  // namespace
 
@@ -255,13 +255,13 @@ std::optional<double> uniform(Expr e) {
 const std::vector<Rule>& algebra_rules() {
   // clang-format off
   static const std::vector<Rule> rules = {
-    {"fold-constant", kFoldOps, fold_constant,
+    {"fold-constant", fold_ops(), fold_constant,
      "def f() = const(i32[2], [1, 2]) + const(i32[2], [3, 5])",
      "def f() = const(i32[2], [4, 7])"},
     {"uniform-constant", {Op::Const}, uniform_constant,
      "def f() = const(f32[2], [3.0, 3.0])",
      "def f() = full([2], 3.0)"},
-    {"hoist-broadcast", kPointwiseOps, hoist_broadcast,
+    {"hoist-broadcast", pointwise_ops(), hoist_broadcast,
      "def f(a: f32[3]) = exp(broadcast(a, [3, 4], [0]))",
      "def f(a: f32[3]) = broadcast(exp(a), [3, 4], [0])"},
     {"constant-right", {Op::Add, Op::Mul, Op::And, Op::Or, Op::Eq, Op::Ne}, constant_right,
@@ -324,7 +324,7 @@ const std::vector<Rule>& algebra_rules() {
     {"same-operands", {Op::Min, Op::Max, Op::And, Op::Or}, same_operands,
      "def f(a: f32[3]) = min(a, a)",
      "def f(a: f32[3]) = a"},
-    {"compare-ranges", kComparisons, compare_ranges,
+    {"compare-ranges", comparisons(), compare_ranges,
      "def f() = iota(4) < 4",
      "def f() = full([4], true)"},
     {"equal-difference", {Op::Eq, Op::Ne}, equal_difference,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/base/checked.h"
 #include "frontend/ir/op_table.h"
 
 namespace spirograd::rewrite {
@@ -15,7 +16,7 @@ constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
 constexpr int64_t kGreatest = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxConstScan = 1 << 16;
 
-bool fits(__int128 v) { return v >= kLeast && v <= kGreatest; }
+bool fits(int64_t v) { return v >= kLeast && v <= kGreatest; }
 bool fits(Range r) { return fits(r.lo) && fits(r.hi) && r.lo <= r.hi; }
 Range hull(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 
@@ -66,8 +67,8 @@ class Derive {
     out_.affine = true;
     out_.f = *f;
   }
-  void range(__int128 lo, __int128 hi) {
-    if (fits(lo) && fits(hi)) out_.range = {static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
+  void range(int64_t lo, int64_t hi) {
+    if (fits(lo) && fits(hi)) out_.range = {lo, hi};
   }
 
   // Dependence on axes through layout operations, for every element type.
@@ -203,23 +204,21 @@ class Derive {
   void unknown() {}
   void same() { copy(0); }
   void negated() {
-    range(-static_cast<__int128>(in_[0]->range.hi), -static_cast<__int128>(in_[0]->range.lo));
+    range(-in_[0]->range.hi, -in_[0]->range.lo);
     if (affine(0)) set(combined(Affine{}, -1, in_[0]->f));
   }
   void added() {
-    range(static_cast<__int128>(in_[0]->range.lo) + in_[1]->range.lo,
-          static_cast<__int128>(in_[0]->range.hi) + in_[1]->range.hi);
+    range(in_[0]->range.lo + in_[1]->range.lo, in_[0]->range.hi + in_[1]->range.hi);
     if (affine(0) && affine(1)) set(combined(in_[0]->f, 1, in_[1]->f));
   }
   void subtracted() {
-    range(static_cast<__int128>(in_[0]->range.lo) - in_[1]->range.hi,
-          static_cast<__int128>(in_[0]->range.hi) - in_[1]->range.lo);
+    range(in_[0]->range.lo - in_[1]->range.hi, in_[0]->range.hi - in_[1]->range.lo);
     if (affine(0) && affine(1)) set(combined(in_[0]->f, -1, in_[1]->f));
   }
   void multiplied() {
     const Range a = in_[0]->range, b = in_[1]->range;
-    const __int128 p[] = {static_cast<__int128>(a.lo) * b.lo, static_cast<__int128>(a.lo) * b.hi,
-                          static_cast<__int128>(a.hi) * b.lo, static_cast<__int128>(a.hi) * b.hi};
+    const int64_t p[] = {saturating_mul(a.lo, b.lo), saturating_mul(a.lo, b.hi), saturating_mul(a.hi, b.lo),
+                         saturating_mul(a.hi, b.hi)};
     range(*std::min_element(p, p + 4), *std::max_element(p, p + 4));
     if (!affine(0) || !affine(1)) return;
     if (in_[1]->f.constant())
@@ -252,7 +251,7 @@ class Derive {
   void selected() { out_.range = hull(in_[1]->range, in_[2]->range); }
   void magnitude() {
     if (in_[0]->range.lo >= 0) return copy(0);
-    range(0, std::max(-static_cast<__int128>(in_[0]->range.lo), static_cast<__int128>(in_[0]->range.hi)));
+    range(0, std::max(-in_[0]->range.lo, in_[0]->range.hi));
   }
   void sign() { out_.range = {-1, 1}; }
   void converted() {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "frontend/base/checked.h"
+
 namespace spirograd::rewrite {
 
 using namespace ir;
@@ -242,8 +244,7 @@ class Planner {
     const int64_t last = std::min(high_span.hi - high_span.lo, floor_div(target - 1 - offset, g));
     if (first > last) return plan_.nothing = true;
     // A stride far beyond the target would make the joined axis larger than anything else: a division is cheaper then.
-    if (static_cast<__int128>(last - first + 1) * g > 4 * static_cast<__int128>(std::max(target, shape().count())))
-      return false;
+    if (saturating_mul(last - first + 1, g) > saturating_mul(4, std::max(target, shape().count()))) return false;
     high.c = -high_span.lo - first;
     high.extent = last - first + 1;
     merges_.push_back({s, -(offset + g * first), target});
@@ -338,9 +339,9 @@ class Planner {
   // Index arrays of the core are i32: every partial sum of a component must fit.
   bool in_i32() const {
     for (const Component& c : plan_.core) {
-      __int128 sum = std::abs(c.c);
+      int64_t sum = std::abs(c.c);
       for (size_t v = 0; v < c.a.size(); ++v)
-        sum += static_cast<__int128>(std::abs(c.a[v])) * plan_.variables[static_cast<int>(v)];
+        sum = saturating_add(sum, saturating_mul(std::abs(c.a[v]), plan_.variables[static_cast<int>(v)]));
       if (sum > std::numeric_limits<int32_t>::max()) return false;
     }
     return true;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "frontend/base/checked.h"
 #include "frontend/ir/op_table.h"
 
 namespace spirograd::rewrite {
@@ -18,14 +19,13 @@ using ir::NodeId;
 using ir::Op;
 using ir::ReduceOp;
 
-using Wide = __int128;
-
 constexpr Interval kTruth{0, 1};
 
-Interval fitted(Wide lo, Wide hi, DType t) {
+// The bounds come from integers of 32 bits, or from products that stop at the ends of 64.
+Interval fitted(int64_t lo, int64_t hi, DType t) {
   const Interval w = whole(t);
   if (lo < w.lo || hi > w.hi) return w;
-  return {static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
+  return {lo, hi};
 }
 
 Interval hull(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
@@ -35,7 +35,8 @@ Interval with_zero(Interval a) { return hull(a, {0, 0}); }
 Interval rows(int64_t extent) { return extent == 0 ? Interval{0, 0} : fitted(0, extent - 1, DType::I32); }
 
 Interval times(Interval a, Interval b, DType t) {
-  const Wide p[] = {Wide{a.lo} * b.lo, Wide{a.lo} * b.hi, Wide{a.hi} * b.lo, Wide{a.hi} * b.hi};
+  const int64_t p[] = {saturating_mul(a.lo, b.lo), saturating_mul(a.lo, b.hi), saturating_mul(a.hi, b.lo),
+                       saturating_mul(a.hi, b.hi)};
   return fitted(*std::min_element(p, p + 4), *std::max_element(p, p + 4), t);
 }
 
@@ -48,7 +49,7 @@ Interval quot(Interval a, Interval b, DType t) {
   if (a.lo == whole(t).lo && t == DType::I32) return whole(t);  // the least integer divided by -1 wraps
   if (b.lo >= 0) return with_zero(a);
   const int64_t m = std::max(std::abs(a.lo), std::abs(a.hi));
-  return fitted(-Wide{m}, m, t);
+  return fitted(-m, m, t);
 }
 
 // The remainder has the sign of the dividend, and is smaller than the divisor and not greater than the dividend.
@@ -99,14 +100,14 @@ struct Row {
 
 // clang-format off
 constexpr Row kRows[] = {
-    {Op::Neg,          [](const Ranges& r) { return fitted(-Wide{r.a.hi}, -Wide{r.a.lo}, r.type); }},
+    {Op::Neg,          [](const Ranges& r) { return fitted(-r.a.hi, -r.a.lo, r.type); }},
     {Op::Abs,          [](const Ranges& r) { return magnitude(r.a, r.type); }},
     {Op::Sign,         [](const Ranges& r) { return Interval{sign(r.a.lo), sign(r.a.hi)}; }},
     {Op::Not,          [](const Ranges& r) { return inverted(r.a); }},
     {Op::Cast,         [](const Ranges& r) { return converted(r.a, r.from, r.type); }},
     {Op::StopGradient, [](const Ranges& r) { return r.a; }},
-    {Op::Add,          [](const Ranges& r) { return fitted(Wide{r.a.lo} + r.b.lo, Wide{r.a.hi} + r.b.hi, r.type); }},
-    {Op::Sub,          [](const Ranges& r) { return fitted(Wide{r.a.lo} - r.b.hi, Wide{r.a.hi} - r.b.lo, r.type); }},
+    {Op::Add,          [](const Ranges& r) { return fitted(r.a.lo + r.b.lo, r.a.hi + r.b.hi, r.type); }},
+    {Op::Sub,          [](const Ranges& r) { return fitted(r.a.lo - r.b.hi, r.a.hi - r.b.lo, r.type); }},
     {Op::Mul,          [](const Ranges& r) { return times(r.a, r.b, r.type); }},
     {Op::Min,          [](const Ranges& r) { return least(r.a, r.b); }},
     {Op::Max,          [](const Ranges& r) { return greatest(r.a, r.b); }},

@@ -262,18 +262,19 @@ Expr stack_same(Facts&, Expr e) {
   return replicate(e.in(0), axis_of(e), e.shape()[axis_of(e)]);
 }
 
-const std::vector<Op> kNotLeaves = [] {
+std::vector<Op> not_leaves() {
   std::vector<Op> ops;
   for (const OpInfo& i : kOps)
     if (i.kind != Kind::Leaf && i.op != Op::MapAccum && i.op != Op::Build) ops.push_back(i.op);
   return ops;
-}();
+}
+
 }  // namespace
 
 const std::vector<Rule>& layout_rules() {
   // clang-format off
   static const std::vector<Rule> rules = {
-    {"empty-array", kNotLeaves, empty_array,
+    {"empty-array", not_leaves(), empty_array,
      "def f(a: f32[0]) = sin(a)",
      "def f(a: f32[0]) = zeros([0])"},
     {"broadcast-identity", {Op::Broadcast}, broadcast_identity,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "frontend/base/checked.h"
 #include "frontend/rewrite/pull.h"
 
 namespace spirograd::rewrite {
@@ -134,14 +135,14 @@ class Emit {
   std::optional<Value> rest(int s, int skip) {
     const Component& c = plan_.core[static_cast<size_t>(s)];
     Value out = position(s);
-    __int128 bound = out.bound + std::abs(c.c);
+    int64_t bound = saturating_add(out.bound, std::abs(c.c));
     out.f->c -= c.c;
     out.e = c.c == 0 ? out.e : out.e - constant(c.c);
     for (int v = 0; v < plan_.variables.rank(); ++v) {
       const int64_t a = c.a[static_cast<size_t>(v)];
       if (v == skip || a == 0) continue;
       const Value& x = values_[static_cast<size_t>(v)];
-      bound += static_cast<__int128>(std::abs(a)) * x.bound;
+      bound = saturating_add(bound, saturating_mul(std::abs(a), x.bound));
       if (bound > kGreatest || std::abs(a) > kGreatest) return std::nullopt;
       out.e = out.e - (a == 1 ? x.e : x.e * constant(a));
       if (!x.f) out.f.reset();
@@ -150,7 +151,7 @@ class Emit {
       for (int t = 0; t < shape_.rank(); ++t) (*out.f)[t].a -= a * (*x.f)[t].a;
     }
     if (bound > kGreatest) return std::nullopt;
-    out.bound = static_cast<int64_t>(bound);
+    out.bound = bound;
     if (out.f) out.e = affine_array(g_, shape_, *out.f);
     return out;
   }

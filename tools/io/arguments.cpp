@@ -170,7 +170,10 @@ Type parse_type(const std::string& name, const std::string& text, const std::str
   return t;
 }
 
-const std::vector<std::string> kMakers = {"zeros", "ones", "iota", "random"};
+const std::vector<std::string>& makers() {
+  static const std::vector<std::string> names = {"zeros", "ones", "iota", "random"};
+  return names;
+}
 
 HostArray made_up(const std::string& name, const std::string& text, const std::string& maker, std::string rest,
                   DType wanted) {
@@ -227,7 +230,7 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
     throw bad(name, text, "is no list of numbers").hint("write [1,2,3] or [[1,2],[3,4]], without spaces or in quotes");
   const size_t colon = text.find(':');
   const std::string head = text.substr(0, colon), tail = colon == std::string::npos ? "" : text.substr(colon + 1);
-  for (const std::string& maker : kMakers)
+  for (const std::string& maker : makers())
     if (head == maker) {
       HostArray made = made_up(name, text, maker, tail, wanted);
       if (made.type.dtype == wanted) return made;
@@ -237,9 +240,9 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
   if (colon != std::string::npos && head.ends_with(".npz"))
     return to_host(NpzReader(read_file(head), head).read(tail), wanted, cast, "input '" + name + "': " + text);
   if (colon != std::string::npos && !head.ends_with(".npy") && head.find('/') == std::string::npos)
-    throw bad(name, text, "begins with no known word").note(kForms).hint(did_you_mean(head, kMakers));
+    throw bad(name, text, "begins with no known word").note(kForms).hint(did_you_mean(head, makers()));
   if (!text.ends_with(".npy") && ::access(text.c_str(), F_OK) != 0)
-    throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, kMakers));
+    throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, makers()));
   return to_host(parse_npy(read_file(text), text), wanted, cast, "input '" + name + "': " + text);
 }
 
