@@ -145,7 +145,7 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
   if (compensated) facts.plain = schedule::kPlainSum;
   if (group_ > 0 && same_in_group(points)) facts.group = group_;
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
-  if (const auto broken = schedule::check(facts, s)) throw *broken;
+  if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
   reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
 
   std::vector<Point> at;

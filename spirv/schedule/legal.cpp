@@ -77,7 +77,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
   return std::nullopt;
 }
 
-std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s) {
+std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
   if (s.axes.size() != facts.extents.size())
     return illegal(
         s, "it has " + std::to_string(s.axes.size()) + " axes, the reduction " + std::to_string(facts.extents.size()));
@@ -113,6 +113,12 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s) {
     return illegal(s,
                    std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
   const Split& last = s.axes.back();
+  // A kernel has several reductions, each with memory of its own.
+  const int64_t bytes =
+      last.back().bind == Bind::Local ? facts.group * facts.points * static_cast<int64_t>(device_bytes(facts.dtype)) : 0;
+  if (bytes > target.shared_bytes / 4)
+    return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, a quarter of the device's are " +
+                          std::to_string(target.shared_bytes / 4));
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
   if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)
     return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");

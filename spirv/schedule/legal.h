@@ -13,7 +13,7 @@ namespace spirograd::schedule {
 
 /// The first rule that the schedule breaks, as SG0306; none: it is legal.
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& schedule, const Target& target);
-std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& schedule);
+std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& schedule, const Target& target);
 
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
 inline constexpr int64_t kPlainSum = 64;

@@ -2,6 +2,7 @@
 // the body is small.
 #include <algorithm>
 
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -41,8 +42,8 @@ ReduceSchedule shared(const ReduceFacts& f) {
 
 }  // namespace
 
-ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target&) const {
-  if (f.group > 0 && f.extents.back() >= f.group) return shared(f);
+ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
+  if (f.group > 0 && f.extents.back() >= f.group && !check(f, shared(f), t)) return shared(f);
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t last = f.extents.back();

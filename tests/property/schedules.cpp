@@ -98,7 +98,7 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     }
     const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
     s.accumulators = accumulators[static_cast<size_t>(below(4))];
-    if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > most_code_ || check(facts, s)) continue;
+    if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > most_code_ || check(facts, s, target)) continue;
     shared_ += schedule::extent(last, Bind::Local) > 1;
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;

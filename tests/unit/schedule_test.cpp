@@ -95,7 +95,7 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
 TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   ReduceFacts facts{DType::F32, {10, 512}, 1, 10, kPlainSum};
   const auto broken = [&](const std::string& text) {
-    const auto e = check(facts, parse_reduction(text));
+    const auto e = check(facts, parse_reduction(text), gpu());
     return e ? e->message : "";
   };
   EXPECT_EQ(broken("k = serial 10; a = serial 16 serial 8 unroll 4; accumulators 4"), "");
@@ -121,6 +121,10 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 3 unroll 4 local 64"), "its parts count 768 elements, the axis has 500");
   expect_in(broken("k = serial 10; a = serial 16 local 32"), "32 invocations share it, the group has 64");
   expect_in(broken("k = serial 10; a = local 64 serial 8"), "only the innermost part is local");
+  facts.points = 32;
+  expect_in(broken("k = serial 10; a = serial 2 unroll 4 local 64"),
+            "it shares 8192 bytes of memory, a quarter of the device's are 4096");
+  facts.points = 1;
   facts.plain = kPlainSum;
   facts.extents = {10, 64 * 100};
   EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 50 local 64"), "");
@@ -147,7 +151,8 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
     for (int64_t plain : {int64_t{0}, kPlainSum})
       for (int64_t points : {1, 8, 32}) {
         const ReduceFacts f{DType::F32, {3, n}, points, 10, plain};
-        EXPECT_FALSE(check(f, scheduler.reduction(f, gpu()))) << check(f, scheduler.reduction(f, gpu()))->message;
+        EXPECT_FALSE(check(f, scheduler.reduction(f, gpu()), gpu()))
+            << check(f, scheduler.reduction(f, gpu()), gpu())->message;
         for (const Target& t : {gpu(), test::cpu_target()}) {
           const MapFacts m{{n, 64}, {{0, 1, false}, {1, 2, false}}, 10, points > 1};
           EXPECT_FALSE(check(m, scheduler.map(m, t), t)) << check(m, scheduler.map(m, t), t)->message;
