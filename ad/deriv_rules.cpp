@@ -88,7 +88,7 @@ Factor pow_exponent(const Point& p) {
 // u = n * v + r with r = fmod(u, v): the slope in v is -n, rounded because u - r is not exact.
 Factor rem_divisor(const Point& p) { return minus(scale(unary(Op::Floor, (p.a - p.y) / p.b + num(p, 0.5)))); }
 
-// The axes of `shape` that do not stand in `axes`.
+// The axes of `shape` that are not among `axes`.
 std::vector<int64_t> other_axes(const Shape& shape, const std::vector<int64_t>& axes) {
   std::vector<int64_t> out;
   size_t next = 0;

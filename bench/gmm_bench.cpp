@@ -111,8 +111,8 @@ int main(int argc, char** argv) {
     const double traced = milliseconds();
     const Program gradient = value_and_grad(value, {"alpha", "mu", "q", "l"}).value();
     const double differentiated = milliseconds();
-    const std::vector<std::vector<double>> raw = {p.alpha, p.mu, p.q, p.l, p.x, {p.gamma}, {static_cast<double>(p.m)},
-                                                  {gmm_constant(p.n, p.d, p.k, p.gamma, p.m)}};
+    const std::vector<std::vector<double>> raw = {
+        p.alpha, p.mu, p.q, p.l, p.x, {p.gamma}, {static_cast<double>(p.m)}, {gmm_constant(p.n, p.d, p.k, p.gamma, p.m)}};
     std::vector<HostArray> inputs;
     for (size_t j = 0; j < raw.size(); ++j) inputs.emplace_back(value.params[j].type, raw[j]);
     for (const vk::DeviceInfo& info : vk::devices().value()) {

@@ -54,13 +54,20 @@ Options parse_options(int argc, char** argv) {
       if (*end || n < 1 || n > 100000) throw Error("", key + " needs a positive whole number, got '" + value + "'");
       return static_cast<int>(n);
     };
-    if (key == "--data") o.data = value;
-    else if (key == "--program") o.program = value;
-    else if (key == "--picture") o.picture = value;
-    else if (key == "--device") o.device = value;
-    else if (key == "--components") o.components = count();
-    else if (key == "--steps") o.steps = count();
-    else throw Error("", "unknown option '" + key + "'").hint("gmm_demo --help");
+    if (key == "--data")
+      o.data = value;
+    else if (key == "--program")
+      o.program = value;
+    else if (key == "--picture")
+      o.picture = value;
+    else if (key == "--device")
+      o.device = value;
+    else if (key == "--components")
+      o.components = count();
+    else if (key == "--steps")
+      o.steps = count();
+    else
+      throw Error("", "unknown option '" + key + "'").hint("gmm_demo --help");
   }
   return o;
 }

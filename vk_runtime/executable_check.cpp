@@ -26,7 +26,7 @@ void check_executable(const Executable& e) {
     const std::string where = "buffer " + std::to_string(i);
     const bool input = i < e.n_inputs, output = !input && i < e.n_inputs + e.n_outputs;
     if (input != (b.role == Role::Input) || output != (b.role == Role::Output))
-      throw malformed(where + " stands in the wrong place");
+      throw malformed(where + " is in the wrong place");
     if ((input || output) && b.bytes != static_cast<uint64_t>(b.type.shape.count()) * device_bytes(b.type.dtype))
       throw malformed(where + " has the wrong size");
     if (b.role == Role::Constant && b.data.size() != b.bytes) throw malformed(where + " has the wrong contents");

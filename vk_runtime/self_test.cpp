@@ -107,7 +107,7 @@ std::string sentence(Verdict v) {
 
 namespace {
 
-// What the self-test found, as it stands in the cache.
+// What the self-test found, as the cache keeps it.
 struct Findings {
   Verdict native = Verdict::Untested, exchange = Verdict::Untested;
   uint64_t loop_limit = kAssumedLoopLimit;

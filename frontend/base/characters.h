@@ -1,4 +1,4 @@
-// Characters that may stand in names and messages.
+// Characters that names and messages may contain.
 #pragma once
 
 #include <string_view>

@@ -10,9 +10,7 @@ std::string to_string(const Shape& s) {
   return out + "]";
 }
 
-std::string to_string(const Type& t) {
-  return std::string(name(t.dtype)) + (t.shape.rank() == 0 ? "" : to_string(t.shape));
-}
+std::string to_string(const Type& t) { return std::string(name(t.dtype)) + (t.shape.rank() == 0 ? "" : to_string(t.shape)); }
 
 std::string Error::str() const {
   std::string out = "error" + (code.empty() ? "" : "[" + code + "]") + ": " + message;

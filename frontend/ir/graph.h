@@ -25,7 +25,7 @@ struct NodeId {
 
 struct Node {
   Op op = Op::Const;
-  Type type;                 // of MapAccum: the type of result 0; read results through Proj
+  Type type;  // of MapAccum: the type of result 0; read results through Proj
   std::vector<NodeId> in;
   std::vector<int64_t> attr;  // see op.h
   std::vector<double> data;   // Const only

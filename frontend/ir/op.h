@@ -1,7 +1,7 @@
 // The opcode manual: every operation of the IR, one row each. All operations are total. Passes ask the row, or switch on the
 // kind and then on the few operations of that kind (LeafOp, LayoutOp, ReduceOp); a table by operation is an op_table.h.
 //
-// Attributes (Node::attr) per operation; shapes of results stand in Node::type.
+// Attributes (Node::attr) per operation; shapes of results are in Node::type.
 //   Param        slot
 //   Const        no attributes; Node::data holds the elements, row-major, as double (exact for every dtype)
 //   Iota         axis                       i32 of any shape, the position along that axis

@@ -39,9 +39,8 @@ Reached reachable(const Graph& g, const Program& program) {
 }  // namespace
 
 bool is_made(const Program& program) {
-  return program.graph && std::all_of(program.results.begin(), program.results.end(), [&](const ProgramResult& r) {
-           return r.node != 0 && r.node < program.graph->size();
-         });
+  return program.graph && std::all_of(program.results.begin(), program.results.end(),
+                                      [&](const ProgramResult& r) { return r.node != 0 && r.node < program.graph->size(); });
 }
 
 void require_made(const Program& program) {

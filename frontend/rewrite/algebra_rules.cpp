@@ -30,8 +30,10 @@ Expr fold_constant(Facts&, Expr e) {
     in.push_back({&o.type, o.data.data()});
   }
   std::vector<double> out(static_cast<size_t>(e.shape().count()));
-  if (is_pointwise(n.op)) eval_pointwise(n, in, out.data());
-  else eval_layout(n, in, out.data());
+  if (is_pointwise(n.op))
+    eval_pointwise(n, in, out.data());
+  else
+    eval_layout(n, in, out.data());
   return constant(*e.graph, e.type(), std::move(out));
 }
 
@@ -91,9 +93,7 @@ Expr mul_minus_one(Facts&, Expr e) {
   const double one = e.dtype() == DType::U32 ? 4294967295.0 : -1.0;
   return is_uniform(e.in(1), one) ? -e.in(0) : no();
 }
-Expr integer_mul_zero(Facts&, Expr e) {
-  return is_integer(e.dtype()) && is_uniform(e.in(1), 0) ? like(e, 0) : no();
-}
+Expr integer_mul_zero(Facts&, Expr e) { return is_integer(e.dtype()) && is_uniform(e.in(1), 0) ? like(e, 0) : no(); }
 Expr integer_sub_self(Facts&, Expr e) { return is_integer(e.dtype()) && e.in(0) == e.in(1) ? like(e, 0) : no(); }
 Expr rem_one(Facts&, Expr e) { return is_integer(e.dtype()) && is_uniform(e.in(1), 1) ? like(e, 0) : no(); }
 Expr pow_one(Facts&, Expr e) { return is_uniform(e.in(1), 1) ? e.in(0) : no(); }

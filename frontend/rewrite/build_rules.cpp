@@ -13,10 +13,14 @@ using namespace ir;
 using L = const Lifting&;
 
 template <Op... ops>
-bool is(L, Expr t) { return ((t.op() == ops) || ...); }
+bool is(L, Expr t) {
+  return ((t.op() == ops) || ...);
+}
 
 template <Kind kind>
-bool kind_is(L, Expr t) { return info(t.op()).kind == kind; }
+bool kind_is(L, Expr t) {
+  return info(t.op()).kind == kind;
+}
 
 bool still(L l, Expr t) { return !l.moves(t); }
 bool fixed_table(L l, Expr t) { return t.op() == Op::Gather && !l.moves(t.in(0)); }
@@ -129,9 +133,12 @@ Expr lift_loop(L l, Expr t) {
   for (int j = 0; j < static_cast<int>(batched.size()); ++j) {
     const bool lifted = batched[static_cast<size_t>(j)];
     Expr e = lifted ? l.operand(t, j) : t.in(j);
-    if (j < p.n_acc) loop.acc.push_back(e);
-    else if (j < p.n_acc + p.n_es) loop.es.push_back(lifted ? move_axis(e, 1, 0) : e);  // stacks of batches
-    else loop.consts.push_back(e);
+    if (j < p.n_acc)
+      loop.acc.push_back(e);
+    else if (j < p.n_acc + p.n_es)
+      loop.es.push_back(lifted ? move_axis(e, 1, 0) : e);  // stacks of batches
+    else
+      loop.consts.push_back(e);
   }
   return map_accum(g, loop)[0].in(0);
 }

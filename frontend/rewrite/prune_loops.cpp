@@ -33,7 +33,6 @@ Expr common_row(Expr e) {
   return row == e.in(0).shape() ? e.in(0) : broadcast(e.in(0), row, moved);
 }
 
-
 class Prune {
  public:
   Prune(Graph& g, const Node& n, const std::vector<bool>& used)
@@ -44,8 +43,7 @@ class Prune {
     const size_t n_acc = static_cast<size_t>(parts_.n_acc), n_es = static_cast<size_t>(parts_.n_es);
     std::vector<NodeId> out(f_.results.size());
     if (parts_.length == 0) {
-      for (size_t j = 0; j < out.size(); ++j)
-        out[j] = j < n_acc ? n_.in[j] : zeros(g_, stacked(g_[f_.results[j]].type)).id;
+      for (size_t j = 0; j < out.size(); ++j) out[j] = j < n_acc ? n_.in[j] : zeros(g_, stacked(g_[f_.results[j]].type)).id;
       return out;
     }
     std::vector<bool> constant(n_acc), needed(n_acc);

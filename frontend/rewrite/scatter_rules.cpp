@@ -171,8 +171,10 @@ Expr sum_scatter(Facts& facts, Expr e) {
   std::vector<int64_t> passive;
   std::vector<bool> summed(static_cast<size_t>(p), false);
   for (int64_t t : e.node().attr) {
-    if (t < p) summed[static_cast<size_t>(t)] = true;
-    else passive.push_back(t - p + m_rank);
+    if (t < p)
+      summed[static_cast<size_t>(t)] = true;
+    else
+      passive.push_back(t - p + m_rank);
   }
   Expr updates = reduce(Op::Sum, s.in(0), passive), mask;
   const auto require = [&](Expr m) { mask = mask ? binary(Op::And, mask, m) : m; };

@@ -13,9 +13,9 @@ namespace spirograd::rewrite {
 
 struct Rule {
   std::string_view name;
-  std::vector<ir::Op> ops;                     // operations of the node it is given
+  std::vector<ir::Op> ops;                      // operations of the node it is given
   ir::Expr (*apply)(Facts& facts, ir::Expr e);  // no expression: does not apply
-  std::string_view before, after;              // one example as text
+  std::string_view before, after;               // one example as text
 };
 
 const std::vector<Rule>& algebra_rules();

@@ -99,8 +99,7 @@ Program vectorise(const Program& program) {
   roots = Vectoriser(g).scope(std::move(roots));
   for (size_t j = 0; j < roots.size(); ++j) {
     out.results[j].node = roots[j].v;
-    if (g[roots[j]].free_vars != 0)
-      throw Error("SG0901", "internal: an index variable is used outside of its build");
+    if (g[roots[j]].free_vars != 0) throw Error("SG0901", "internal: an index variable is used outside of its build");
   }
   return out;
 }

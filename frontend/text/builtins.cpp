@@ -50,10 +50,12 @@ void check_arguments(const Builtin& b, const Call& call) {
   const int n = static_cast<int>(call.args.size());
   if (n < b.least || (b.most >= 0 && n > b.most)) {
     std::string wants = std::to_string(b.least);
-    if (b.most < 0) wants = "at least " + wants;
-    else if (b.most != b.least) wants += " to " + std::to_string(b.most);
+    if (b.most < 0)
+      wants = "at least " + wants;
+    else if (b.most != b.least)
+      wants += " to " + std::to_string(b.most);
     call.fail("takes " + wants + (wants == "1" ? " argument" : " arguments") + ", it is given " + std::to_string(n),
-        std::string(b.usage));
+              std::string(b.usage));
   }
   const std::vector<std::string> allowed = words(b.keywords);
   for (const auto& [word, value] : call.keywords)
@@ -131,7 +133,7 @@ int64_t Call::axis(const Value& v, int rank) const {
   const int64_t a = static_integer(v, std::string(name) + ": axis");
   if (a < -rank || a >= rank)
     throw Error("SG0101", std::string(name) + ": axis " + std::to_string(a) + " does not exist in an array of rank " +
-        std::to_string(rank));
+                              std::to_string(rank));
   return a < 0 ? a + rank : a;
 }
 
@@ -142,8 +144,8 @@ std::vector<int64_t> Call::axes(Expr a, size_t j) {
   for (int64_t n : static_integers(*v, std::string(name) + ": axis")) out.push_back(axis(Value::integer(n), a.rank()));
   std::sort(out.begin(), out.end());
   for (size_t k = 1; k < out.size(); ++k)
-    if (out[k] == out[k - 1]) throw Error("SG0101", std::string(name) + ": axis " + std::to_string(out[k]) +
-        " stands twice");
+    if (out[k] == out[k - 1])
+      throw Error("SG0101", std::string(name) + ": axis " + std::to_string(out[k]) + " stands twice");
   return out;
 }
 

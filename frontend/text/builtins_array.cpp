@@ -49,8 +49,8 @@ Value arg_reduction(Call& c) {
 template <bool any>
 Value any_all(Call& c) {
   const Expr a = c.array(0);
-  if (a.dtype() != DType::Bool) throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " +
-      to_string(a.type()));
+  if (a.dtype() != DType::Bool)
+    throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " + to_string(a.type()));
   const std::vector<int64_t> axes = c.axes(a, 1);
   const Expr r = ir::reduce(any ? Op::ReduceMax : Op::ReduceMin, ir::cast(a, DType::I32), axes);
   const Expr zero = ir::full(c.graph(), r.type(), 0);
@@ -102,7 +102,8 @@ Value broadcast(Call& c) {
 Value transpose(Call& c) {
   const Expr a = c.array(0);
   std::vector<int64_t> perm;
-  if (c.args.size() == 2) perm = static_integers(c.args[1], told(c, "axes"));
+  if (c.args.size() == 2)
+    perm = static_integers(c.args[1], told(c, "axes"));
   else
     for (int j = a.rank(); j-- > 0;) perm.push_back(j);
   for (int64_t& p : perm) p = c.axis(Value::integer(p), a.rank());
@@ -115,14 +116,16 @@ Value reshape(Call& c) {
   std::vector<int64_t> dims = static_integers(c.args[1], told(c, "shape"));
   int64_t known = 1, open = 0;
   for (int64_t d : dims) {
-    if (d == -1) ++open;
-    else known *= d;
+    if (d == -1)
+      ++open;
+    else
+      known *= d;
   }
   const int64_t n = a.shape().count();
   if (open > 1) throw Error("SG0101", "reshape: only one extent may be -1");
   if (open == 1 && (known <= 0 || n % known != 0))
     throw Error("SG0101", "reshape: " + to_string(a.type()) + " has no whole number of parts of " + std::to_string(known) +
-        " elements");
+                              " elements");
   Value shape;
   for (int64_t d : dims) shape.items.push_back(Value::integer(d == -1 ? n / known : d));
   return Value::array(ir::reshape(a, static_shape(shape, told(c, "shape"))));

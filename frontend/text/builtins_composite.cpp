@@ -76,7 +76,7 @@ double number_of(const Source& source, const Ast& ast, DType t) {
   }
   if (&leaf != &ast) x = -x;
   const bool whole = suffix == 'i' || suffix == 'u';
-  const bool fits = t == DType::Bool ? leaf.form == Form::Bool
+  const bool fits = t == DType::Bool  ? leaf.form == Form::Bool
                     : t == DType::I32 ? whole && x >= -2147483648.0 && x <= 2147483647.0
                     : t == DType::U32 ? whole && x >= 0 && x <= 4294967295.0
                                       : leaf.form != Form::Bool;

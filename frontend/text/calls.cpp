@@ -36,8 +36,8 @@ void Elaborator::unknown_function(std::string_view name, const Env& env, Place p
         .hint("write a loop: fold, scan, fori");
   for (size_t j = static_cast<size_t>(current_def_); j < defs.size(); ++j)
     if (defs[j].name == name)
-      throw source_.error("SG0405", quoted + " is called before its definition in line " +
-          std::to_string(defs[j].place.line), place)
+      throw source_
+          .error("SG0405", quoted + " is called before its definition in line " + std::to_string(defs[j].place.line), place)
           .hint("move its def above this one");
   if (lookup(env, name)) throw source_.error("SG0403", quoted + " is no function", place);
   std::vector<std::string> names = operation_names();
@@ -73,8 +73,8 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
     const Ast& argument = *ast.kids[j];
     if (argument.form == Form::Keyword) {
       for (const auto& [word, value] : call.keywords)
-        if (word == argument.text) throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice",
-            argument.place);
+        if (word == argument.text)
+          throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice", argument.place);
       call.keywords.emplace_back(argument.text, eval(*argument.kids[0], env));
     } else {
       call.args.push_back(raw ? Value{} : eval(argument, env));
@@ -122,8 +122,9 @@ Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place p
   }
   const Ast& fn = *closure.fn;
   if (args.size() + 1 != fn.kids.size())
-    throw source_.error("SG0404", "this function takes " + std::to_string(fn.kids.size() - 1) + " arguments, it is given " +
-                                      std::to_string(args.size()),
+    throw source_.error("SG0404",
+                        "this function takes " + std::to_string(fn.kids.size() - 1) + " arguments, it is given " +
+                            std::to_string(args.size()),
                         fn.place);
   Env env = nested(closure.env);
   for (size_t j = 0; j < args.size(); ++j) match(*fn.kids[j], args[j], env);
@@ -152,9 +153,9 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
   }
   const std::string what = "'" + std::string(def.name) + "'";
   if (def.has_results && flat.size() != def.results.size())
-    throw source_.error("SG0103", what + " returns " + std::to_string(flat.size()) + " values, " +
-        std::to_string(def.results.size()) +
-                                      " are declared",
+    throw source_.error("SG0103",
+                        what + " returns " + std::to_string(flat.size()) + " values, " + std::to_string(def.results.size()) +
+                            " are declared",
                         def.place);
   for (size_t j = 0; j < flat.size(); ++j) {
     if (!flat[j].is_array() && !flat[j].is_weak())
@@ -165,8 +166,9 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
     flat[j] = Value::array(result_node(def, flat[j], want.dtype));
     const Type have = flat[j].expr.type();
     if (have != want)
-      throw source_.error("SG0103", what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
-                                        (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
+      throw source_.error("SG0103",
+                          what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
+                              (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
                           declared.place);
   }
   return flat;
@@ -175,9 +177,9 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
 Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
   const DefSyntax& def = source_.defs[index];
   if (args.size() != def.params.size())
-    throw source_.error("SG0404", "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) +
-        " arguments, it is given " +
-                                      std::to_string(args.size()),
+    throw source_.error("SG0404",
+                        "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) +
+                            " arguments, it is given " + std::to_string(args.size()),
                         place);
   std::map<std::string_view, DType> met;  // type parameters
   for (size_t j = 0; j < args.size(); ++j)
@@ -283,8 +285,7 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
   } catch (Error& e) {
     if (e.notes.size() < 4)
       e.notes.push_back("in the call of '" + std::string(def.name) + "' at line " + std::to_string(place.line) +
-          ", column " +
-                        std::to_string(place.column));
+                        ", column " + std::to_string(place.column));
     throw;
   }
   const bool single = results.size() == 1;

@@ -31,16 +31,20 @@ std::optional<Value> fold(Op op, const Value& a, const Value& b) {
   const double x = a.numbers[0], y = b.numbers[0];
   const bool floats = a.is_float || b.is_float;
   double r = 0;
-  if (op == Op::Add) r = x + y;
-  else if (op == Op::Sub) r = x - y;
-  else if (op == Op::Mul) r = x * y;
-  else if (op == Op::Rem) r = floats ? std::fmod(x, y) : y == 0 ? 0 : std::fmod(x, y);
+  if (op == Op::Add)
+    r = x + y;
+  else if (op == Op::Sub)
+    r = x - y;
+  else if (op == Op::Mul)
+    r = x * y;
+  else if (op == Op::Rem)
+    r = floats ? std::fmod(x, y) : y == 0 ? 0 : std::fmod(x, y);
   else if (op == Op::Div) {
     r = x / y;
     if (!floats && (y == 0 || std::fmod(x, y) != 0))
       throw Error("SG0105", whole(x) + " / " + whole(y) + " is not a whole number")
           .hint("write " + whole(x) + ".0 / " + whole(y) + " for a float, " + whole(x) + " // " + whole(y) +
-              " to round down");
+                " to round down");
   } else {
     return {};
   }
@@ -72,7 +76,7 @@ Value Elaborator::eval(const Ast& ast, const Env& env) {
 
 void Elaborator::too_deep(Place place) const {
   throw source_.error("SG0406", "calls and expressions are nested more than " + std::to_string(kMaxNesting) + " deep",
-      place);
+                      place);
 }
 
 // Nodes made since the last expression ended were made for this one.
@@ -106,7 +110,11 @@ Value Elaborator::eval_form(const Ast& ast, const Env& env) {
     case Form::Tuple: return eval_tuple(ast, env);
     case Form::Array: return eval_array(ast, env);
     case Form::Block: return eval_block(ast, env);
-    case Form::Keyword: case Form::Slice: case Form::NewAxis: case Form::Ellipsis: case Form::Let: break;
+    case Form::Keyword:
+    case Form::Slice:
+    case Form::NewAxis:
+    case Form::Ellipsis:
+    case Form::Let: break;
   }
   no_expression();
 }
@@ -148,8 +156,8 @@ Value Elaborator::eval_tuple(const Ast& ast, const Env& env) {
 Value Elaborator::eval_number(const Ast& ast) {
   if (ast.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64, ast.number));
   if (ast.suffix == 'u') return Value::array(materialise(Value::literal(ast.number, false), DType::U32));
-  if (ast.suffix == 'i' && ast.number >= kExact) throw Error("SG0407", "'" + std::string(ast.text) +
-      "' is too large for an integer");
+  if (ast.suffix == 'i' && ast.number >= kExact)
+    throw Error("SG0407", "'" + std::string(ast.text) + "' is too large for an integer");
   return Value::literal(ast.number, ast.suffix == 'f');
 }
 
@@ -183,8 +191,8 @@ Value Elaborator::eval_name(const Ast& ast, const Env& env) {
 
 Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
   const Ast& operand = *ast.kids[0];
-  if (operand.form == Form::Number && operand.suffix == 'd') return Value::array(ir::scalar(graph_, DType::F64,
-      -operand.number));
+  if (operand.form == Form::Number && operand.suffix == 'd')
+    return Value::array(ir::scalar(graph_, DType::F64, -operand.number));
   Value v = eval(operand, env);
   if (!v.is_literal()) return lift({v}, "-", [](std::span<const Expr> in) { return ir::unary(Op::Neg, in[0]); });
   for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
@@ -228,11 +236,11 @@ Value Elaborator::eval_operators(const Ast& ast, const Env& env) {
 Value Elaborator::eval_if(const Ast& ast, const Env& env) {
   const Value condition = eval(*ast.kids[0], env);
   if (!condition.is_array() || condition.expr.type() != boolean()) {
-    const Error e = source_.error("SG0102", "if: the condition must be one bool, not " + describe(condition),
-        ast.kids[0]->place);
+    const Error e =
+        source_.error("SG0102", "if: the condition must be one bool, not " + describe(condition), ast.kids[0]->place);
     throw Error(e).hint(condition.is_array() && condition.expr.dtype() == DType::Bool
-        ? "where(mask, a, b) chooses element by element"
-                                                                                    : "compare, as in x != 0");
+                            ? "where(mask, a, b) chooses element by element"
+                            : "compare, as in x != 0");
   }
   const Value yes = eval(*ast.kids[1], env), no = eval(*ast.kids[2], env);
   return choose(condition.expr, yes, no);
@@ -275,10 +283,10 @@ void Elaborator::match(const Ast& pattern, const Value& value, Env& env) {
   if (pattern.form == Form::Name) return bind(env, pattern.text, value);
   if (value.kind != Value::Kind::Tuple)
     throw source_.error("SG0404", "a tuple of " + std::to_string(pattern.kids.size()) + " names for " + describe(value),
-        pattern.place);
+                        pattern.place);
   if (value.items.size() != pattern.kids.size())
-    throw source_.error("SG0404", std::to_string(pattern.kids.size()) + " names for a tuple of " +
-        std::to_string(value.items.size()),
+    throw source_.error("SG0404",
+                        std::to_string(pattern.kids.size()) + " names for a tuple of " + std::to_string(value.items.size()),
                         pattern.place);
   for (size_t j = 0; j < pattern.kids.size(); ++j) match(*pattern.kids[j], value.items[j], env);
 }
@@ -307,7 +315,7 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
   for (const Value& v : items) {
     if (v.shape != items[0].shape)
       throw Error("SG0101", "array literal: elements of shapes " + to_string(items[0].shape) + " and " + to_string(v.shape) +
-          " differ");
+                                " differ");
     out.is_float |= v.is_float;
     out.numbers.insert(out.numbers.end(), v.numbers.begin(), v.numbers.end());
   }

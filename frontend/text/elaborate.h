@@ -43,7 +43,12 @@ struct Value {
   std::shared_ptr<const Closure> function;
   Type type;
 
-  static Value array(ir::Expr e) { Value v; v.kind = Kind::Array; v.expr = e; return v; }
+  static Value array(ir::Expr e) {
+    Value v;
+    v.kind = Kind::Array;
+    v.expr = e;
+    return v;
+  }
   static Value integer(int64_t n);
   static Value literal(double x, bool is_float);
   static Value tuple(std::vector<Value> items);
@@ -85,9 +90,9 @@ std::vector<std::string> visible_names(const Env& env);
 struct Closure {
   const Ast* fn = nullptr;  // a function literal with its surroundings,
   Env env;
-  int caller = 0;           // and the definition that it stands in;
-  int def = -1;             // or a definition;
-  std::string_view builtin; // or an operation
+  int caller = 0;            // and the definition that contains it;
+  int def = -1;              // or a definition;
+  std::string_view builtin;  // or an operation
 };
 
 class Elaborator {
@@ -177,11 +182,11 @@ class Elaborator {
   ir::Graph& graph_;
   std::vector<std::shared_ptr<Scope>> scopes_;
   std::deque<Weak> weaks_;  // of long chains too, which no value could own without recursion
-  int current_def_ = 0;   // its own and later definitions are not visible
+  int current_def_ = 0;     // its own and later definitions are not visible
   int depth_ = 0;
-  int repetitions_ = 0;   // of steps of loops
-  int call_depth_ = 0;    // calls of definitions under way
-  uint32_t located_ = 0;  // nodes up to here have their places
+  int repetitions_ = 0;                          // of steps of loops
+  int call_depth_ = 0;                           // calls of definitions under way
+  uint32_t located_ = 0;                         // nodes up to here have their places
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result
   std::map<size_t, int64_t> bodies_;
 };

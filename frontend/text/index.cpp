@@ -15,8 +15,9 @@ struct Item {
   Place place;
 };
 
-int64_t bound_of(Elaborator& el, const Ast& ast, const Env& env) { return static_integer(el.eval(ast, env),
-    "the bound of a slice"); }
+int64_t bound_of(Elaborator& el, const Ast& ast, const Env& env) {
+  return static_integer(el.eval(ast, env), "the bound of a slice");
+}
 
 Expr index_of(Elaborator& el, const Ast& ast, const Env& env) {
   const Value v = el.eval(ast, env);
@@ -24,7 +25,8 @@ Expr index_of(Elaborator& el, const Ast& ast, const Env& env) {
   const Expr e = v.is_weak() ? el.materialise(v, DType::I32) : el.array_of(v, "index");
   if (e.dtype() == DType::I32) return e;
   const std::string help = e.dtype() == DType::Bool ? "where(mask, x, 0) keeps the shape and zeroes the rest"
-                           : is_float(e.dtype()) ? "write floor(x) or i32(x)" : "write i32(x)";
+                           : is_float(e.dtype())    ? "write floor(x) or i32(x)"
+                                                    : "write i32(x)";
   throw el.source().error("SG0102", "an index must be i32, not " + to_string(e.type()), ast.place).hint(help);
 }
 
@@ -33,8 +35,10 @@ std::vector<Item> items_of(Elaborator& el, const Ast& ast, const Env& env, const
   const Shape& a = shape_of(base, "index");
   int used = 0, ellipses = 0;
   for (size_t j = 1; j < ast.kids.size(); ++j) {
-    if (ast.kids[j]->form == Form::Ellipsis) ++ellipses;
-    else if (ast.kids[j]->form != Form::NewAxis) ++used;
+    if (ast.kids[j]->form == Form::Ellipsis)
+      ++ellipses;
+    else if (ast.kids[j]->form != Form::NewAxis)
+      ++used;
   }
   if (ellipses > 1) throw Error("SG0404", "an index holds '...' at most once");
   if (used > a.rank())
@@ -96,7 +100,7 @@ Expr indexed(Expr a, const std::vector<Item>& items) {
       rest.push_back(axis++);
     }
   }
-  int index_rank = 0, before = 0;  // axes of the result that stand in front of the index axes
+  int index_rank = 0, before = 0;  // axes of the result before the index axes
   if (!index.empty()) {
     std::vector<int64_t> perm = addressed;
     perm.insert(perm.end(), rest.begin(), rest.end());
@@ -127,7 +131,10 @@ Expr indexed(Expr a, const std::vector<Item>& items) {
     switch (item.kind) {
       case Item::Kind::Index: place_index(); break;
       case Item::Kind::Slice: shape.push_back(a.shape()[at++]); break;
-      case Item::Kind::NewAxis: shape.push_back(1); changed = true; break;
+      case Item::Kind::NewAxis:
+        shape.push_back(1);
+        changed = true;
+        break;
     }
   }
   return changed ? ir::reshape(a, shape) : a;

@@ -10,8 +10,8 @@
 namespace spirograd::text {
 namespace {
 
-constexpr std::array<std::string_view, 12> kKeywords = {"def", "let",   "if",   "then", "else",  "for",
-                                                        "fn",  "and",   "or",   "not",  "true",  "false"};
+constexpr std::array<std::string_view, 12> kKeywords = {"def", "let", "if", "then", "else", "for",
+                                                        "fn",  "and", "or", "not",  "true", "false"};
 constexpr std::array<std::string_view, 33> kSymbols = {"...", "=>", "->", "**", "//", "==", "!=", "<=", ">=", "&&", "||",
                                                        "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ";",  "=",  "<",
                                                        ">",   "+",  "-",  "*",  "/",  "%",  "@",  ".",  "!",  "&",  "|"};
@@ -73,8 +73,8 @@ class Lexer {
     const bool statements = open_.empty() || open_.back().bracket == '{';
     if (statements && !tokens_.empty()) {
       const Token& last = tokens_.back();
-      const bool goes_on = last.kind == Token::Kind::Newline || (last.kind == Token::Kind::Symbol && contains(kContinuing,
-          last.text)) ||
+      const bool goes_on = last.kind == Token::Kind::Newline ||
+                           (last.kind == Token::Kind::Symbol && contains(kContinuing, last.text)) ||
                            (last.kind == Token::Kind::Keyword && last.text != "true" && last.text != "false");
       if (!goes_on) push({Token::Kind::Newline, 0, "end of line", here(), 0});
     }

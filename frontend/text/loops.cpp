@@ -12,7 +12,7 @@ namespace {
 const Closure& step_of(Call& c, size_t j) {
   if (c.args[j].kind != Value::Kind::Function)
     c.fail("needs a function as argument " + std::to_string(j + 1) + ", not " + describe(c.args[j]),
-        std::string(find_builtin(c.name)->usage));
+           std::string(find_builtin(c.name)->usage));
   return *c.args[j].function;
 }
 

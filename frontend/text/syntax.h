@@ -35,11 +35,13 @@ enum class Form : uint8_t {
   Keyword,   // text; value. Only as an argument
   Index,     // array, items..
   Slice,     // from, to (each may be null). Only as an item
-  NewAxis, Ellipsis,
-  Field,     // text; operand
-  Tuple, Array,
-  Block,     // Let.., result
-  Let,       // pattern (Name or Tuple of patterns), value
+  NewAxis,
+  Ellipsis,
+  Field,  // text; operand
+  Tuple,
+  Array,
+  Block,  // Let.., result
+  Let,    // pattern (Name or Tuple of patterns), value
 };
 
 struct Ast {
@@ -55,7 +57,7 @@ struct Ast {
 
 struct TypeSyntax {
   DType dtype = DType::F32;
-  std::string_view parameter;  // the type parameter that stands in place of the dtype, or ""
+  std::string_view parameter;  // the type parameter used for the dtype, or ""
   std::vector<const Ast*> extents;
   Place place;
   std::string_view text;  // as written

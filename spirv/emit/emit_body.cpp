@@ -11,7 +11,8 @@ enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31, kUMin = 38, kSMin = 39
 Op opcode(KOp op, Scalar t) {
   const auto of = [t](Op floats, Op ints, Op unsigneds, Op bools) {
     switch (t) {
-      case Scalar::F32: case Scalar::F64: return floats;
+      case Scalar::F32:
+      case Scalar::F64: return floats;
       case Scalar::I32: return ints;
       case Scalar::U32: return unsigneds;
       case Scalar::Bool: return bools;
@@ -183,30 +184,46 @@ Id Emitter::emit(size_t at) {
     case KOp::Load: return load(i);
     case KOp::Store: store(i); return 0;
     case KOp::AtomicAdd: atomic_add(i); return 0;
-    case KOp::SharedLoad: case KOp::LocalLoad: return array_load(i);
-    case KOp::SharedStore: case KOp::LocalStore: array_store(i); return 0;
-    case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot:
-      return arithmetic(opcode(i.op, i.type), i.type, {in(0), in(1)});
+    case KOp::SharedLoad:
+    case KOp::LocalLoad: return array_load(i);
+    case KOp::SharedStore:
+    case KOp::LocalStore: array_store(i); return 0;
+    case KOp::Add:
+    case KOp::Sub:
+    case KOp::Mul:
+    case KOp::Div:
+    case KOp::Quot: return arithmetic(opcode(i.op, i.type), i.type, {in(0), in(1)});
     case KOp::Rem: return i.type == Scalar::I32 ? remainder(i) : result(opcode(i.op, i.type), t, {in(0), in(1)});
     case KOp::Neg: return is_float(i.type) ? negate(i) : result(Op::OpSNegate, t, {in(0)});
-    case KOp::Min: case KOp::Max: return min_max(i);
+    case KOp::Min:
+    case KOp::Max: return min_max(i);
     case KOp::Not: return result(opcode(i.op, i.type), t, {in(0)});
-    case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
-      return result(opcode(i.op, i.type), t, {in(0), in(1)});
+    case KOp::And:
+    case KOp::Or:
+    case KOp::Xor:
+    case KOp::Shl:
+    case KOp::ShrU:
+    case KOp::ShrS: return result(opcode(i.op, i.type), t, {in(0), in(1)});
     case KOp::MulHiU: {
       const Id both = module_.type(Op::OpTypeStruct, {t, t});
       return result(Op::OpCompositeExtract, t, {result(Op::OpUMulExtended, both, {in(0), in(1)}), 1});
     }
-    case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
-      return result(opcode(i.op, operand()), t, {in(0), in(1)});
+    case KOp::Eq:
+    case KOp::Ne:
+    case KOp::Lt:
+    case KOp::Le:
+    case KOp::Gt:
+    case KOp::Ge: return result(opcode(i.op, operand()), t, {in(0), in(1)});
     case KOp::Select: return result(Op::OpSelect, t, {in(0), in(1), in(2)});
     case KOp::Bitcast: return result(Op::OpBitcast, t, {in(0)});
     case KOp::Convert: return convert(i);
     case KOp::Sqrt: return ext(i.type, kSqrt, {in(0)});
     case KOp::Floor: return ext(i.type, kFloor, {in(0)});
     case KOp::Trunc: return ext(i.type, kTrunc, {in(0)});
-    case KOp::SubgroupReduce: case KOp::SubgroupScan: return combine_lanes(i);
-    case KOp::Broadcast: case KOp::Shuffle: return value_of_lane(i);
+    case KOp::SubgroupReduce:
+    case KOp::SubgroupScan: return combine_lanes(i);
+    case KOp::Broadcast:
+    case KOp::Shuffle: return value_of_lane(i);
     case KOp::Var: {
       constexpr auto function = spv::StorageClass::Function;
       const Id variable = module_.fresh();

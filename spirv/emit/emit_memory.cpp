@@ -50,8 +50,10 @@ void Emitter::store(const Inst& i) {
   const Id value = to_memory(b.type, ids_[i.in[2]]);
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  if (form_ == BindingForm::Address) put(Op::OpStore, {place, value, aligned, b.type == Scalar::F64 ? 8u : 4u});
-  else put(Op::OpStore, {place, value});
+  if (form_ == BindingForm::Address)
+    put(Op::OpStore, {place, value, aligned, b.type == Scalar::F64 ? 8u : 4u});
+  else
+    put(Op::OpStore, {place, value});
 }
 
 void Emitter::atomic_add(const Inst& i) {

@@ -17,14 +17,17 @@ using kernel::Scalar;
 using kernel::Value;
 using spv::Op;
 
-/// What stands in memory for a value: bools are words.
+/// What memory holds for a value: bools are words.
 inline Scalar in_memory(Scalar s) { return s == Scalar::Bool ? Scalar::U32 : s; }
 inline bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
 
 class Emitter {
  public:
   Emitter(const Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options)
-      : kernel_(kernel), target_(target), form_(form), options_(options),
+      : kernel_(kernel),
+        target_(target),
+        form_(form),
+        options_(options),
         native_atomics_(target.atomic_float_add && options.native_float_atomics) {}
 
   std::vector<uint32_t> run();
@@ -33,7 +36,7 @@ class Emitter {
 
  private:
   struct Block {
-    Id other = 0;      // If: the else label, or the merge label if there is no else
+    Id other = 0;  // If: the else label, or the merge label if there is no else
     Id merge = 0;
     Id header = 0, continuing = 0, counter = 0, next = 0;  // Loop
     bool has_else = false;
@@ -95,15 +98,15 @@ class Emitter {
   Requirements needs_;
   std::vector<uint32_t> variables_, code_;
   std::vector<Id> interface_;
-  std::vector<Id> buffers_;         // per binding: pointer to its block
-  std::vector<Id> offsets_;         // Descriptors: the element offset of each binding
-  std::vector<Id> shared_, locals_; // per array: its variable
+  std::vector<Id> buffers_;          // per binding: pointer to its block
+  std::vector<Id> offsets_;          // Descriptors: the element offset of each binding
+  std::vector<Id> shared_, locals_;  // per array: its variable
   std::map<spv::BuiltIn, Id> built_ins_;
-  std::vector<Id> ids_;             // per kernel value
-  std::vector<size_t> else_of_;     // per If: the position of its Else, or 0
+  std::vector<Id> ids_;          // per kernel value
+  std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
-  Id label_ = 0;                    // of the block being written
+  Id label_ = 0;  // of the block being written
   Id index_ = 0, local_ = 0, group_ = 0, lane_ = 0;
 };
 

@@ -16,7 +16,16 @@ namespace spirograd::spirv {
 using Id = uint32_t;
 
 enum class Section : uint8_t {
-  Capability, Extension, Import, MemoryModel, EntryPoint, ExecutionMode, Debug, Annotation, Global, Function,
+  Capability,
+  Extension,
+  Import,
+  MemoryModel,
+  EntryPoint,
+  ExecutionMode,
+  Debug,
+  Annotation,
+  Global,
+  Function,
 };
 
 using Words = std::initializer_list<uint32_t>;

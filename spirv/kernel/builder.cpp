@@ -18,6 +18,7 @@ bool is_commutative(KOp op) {
          op == KOp::Eq || op == KOp::Ne;
 }
 
+// clang-format off
 [[maybe_unused]] bool allowed(KOp op, Scalar t) {
   switch (op) {
     case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Neg: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
@@ -36,6 +37,7 @@ bool is_commutative(KOp op) {
   }
   return false;
 }
+// clang-format on
 
 }  // namespace
 
@@ -90,7 +92,8 @@ Value Builder::pure(Inst inst, Interval interval) {
 Value Builder::constant(Scalar t, double value) {
   switch (t) {
     case Scalar::Bool: return constant_word(t, value != 0);
-    case Scalar::I32: case Scalar::U32: return constant_word(t, static_cast<uint64_t>(static_cast<int64_t>(value)));
+    case Scalar::I32:
+    case Scalar::U32: return constant_word(t, static_cast<uint64_t>(static_cast<int64_t>(value)));
     case Scalar::F32: return constant_word(t, bits(static_cast<float>(value)));
     case Scalar::F64: return constant_word(t, bits(value));
   }
@@ -280,8 +283,10 @@ void Builder::begin_else() {
   close();
   block.kind = Block::Kind::Else;
   block.undo.clear();
-  if (block.marked) append({KOp::Else, Scalar::Bool, {}, 0}, {});
-  else block.dead = !block.dead;
+  if (block.marked)
+    append({KOp::Else, Scalar::Bool, {}, 0}, {});
+  else
+    block.dead = !block.dead;
   const Value condition = block.condition;
   open(std::move(block));
   assume_condition(condition, false);

@@ -87,8 +87,7 @@ std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
   const Value zero = constant(t, 0), nan = constant(t, std::numeric_limits<double>::quiet_NaN());
   const auto zero_like = [&](Value x, Value other) {  // with the sign of a product or quotient of x and the zero `other`
     const bool flip = !is_constant(other, 0);
-    if (!f32)
-      return select(this->op(KOp::Lt, x, zero), constant(t, flip ? 0.0 : -0.0), constant(t, flip ? -0.0 : 0.0));
+    if (!f32) return select(this->op(KOp::Lt, x, zero), constant(t, flip ? 0.0 : -0.0), constant(t, flip ? -0.0 : 0.0));
     const Value sign = this->op(KOp::And, bitcast(Scalar::U32, x), constant_word(Scalar::U32, 0x80000000u));
     return bitcast(t, flip ? this->op(KOp::Xor, sign, constant_word(Scalar::U32, 0x80000000u)) : sign);
   };
@@ -104,6 +103,7 @@ std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
   return select(positive, constant(t, infinity), select(negative, constant(t, -infinity), nan));
 }
 
+// clang-format off
 std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
   const Scalar t = type(a);
   const auto c = constant_bits(b);
@@ -154,6 +154,7 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
   }
   return std::nullopt;
 }
+// clang-format on
 
 // What integer intervals follow from a condition being true or false.
 void Builder::facts(Value condition, bool truth, std::vector<std::pair<Value, Interval>>& out) const {
@@ -225,8 +226,10 @@ Builder::Linear Builder::linear(Value v, bool exact) const {
       open.emplace_back(a, exact ? product : as_i32(static_cast<uint64_t>(product)));
     } else {
       const auto same = find_term(sum.terms, x);
-      if (same == sum.terms.end()) sum.terms.emplace_back(x, coefficient);
-      else same->second += coefficient;
+      if (same == sum.terms.end())
+        sum.terms.emplace_back(x, coefficient);
+      else
+        same->second += coefficient;
     }
   }
   return sum;
@@ -243,8 +246,10 @@ Value Builder::build(Scalar t, const Linear& sum) {
   const auto scaled = [&](Value v, int64_t c) { return c == 1 ? v : op(KOp::Mul, v, unsigned_or_signed(t, c)); };
   for (const auto& [v, c] : sum.terms) {
     if (c == 0) continue;
-    if (!total) total = scaled(v, c);
-    else if (c < 0 && c > -(int64_t{1} << 31)) total = plain(KOp::Sub, *total, scaled(v, -c));
+    if (!total)
+      total = scaled(v, c);
+    else if (c < 0 && c > -(int64_t{1} << 31))
+      total = plain(KOp::Sub, *total, scaled(v, -c));
     else {
       const Value next = scaled(v, c);
       total = plain(KOp::Add, std::min(*total, next), std::max(*total, next));
@@ -279,8 +284,10 @@ bool Builder::join_quot_rem(Linear& sum) const {
       sum.terms.erase(quot < rem ? rem : quot);
       sum.terms.erase(quot < rem ? quot : rem);
       const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& term) { return term.first == y; });
-      if (same == sum.terms.end()) sum.terms.emplace_back(y, s);
-      else same->second += s;
+      if (same == sum.terms.end())
+        sum.terms.emplace_back(y, s);
+      else
+        same->second += s;
       return true;
     }
   }
@@ -343,8 +350,10 @@ std::optional<Value> Builder::divided(KOp op, Value a, int64_t c) {
     multiple.constant = floor_div(sum.constant, by);
     rest.constant = sum.constant - multiple.constant * by;
     for (const auto& [v, s] : sum.terms) {
-      if (s % by == 0) multiple.terms.emplace_back(v, s / by);
-      else rest.terms.emplace_back(v, s);
+      if (s % by == 0)
+        multiple.terms.emplace_back(v, s / by);
+      else
+        rest.terms.emplace_back(v, s);
     }
     return !multiple.terms.empty() && interval(multiple).lo >= 0 && interval(rest).lo >= 0;
   };

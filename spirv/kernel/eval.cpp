@@ -110,8 +110,10 @@ class Machine {
   }
 
   size_t lanes() const {
-    if constexpr (together) return mask_.size();
-    else return kLanes;
+    if constexpr (together)
+      return mask_.size();
+    else
+      return kLanes;
   }
   uint64_t* lanes_of(size_t v) { return registers_.data() + v * lanes(); }
   const uint64_t* lanes_of(size_t v) const { return registers_.data() + v * lanes(); }
@@ -152,9 +154,8 @@ class Machine {
     const Inst& i = kernel_.body[at];
     const Array& a = kernel_.shared[i.in[0]];
     const uint32_t index = index_of(at, lane, a.name, a.count), invocation = static_cast<uint32_t>(lane);
-    const std::string wrong = i.op == KOp::SharedLoad
-                                  ? shared_.read(i.in[0], index, invocation, lanes_of(at)[lane])
-                                  : shared_.write(i.in[0], index, invocation, lanes_of(i.in[2])[lane]);
+    const std::string wrong = i.op == KOp::SharedLoad ? shared_.read(i.in[0], index, invocation, lanes_of(at)[lane])
+                                                      : shared_.write(i.in[0], index, invocation, lanes_of(i.in[2])[lane]);
     if (!wrong.empty()) defect(at, lane, wrong);
   }
 
@@ -202,7 +203,9 @@ class Machine {
     return t == Scalar::Bool ? word != 0 : word;
   }
 
-  bool any() const { return std::any_of(mask_.begin(), mask_.end(), [](uint8_t m) { return m != 0; }); }
+  bool any() const {
+    return std::any_of(mask_.begin(), mask_.end(), [](uint8_t m) { return m != 0; });
+  }
   template <class F>
   void each_active(F&& body) {
     for (size_t l = 0; l < lanes(); ++l)
@@ -265,9 +268,7 @@ class Machine {
       case KOp::LaneIndex:
         for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) % kernel_.workgroup % std::max(1u, kernel_.subgroup);
         return at;
-      case KOp::Load:
-        each_active([&](size_t l) { out[l] = read(element(at, l), i.type); });
-        return at;
+      case KOp::Load: each_active([&](size_t l) { out[l] = read(element(at, l), i.type); }); return at;
       case KOp::Store:
         each_active([&](size_t l) { std::memcpy(element(at, l), &lanes_of(i.in[2])[l], bytes_of(i.type)); });
         return at;
@@ -278,16 +279,14 @@ class Machine {
           std::memcpy(place, &sum, bytes_of(i.type));
         });
         return at;
-      case KOp::SharedLoad: case KOp::SharedStore:
-        each_active([&](size_t l) { shared_access(at, l); });
-        return at;
-      case KOp::LocalLoad:
-        each_active([&](size_t l) { out[l] = local_load(at, l); });
-        return at;
-      case KOp::LocalStore:
-        each_active([&](size_t l) { local_element(at, l) = {lanes_of(i.in[2])[l], true}; });
-        return at;
-      case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast: case KOp::Shuffle: subgroups(at); return at;
+      case KOp::SharedLoad:
+      case KOp::SharedStore: each_active([&](size_t l) { shared_access(at, l); }); return at;
+      case KOp::LocalLoad: each_active([&](size_t l) { out[l] = local_load(at, l); }); return at;
+      case KOp::LocalStore: each_active([&](size_t l) { local_element(at, l) = {lanes_of(i.in[2])[l], true}; }); return at;
+      case KOp::SubgroupReduce:
+      case KOp::SubgroupScan:
+      case KOp::Broadcast:
+      case KOp::Shuffle: subgroups(at); return at;
       case KOp::Barrier:
         if (all_here(at, 0, kernel_.workgroup)) shared_.barrier();
         return at;
@@ -296,12 +295,9 @@ class Machine {
         for (size_t l = 0; l < lanes(); ++l) out[l] = c[l] ? a[l] : b[l];
         return at;
       }
-      case KOp::Var: case KOp::Get:
-        each_active([&](size_t l) { out[l] = lanes_of(i.in[0])[l]; });
-        return at;
-      case KOp::Set:
-        each_active([&](size_t l) { lanes_of(i.in[0])[l] = lanes_of(i.in[1])[l]; });
-        return at;
+      case KOp::Var:
+      case KOp::Get: each_active([&](size_t l) { out[l] = lanes_of(i.in[0])[l]; }); return at;
+      case KOp::Set: each_active([&](size_t l) { lanes_of(i.in[0])[l] = lanes_of(i.in[1])[l]; }); return at;
       case KOp::If:
         open_.push_back({mask_, at, 0});
         for (size_t l = 0; l < lanes(); ++l) mask_[l] &= lanes_of(i.in[0])[l] != 0;
@@ -316,20 +312,39 @@ class Machine {
         mask_ = open_.back().outer;
         open_.pop_back();
         return at;
-      case KOp::Loop:
-        open_.push_back({mask_, at, 0});
-        return enter(at, 0) ? at : leave(jumps_[at]);
+      case KOp::Loop: open_.push_back({mask_, at, 0}); return enter(at, 0) ? at : leave(jumps_[at]);
       case KOp::EndLoop: {
         const size_t loop = jumps_[at];
         return enter(loop, ++open_.back().trip) ? loop : leave(at);
       }
-      case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg:
+      case KOp::Add:
+      case KOp::Sub:
+      case KOp::Mul:
+      case KOp::Div:
+      case KOp::Quot:
+      case KOp::Rem:
+      case KOp::Neg:
       case KOp::Min:
-      case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: case KOp::Shl: case KOp::ShrU:
+      case KOp::Max:
+      case KOp::And:
+      case KOp::Or:
+      case KOp::Xor:
+      case KOp::Not:
+      case KOp::Shl:
+      case KOp::ShrU:
       case KOp::ShrS:
-      case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
+      case KOp::MulHiU:
+      case KOp::Eq:
+      case KOp::Ne:
+      case KOp::Lt:
+      case KOp::Le:
+      case KOp::Gt:
+      case KOp::Ge:
       case KOp::Bitcast:
-      case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: break;
+      case KOp::Convert:
+      case KOp::Sqrt:
+      case KOp::Floor:
+      case KOp::Trunc: break;
     }
     return at;
   }
@@ -340,8 +355,9 @@ class Machine {
     if (const uint64_t most = kernel_.body[loop].imm; most != 0)
       for (size_t l = 0; l < lanes(); ++l)
         if (mask_[l] && as_i32(count[l]) > static_cast<int64_t>(most))
-          defect(loop, l, "a loop of " + std::to_string(as_i32(count[l])) + " iterations, at most " + std::to_string(most) +
-                              " were promised");
+          defect(loop, l,
+                 "a loop of " + std::to_string(as_i32(count[l])) + " iterations, at most " + std::to_string(most) +
+                     " were promised");
     for (size_t l = 0; l < lanes(); ++l) mask_[l] &= static_cast<int32_t>(trip) < as_i32(count[l]);
     return any();
   }

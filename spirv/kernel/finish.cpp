@@ -22,6 +22,7 @@ void each_operand(Inst& i, F&& visit) {
 
 bool names_memory(KOp op) { return op >= KOp::Load && op <= KOp::LocalStore; }
 
+// clang-format off
 int operand_count(KOp op) {
   switch (op) {
     case KOp::Const: case KOp::Index: case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::Else:
@@ -38,6 +39,7 @@ int operand_count(KOp op) {
   }
   return 0;
 }
+// clang-format on
 
 std::vector<Inst> finished(const std::vector<Inst>& body, const std::vector<Value>& natural_divisions) {
   std::vector<bool> used(body.size(), false);

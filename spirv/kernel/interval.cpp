@@ -64,7 +64,8 @@ Interval whole(Scalar type) {
     case Scalar::Bool: return {0, 1};
     case Scalar::I32: return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
     case Scalar::U32: return {0, kWindow - 1};
-    case Scalar::F32: case Scalar::F64: break;
+    case Scalar::F32:
+    case Scalar::F64: break;
   }
   return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 }
@@ -89,8 +90,8 @@ Interval exact_add(Interval a, Interval b) {
 Interval exact_sub(Interval a, Interval b) { return exact_add(a, {-b.hi, -b.lo}); }
 
 Interval exact_mul(Interval a, Interval b) {
-  const auto [lo, hi] = std::minmax({saturated_mul(a.lo, b.lo), saturated_mul(a.lo, b.hi), saturated_mul(a.hi, b.lo),
-                                     saturated_mul(a.hi, b.hi)});
+  const auto [lo, hi] = std::minmax(
+      {saturated_mul(a.lo, b.lo), saturated_mul(a.lo, b.hi), saturated_mul(a.hi, b.lo), saturated_mul(a.hi, b.hi)});
   return {lo, hi};
 }
 
@@ -116,22 +117,56 @@ Interval range(KOp op, Scalar type, Interval a, Interval b) {
       if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
       if (a.lo >= 0) return {0, a.hi};
       return b.lo >= 0 ? Interval{0, b.hi} : whole(type);
-    case KOp::Or: case KOp::Xor:
+    case KOp::Or:
+    case KOp::Xor:
       if (a.lo < 0 || b.lo < 0) return whole(type);
       return {op == KOp::Or ? std::max(a.lo, b.lo) : 0, ones_above(std::max(a.hi, b.hi))};
     case KOp::Not:
       return type == Scalar::I32 ? Interval{-1 - a.hi, -1 - a.lo} : Interval{kWindow - 1 - a.hi, kWindow - 1 - a.lo};
-    case KOp::Shl: case KOp::ShrU: case KOp::ShrS: return shift_range(op, type, a, b);
+    case KOp::Shl:
+    case KOp::ShrU:
+    case KOp::ShrS: return shift_range(op, type, a, b);
     case KOp::MulHiU:
       return {static_cast<int64_t>(static_cast<uint64_t>(a.lo) * static_cast<uint64_t>(b.lo) >> 32),
               static_cast<int64_t>(static_cast<uint64_t>(a.hi) * static_cast<uint64_t>(b.hi) >> 32)};
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div: case KOp::Eq:
-    case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge: case KOp::Select: case KOp::Bitcast:
-    case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var: case KOp::Get: case KOp::Set:
-    case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
+    case KOp::LocalIndex:
+    case KOp::GroupIndex:
+    case KOp::LaneIndex:
+    case KOp::SharedLoad:
+    case KOp::SharedStore:
+    case KOp::LocalLoad:
+    case KOp::LocalStore:
+    case KOp::SubgroupReduce:
+    case KOp::SubgroupScan:
+    case KOp::Broadcast:
+    case KOp::Shuffle:
+    case KOp::Barrier:
+    case KOp::Const:
+    case KOp::Index:
+    case KOp::Load:
+    case KOp::Store:
+    case KOp::AtomicAdd:
+    case KOp::Div:
+    case KOp::Eq:
+    case KOp::Ne:
+    case KOp::Lt:
+    case KOp::Le:
+    case KOp::Gt:
+    case KOp::Ge:
+    case KOp::Select:
+    case KOp::Bitcast:
+    case KOp::Convert:
+    case KOp::Sqrt:
+    case KOp::Floor:
+    case KOp::Trunc:
+    case KOp::Var:
+    case KOp::Get:
+    case KOp::Set:
+    case KOp::If:
+    case KOp::Else:
+    case KOp::EndIf:
+    case KOp::Loop:
+    case KOp::EndLoop: break;
   }
   return whole(type);
 }

@@ -66,6 +66,7 @@ constexpr std::string_view name(Scalar s) {
   return "?";
 }
 
+// clang-format off
 enum class KOp : uint8_t {
   Const, Index, LocalIndex, GroupIndex, LaneIndex,
   Load, Store, AtomicAdd, SharedLoad, SharedStore, LocalLoad, LocalStore,
@@ -76,6 +77,7 @@ enum class KOp : uint8_t {
   SubgroupReduce, SubgroupScan, Broadcast, Shuffle,
   Var, Get, Set, If, Else, EndIf, Loop, EndLoop, Barrier,
 };
+// clang-format on
 std::string_view name(KOp op);
 
 using Value = uint32_t;
@@ -84,7 +86,7 @@ struct Inst {
   KOp op = KOp::Const;
   Scalar type = Scalar::F32;  // of the result; of the stored value for stores, AtomicAdd, Set; ignored for If, Else, ends
   std::array<uint32_t, 3> in{};
-  uint64_t imm = 0;           // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1)
+  uint64_t imm = 0;  // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1)
   bool operator==(const Inst&) const = default;
 };
 
@@ -110,8 +112,8 @@ struct Array {
 struct Kernel {
   std::string name;
   uint32_t workgroup = 64;
-  uint32_t subgroup = 0;      // lanes of a subgroup, where the body knows of subgroups; divides the workgroup
-  uint64_t invocations = 1;   // that are asked for. Whole workgroups run: the body guards what surplus ones must not do
+  uint32_t subgroup = 0;     // lanes of a subgroup, where the body knows of subgroups; divides the workgroup
+  uint64_t invocations = 1;  // that are asked for. Whole workgroups run: the body guards what surplus ones must not do
   std::vector<Binding> bindings;
   std::vector<Array> shared, locals;
   std::vector<Inst> body;

@@ -65,7 +65,7 @@ Exponent split_logarithm(Num x) {
     whole = floor(x * kLog2E + 0.5);
     n = convert(Scalar::I32, select(is_nan(x), 0.0, whole));
   } else {
-    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+    // Adding 1.5 * 2^23 rounds to an integer, which the low bits then hold.
     const Num shifted = x * kLog2E + 12582912.0;
     whole = shifted - 12582912.0;
     n = bitcast(Scalar::I32, shifted) - 0x4B400000;

@@ -18,8 +18,10 @@ inline uint32_t as_u32(uint64_t bits) { return static_cast<uint32_t>(bits); }
 
 template <class F>
 F bits_to(uint64_t b) {
-  if constexpr (sizeof(F) == 4) return as_f32(b);
-  else return as_f64(b);
+  if constexpr (sizeof(F) == 4)
+    return as_f32(b);
+  else
+    return as_f64(b);
 }
 
 // Truncates; values out of range (which no kernel converts) saturate, NaN gives 0.
@@ -31,6 +33,7 @@ I truncate_to(F x) {
   return static_cast<I>(x);
 }
 
+// clang-format off
 template <class F>
 uint64_t apply_float(KOp op, uint64_t a, uint64_t b) {
   const F x = bits_to<F>(a), y = bits_to<F>(b);
@@ -60,7 +63,9 @@ uint64_t apply_float(KOp op, uint64_t a, uint64_t b) {
   }
   return 0;  // not an operation on floats; the verifier has rejected it
 }
+// clang-format on
 
+// clang-format off
 template <class I>
 uint64_t apply_integer(KOp op, uint64_t a, uint64_t b) {
   const uint32_t u = as_u32(a), v = as_u32(b);
@@ -99,7 +104,9 @@ uint64_t apply_integer(KOp op, uint64_t a, uint64_t b) {
   }
   return 0;  // not an operation on integers; the verifier has rejected it
 }
+// clang-format on
 
+// clang-format off
 inline uint64_t apply_bool(KOp op, uint64_t a, uint64_t b) {
   switch (op) {
     case KOp::And: return a & b;
@@ -119,6 +126,7 @@ inline uint64_t apply_bool(KOp op, uint64_t a, uint64_t b) {
   }
   return 0;  // not an operation on bools; the verifier has rejected it
 }
+// clang-format on
 
 inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
   const auto converted = [&](auto x) -> uint64_t {

@@ -107,28 +107,63 @@ class Analysis {
 
   Uniformity result(const Inst& i) {
     switch (i.op) {
-      case KOp::Const: case KOp::GroupIndex: return Uniformity::Workgroup;
-      case KOp::Index: case KOp::LocalIndex: case KOp::LaneIndex: return Uniformity::Divergent;
-      case KOp::Load:
-        return kernel_.bindings[i.in[0]].access == Access::Read ? of(i, 1) : Uniformity::Divergent;
+      case KOp::Const:
+      case KOp::GroupIndex: return Uniformity::Workgroup;
+      case KOp::Index:
+      case KOp::LocalIndex:
+      case KOp::LaneIndex: return Uniformity::Divergent;
+      case KOp::Load: return kernel_.bindings[i.in[0]].access == Access::Read ? of(i, 1) : Uniformity::Divergent;
       case KOp::SharedLoad: return of(i, 1);
       case KOp::LocalLoad: return std::max(of(i, 1), locals_[i.in[0]]);
-      case KOp::SubgroupReduce: case KOp::Broadcast: return std::min(of(i, 0), Uniformity::Subgroup);
+      case KOp::SubgroupReduce:
+      case KOp::Broadcast: return std::min(of(i, 0), Uniformity::Subgroup);
       case KOp::Shuffle: return of(i, 0);
       case KOp::SubgroupScan: return Uniformity::Divergent;
       case KOp::Get: return of(i, 0);
       case KOp::Var: return std::max(of(i, 0), path_);
       case KOp::Loop: return std::max(of(i, 0), path_);
-      case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg:
-      case KOp::Min: case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: case KOp::Shl:
-      case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le:
-      case KOp::Gt: case KOp::Ge: case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt:
-      case KOp::Floor: case KOp::Trunc: {
+      case KOp::Add:
+      case KOp::Sub:
+      case KOp::Mul:
+      case KOp::Div:
+      case KOp::Quot:
+      case KOp::Rem:
+      case KOp::Neg:
+      case KOp::Min:
+      case KOp::Max:
+      case KOp::And:
+      case KOp::Or:
+      case KOp::Xor:
+      case KOp::Not:
+      case KOp::Shl:
+      case KOp::ShrU:
+      case KOp::ShrS:
+      case KOp::MulHiU:
+      case KOp::Eq:
+      case KOp::Ne:
+      case KOp::Lt:
+      case KOp::Le:
+      case KOp::Gt:
+      case KOp::Ge:
+      case KOp::Select:
+      case KOp::Bitcast:
+      case KOp::Convert:
+      case KOp::Sqrt:
+      case KOp::Floor:
+      case KOp::Trunc: {
         const Uniformity u = of_operands(i);
         return ignores_lanes(i) ? std::min(u, Uniformity::Subgroup) : u;
       }
-      case KOp::Store: case KOp::AtomicAdd: case KOp::SharedStore: case KOp::LocalStore: case KOp::Set: case KOp::If:
-      case KOp::Else: case KOp::EndIf: case KOp::EndLoop: case KOp::Barrier: break;
+      case KOp::Store:
+      case KOp::AtomicAdd:
+      case KOp::SharedStore:
+      case KOp::LocalStore:
+      case KOp::Set:
+      case KOp::If:
+      case KOp::Else:
+      case KOp::EndIf:
+      case KOp::EndLoop:
+      case KOp::Barrier: break;
     }
     return Uniformity::Workgroup;
   }

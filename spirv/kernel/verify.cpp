@@ -140,37 +140,55 @@ class Verifier {
         require(t != Scalar::Bool || i.imm <= 1, "a bool is 0 or 1");
         require(t == Scalar::F64 || i.imm <= 0xFFFFFFFFu, "the constant has more bits than its type");
         return define(i);
-      case KOp::Index: case KOp::LocalIndex: case KOp::GroupIndex:
-        require(t == Scalar::U32, "the index is u32");
-        return define(i);
+      case KOp::Index:
+      case KOp::LocalIndex:
+      case KOp::GroupIndex: require(t == Scalar::U32, "the index is u32"); return define(i);
       case KOp::LaneIndex:
         require(t == Scalar::U32, "the index is u32");
         require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has");
         return define(i);
       case KOp::Load: access(i); return define(i);
-      case KOp::Store: case KOp::AtomicAdd: return access(i);
+      case KOp::Store:
+      case KOp::AtomicAdd: return access(i);
       case KOp::SharedLoad: array_access(i, kernel_.shared); return define(i);
       case KOp::SharedStore: return array_access(i, kernel_.shared);
       case KOp::LocalLoad: array_access(i, kernel_.locals); return define(i);
       case KOp::LocalStore: return array_access(i, kernel_.locals);
-      case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast: case KOp::Shuffle: return subgroup_operation(i);
+      case KOp::SubgroupReduce:
+      case KOp::SubgroupScan:
+      case KOp::Broadcast:
+      case KOp::Shuffle: return subgroup_operation(i);
       case KOp::Barrier: return;
-      case KOp::Add: case KOp::Sub: case KOp::Mul: require(t != Scalar::Bool, "not for bools"); return binary(i);
+      case KOp::Add:
+      case KOp::Sub:
+      case KOp::Mul: require(t != Scalar::Bool, "not for bools"); return binary(i);
       case KOp::Div: require(is_float(t), "for floats only"); return binary(i);
-      case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max:
-        require(is_integer(t), "for integers only");
-        return binary(i);
-      case KOp::And: case KOp::Or: case KOp::Xor: require(!is_float(t), "not for floats"); return binary(i);
+      case KOp::Quot:
+      case KOp::Rem:
+      case KOp::Min:
+      case KOp::Max: require(is_integer(t), "for integers only"); return binary(i);
+      case KOp::And:
+      case KOp::Or:
+      case KOp::Xor: require(!is_float(t), "not for floats"); return binary(i);
       case KOp::MulHiU: require(t == Scalar::U32, "for u32 only"); return binary(i);
-      case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
+      case KOp::Shl:
+      case KOp::ShrU:
+      case KOp::ShrS:
         require(is_integer(t), "for integers only");
         operand_is(0, t);
         require(is_integer(operand(1)), "the shift count is not an integer");
         return define(i);
       case KOp::Neg: require(t != Scalar::Bool, "not for bools"); return unary(i);
       case KOp::Not: require(!is_float(t), "not for floats"); return unary(i);
-      case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: require(is_float(t), "for floats only"); return unary(i);
-      case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
+      case KOp::Sqrt:
+      case KOp::Floor:
+      case KOp::Trunc: require(is_float(t), "for floats only"); return unary(i);
+      case KOp::Eq:
+      case KOp::Ne:
+      case KOp::Lt:
+      case KOp::Le:
+      case KOp::Gt:
+      case KOp::Ge:
         require(t == Scalar::Bool, "a comparison gives a bool");
         require(operand(0) == operand(1), "the operands have different types");
         require(operand(0) != Scalar::Bool || i.op == KOp::Eq || i.op == KOp::Ne, "bools have no order");
@@ -191,8 +209,14 @@ class Verifier {
       case KOp::Var: operand_is(0, t); return define(i);
       case KOp::Get: variable(t); return define(i);
       case KOp::Set: variable(t); return operand_is(1, t);
-      case KOp::If: operand_is(0, Scalar::Bool); open_.push_back({KOp::If, {}}); return;
-      case KOp::Else: end(KOp::If, KOp::If); open_.push_back({KOp::Else, {}}); return;
+      case KOp::If:
+        operand_is(0, Scalar::Bool);
+        open_.push_back({KOp::If, {}});
+        return;
+      case KOp::Else:
+        end(KOp::If, KOp::If);
+        open_.push_back({KOp::Else, {}});
+        return;
       case KOp::EndIf: return end(KOp::If, KOp::Else);
       case KOp::Loop:
         require(t == Scalar::I32, "a counter is i32");

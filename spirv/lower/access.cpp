@@ -4,11 +4,11 @@
 #include <set>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/index_map.h"
 
 namespace spirograd::lower {
 
 using ir::Kind;
-using ir::LayoutOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
@@ -41,26 +41,14 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   return out;
 }
 
-Place layout_operand_place(const Shape& from, const Node& n, const Place& p) {
-  Place out = p;
-  switch (ir::layout_op(n.op)) {
-    case LayoutOp::Broadcast:
-      out.clear();
-      for (int64_t a : n.attr) out.push_back(p[static_cast<size_t>(a)]);
-      return out;
-    case LayoutOp::Transpose:
-      for (size_t a = 0; a < p.size(); ++a) out[static_cast<size_t>(n.attr[a])] = p[a];
-      return out;
-    case LayoutOp::Reshape: return reshape_place(from, n.type.shape, p);
-    case LayoutOp::Stack: out.erase(out.begin() + static_cast<ptrdiff_t>(n.attr[0])); return out;
-    case LayoutOp::Concat:
-      if (n.in.size() == 1) return out;
-      [[fallthrough]];
-    case LayoutOp::Window:
-    case LayoutOp::Reverse: out[static_cast<size_t>(n.attr[0])].same_as = -1; return out;
+// Coordinates as what they depend on.
+struct Dependences {
+  Coordinate reversed(Coordinate x, int64_t) const { return {x.axes, -1}; }
+  Coordinate shifted(Coordinate x, int64_t, int) const { return {x.axes, -1}; }
+  Place reshaped(const Shape& from, const Shape& to, std::span<const Coordinate> p) const {
+    return reshape_place(from, to, Place(p.begin(), p.end()));
   }
-  return out;
-}
+};
 
 }  // namespace
 
@@ -68,16 +56,8 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
   const Shape& from = g[n.in[j]].type.shape;
   switch (ir::kind(n.op)) {
     case Kind::Pointwise: return p;
-    case Kind::Layout: return layout_operand_place(from, n, p);
-    case Kind::Reduce: {
-      Place out;
-      size_t next = 0;
-      for (int a = 0; a < from.rank(); ++a) {
-        const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
-        out.push_back(reduced ? reduced_axis : p[next++]);
-      }
-      return out;
-    }
+    case Kind::Layout: return ir::layout_operand(n, from, std::span<const Coordinate>(p), Dependences());
+    case Kind::Reduce: return ir::reduced_operand(n, from, std::span<const Coordinate>(p), reduced_axis);
     case Kind::Indexed: {
       if (n.op == Op::Scatter) break;
       const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());

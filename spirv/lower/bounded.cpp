@@ -163,7 +163,7 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
   std::vector<uint64_t> iterations;
   for (const Excess& e : excesses) {
     std::vector<NodeId> nodes;
-    for (const Section& s : e.sections) {
+    for (const Compute& s : e.computes) {
       for (const Store& store : s.stores) nodes.push_back(store.value);
       if (s.stores.empty()) nodes.push_back(s.node);
     }

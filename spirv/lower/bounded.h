@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "spirv/lower/section.h"
+#include "spirv/lower/compute.h"
 
 namespace spirograd::lower {
 
@@ -15,13 +15,13 @@ namespace spirograd::lower {
 struct Draft {
   std::vector<ir::NodeId> roots;
   std::set<uint32_t> stored;      // nodes that get a buffer
-  std::set<uint32_t> alone;       // nodes whose sections share no kernel
+  std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
 };
 
-/// A kernel that is beyond the bounds: its sections, in order.
+/// A kernel that is beyond the bounds: its computes, in order.
 struct Excess {
-  std::vector<Section> sections;
+  std::vector<Compute> computes;
   std::string kernel;
   uint64_t iterations = 0;           // of one invocation, over all its loops
   bool too_large = false;            // its code, before it was complete

@@ -3,7 +3,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/cluster.h"
+#include "spirv/lower/partition.h"
 
 namespace spirograd::lower {
 
@@ -20,7 +20,7 @@ constexpr int64_t kStepCode = 1500;  // instructions of a loop body inside a ker
 constexpr size_t kLoopBuffers = 14;  // operands and results, at most one buffer each; 16 addresses fit into push constants
 
 // What a value of the body depends on.
-enum class Tint : uint8_t { None, ScalarState, ArrayState };
+enum class Dependence : uint8_t { None, ScalarState, ArrayState };
 
 // Operations that a single invocation does for one element of a result, reductions included; large when a result is not one
 // element per invocation. Nodes are counted once per element of the widest place they are used at.
@@ -38,12 +38,12 @@ double work_of(const Graph& g, std::span<const NodeId> order) {
   return total;
 }
 
-bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Tint> params, const Shape& state) {
+bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Dependence> params, const Shape& state) {
   const std::vector<NodeId> order = ir::postorder(g, f.results);
-  std::unordered_map<uint32_t, Tint> tint;
+  std::unordered_map<uint32_t, Dependence> tint;
   for (NodeId id : order) {
     const Node& n = g[id];
-    Tint t = Tint::None;
+    Dependence t = Dependence::None;
     for (NodeId in : n.in) t = std::max(t, tint[in.v]);
     if (n.op == Op::Param) t = params[static_cast<size_t>(n.attr[0])];
     tint[id.v] = t;
@@ -54,28 +54,29 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Tint> 
     if (n.op == Op::MapAccum) {
       Shape inner;
       if (!runs_in_kernel(g, id, &inner)) return false;
-      if (t != Tint::None && inner != state) return false;
+      if (t != Dependence::None && inner != state) return false;
       // A scalar result is asked for without a point at which array-shaped accumulators beside it could run.
       if (inner.rank() > 0)
         for (size_t j = 0; j < static_cast<size_t>(ir::loop_parts(g, n).n_acc); ++j)
           if (g[n.in[j]].type.shape.rank() == 0) return false;
       // Everything the inner loop is given may carry our state; its own accumulators do.
       const ir::LoopParts parts = ir::loop_parts(g, n);
-      std::vector<Tint> inner_params;
+      std::vector<Dependence> inner_params;
       for (size_t j = 0; j < n.in.size(); ++j) {
-        const Tint given = tint[n.in[j].v];
+        const Dependence given = tint[n.in[j].v];
         const bool stacked = static_cast<int>(j) >= parts.n_acc && static_cast<int>(j) < parts.n_acc + parts.n_es;
-        if (stacked && given != Tint::None) return false;
+        if (stacked && given != Dependence::None) return false;
         const bool scalar = g[n.in[j]].type.shape.rank() == 0;
-        inner_params.push_back(static_cast<int>(j) < parts.n_acc ? (scalar ? Tint::ScalarState : Tint::ArrayState) : given);
+        inner_params.push_back(
+            static_cast<int>(j) < parts.n_acc ? (scalar ? Dependence::ScalarState : Dependence::ArrayState) : given);
       }
-      if (t != Tint::None && !body_is_local(g, g.function(parts.function), inner_params, state)) return false;
+      if (t != Dependence::None && !body_is_local(g, g.function(parts.function), inner_params, state)) return false;
     }
     if (n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc) return false;
-    if (t == Tint::ArrayState && n.op != Op::Param && n.op != Op::MapAccum && n.op != Op::Proj &&
+    if (t == Dependence::ArrayState && n.op != Op::Param && n.op != Op::MapAccum && n.op != Op::Proj &&
         !(ir::is_pointwise(n.op) && n.type.shape == state))
       return false;
-    if (t == Tint::ScalarState && state.rank() > 0 && ir::info(n.op).kind == ir::Kind::Reduce) return false;
+    if (t == Dependence::ScalarState && state.rank() > 0 && ir::info(n.op).kind == ir::Kind::Reduce) return false;
   }
   int64_t code = 0;
   for (NodeId id : order) code += op_cost(g[id]);
@@ -102,9 +103,9 @@ bool runs_in_kernel(const Graph& g, NodeId id, Shape* state) {
   // Stacked scalars beside array state would be written by all invocations at once.
   for (size_t j = static_cast<size_t>(parts.n_acc); j < f.results.size(); ++j)
     if (g[f.results[j]].type.shape != common) return false;
-  std::vector<Tint> params(f.params.size(), Tint::None);
+  std::vector<Dependence> params(f.params.size(), Dependence::None);
   for (size_t j = 0; j < static_cast<size_t>(parts.n_acc); ++j)
-    params[j] = f.params[j].shape.rank() == 0 ? Tint::ScalarState : Tint::ArrayState;
+    params[j] = f.params[j].shape.rank() == 0 ? Dependence::ScalarState : Dependence::ArrayState;
   return body_is_local(g, f, params, common);
 }
 

@@ -1,4 +1,4 @@
-// The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become sections, kernels and
+// The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become computes, kernels and
 // steps.
 #include <unordered_map>
 
@@ -8,9 +8,9 @@
 #include "spirograd/host_array.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/lower/bounded.h"
+#include "spirv/lower/computes.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
-#include "spirv/lower/sections.h"
 #include "spirv/lower/split_reduce.h"
 
 namespace spirograd::lower {
@@ -59,7 +59,7 @@ class Lowering {
   uint32_t add_buffer(Role role, const Type& type, std::string name) {
     if (type.shape.count() > kArrayLimit)
       throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
-                                " elements; at most " + std::to_string(kArrayLimit) + " can stand in memory");
+                                " elements; at most " + std::to_string(kArrayLimit) + " can have a buffer");
     if (type.dtype == DType::F64 && !target_.float64)
       throw Error("SG0303",
                   "the program uses f64 (" + to_string(type) + "), which the device does not offer (shaderFloat64)")
@@ -87,7 +87,7 @@ class Lowering {
     return {it->second, 0};
   }
 
-  // Index arithmetic is done in 32 bits, also for arrays that never stand in memory.
+  // Index arithmetic is done in 32 bits, also for arrays that are never materialised.
   void check_extents(std::span<const NodeId> roots) const {
     for (NodeId id : ir::postorder(g_, roots)) {
       const Node& n = g_[id];
@@ -126,7 +126,7 @@ class Lowering {
 
   Error refusal(const Excess& e) const {
     std::string what;
-    for (const Section& s : e.sections) what += (what.empty() ? "" : "; ") + s.label;
+    for (const Compute& s : e.computes) what += (what.empty() ? "" : "; ") + s.label;
     const std::string kernel = "kernel '" + e.kernel + "' (" + what + ")";
     if (e.too_large)
       return Error("SG0602", kernel + " grows beyond what drivers compile in reasonable time, and cannot be cut")
@@ -141,7 +141,7 @@ class Lowering {
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name) {
     check_extents(draft.roots);
-    const Clusters clusters = choose_clusters(g_, draft.roots, draft.stored, draft.dispatched, target_);
+    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, target_);
     Materialised places;
     std::vector<Wanted> copies;  // results that have a buffer already
     for (const Wanted& w : wanted) {
@@ -154,33 +154,33 @@ class Lowering {
       }
     }
     const std::function<BufferRef(NodeId)> constant = [&](NodeId id) { return constant_buffer(id); };
-    for (NodeId id : clusters.order) {
+    for (NodeId id : partition.order) {
       const Node& n = g_[id];
       if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
-      if (clusters.loops_in_kernel.contains(id.v))
+      if (partition.loops_in_kernel.contains(id.v))
         place_body_constants(g_, ir::loop_parts(g_, n).function, constant, places);
-      const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && clusters.roots.contains(id.v));
+      const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && partition.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
-    ExtentWalk extent(g_, clusters.roots);
-    const Region region{g_, target_, clusters, params, places, extent, draft.alone, constant};
+    ExtentWalk extent(g_, partition.roots);
+    const Region region{g_, target_, partition, params, places, extent, draft.alone, constant};
 
     std::vector<Excess> excesses;
-    std::vector<Section> pending;
+    std::vector<Compute> pending;
     const auto flush = [&] {
       emit(std::move(pending), region, name, excesses);
       pending.clear();
     };
-    for (NodeId id : clusters.order) {
-      if (!clusters.roots.contains(id.v)) continue;
+    for (NodeId id : partition.order) {
+      if (!partition.roots.contains(id.v)) continue;
       const Node& n = g_[id];
-      if (n.op == Op::MapAccum && !clusters.loops_in_kernel.contains(id.v)) {
+      if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();
         loop_of_dispatches(id, region, name);
         continue;
       }
       if (n.op == Op::Scatter && n.type.shape.count() > 0) fill_zero_first_.push_back({places.at(id.v), n.type});
-      for (Section& s : sections_of(region, id)) pending.push_back(std::move(s));
+      for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
     }
     flush();
     for (const Wanted& w : copies) copy(source_of(region, w.node), w.to, g_[w.node].type);
@@ -206,12 +206,12 @@ class Lowering {
     plan_.steps.push_back(std::move(s));
   }
 
-  void emit(std::vector<Section> sections, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
+  void emit(std::vector<Compute> computes, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
-    for (std::vector<Section>& group : group_sections(std::move(sections), target_, scheduler_)) {
+    for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
       std::set<uint32_t> computed;  // the roots themselves; parts of a whole that have a buffer of their own are loaded
-      for (const Section& s : group)
+      for (const Compute& s : group)
         for (const Store& store : s.stores) {
           const auto it = region.places.find(store.value.v);
           if (it != region.places.end() && it->second == store.to) computed.insert(store.value.v);
@@ -226,12 +226,12 @@ class Lowering {
       }
       Step step;
       step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
-      for (const Puller::Bound& b : made.bound) {
+      for (const Inliner::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
         const bool reads = b.access != kernel::Access::Write;
         step.uses.push_back({b.ref.buffer, b.ref.offset, b.bytes, reads, writes});
       }
-      for (const Section& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
+      for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       check_limits(made, step);
       step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made));
       plan_.steps.push_back(std::move(step));
@@ -251,10 +251,10 @@ class Lowering {
     return number;
   }
 
-  static std::vector<ScheduleLine> lines_of(std::span<const Section> group, const MadeKernel& made) {
+  static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made) {
     std::vector<ScheduleLine> lines;
-    for (const Section& s : group) {
-      const bool map = s.kind == Section::Kind::Map;
+    for (const Compute& s : group) {
+      const bool map = s.kind == Compute::Kind::Map;
       lines.push_back({s.label, map ? schedule::to_string(s.schedule) : std::to_string(invocations(s)) + " invocations"});
     }
     for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, schedule::to_string(r.schedule)});
@@ -311,7 +311,7 @@ class Lowering {
 
     for (int64_t step = 0; step < parts.length; ++step) {
       const int64_t row = parts.reverse ? parts.length - 1 - step : step;
-      const auto acc_place = [&](size_t j, int64_t after) {  // where the accumulator stands after `after` steps
+      const auto acc_place = [&](size_t j, int64_t after) {  // where the accumulator comes after `after` steps
         if (after == 0) return given[j];
         return (parts.length - after) % 2 == 0 ? result_place[j] : other[j];
       };

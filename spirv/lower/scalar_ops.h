@@ -5,8 +5,8 @@
 #include <span>
 
 #include "frontend/ir/op.h"
-#include "spirograd/result.h"
 #include "spirograd/dtype.h"
+#include "spirograd/result.h"
 #include "spirv/kernel/builder.h"
 
 namespace spirograd::lower {

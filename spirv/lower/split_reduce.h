@@ -12,7 +12,7 @@ namespace spirograd::lower {
 
 struct SplitReductions {
   std::vector<ir::NodeId> roots;  // in place of the given ones
-  std::set<uint32_t> partial;     // nodes that must stand in memory: the partial results
+  std::set<uint32_t> partial;     // nodes that must be materialised: the partial results
 };
 SplitReductions split_reductions(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target);
 

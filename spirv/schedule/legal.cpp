@@ -55,7 +55,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     int64_t local = 1;
     for (const Split& axis : s.axes) {
       local *= extent(axis, Bind::Local);
-      if (binds(axis, Bind::Lane)) return illegal(s, "lanes stand in no group");
+      if (binds(axis, Bind::Lane)) return illegal(s, "a group has no lanes");
     }
     if (local != 1 && local != s.group)
       return illegal(

@@ -119,8 +119,7 @@ std::vector<std::vector<double>> run(const Program& p, const std::vector<std::ve
   for (size_t j = 0; j < inputs.size(); ++j) in.emplace_back(p.params[j].type, inputs[j]);
   std::vector<std::vector<double>> out;
   const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
-  for (const HostArray& a : lower::evaluate(lower::lower(simple, cli::plain_target()), in))
-    out.push_back(a.values());
+  for (const HostArray& a : lower::evaluate(lower::lower(simple, cli::plain_target()), in)) out.push_back(a.values());
   return out;
 }
 

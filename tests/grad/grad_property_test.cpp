@@ -1,6 +1,6 @@
 // Derivatives of random programs: forward against reverse, forward against differences, second order three ways.
-#include "tests/grad/grad_support.h"
 #include "support/random_program.h"
+#include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
 namespace {

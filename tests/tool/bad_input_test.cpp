@@ -70,7 +70,9 @@ void furnish(const Folder& f) {
   fs::create_hard_link(f.path("w.npy"), f.path("w_too.npy"));
   f.write("defined_twice.sg", "def f(x: f32) = x\n\ndef g(x: f32) = f(x)\n\ndef f(x: f32) = x * 2.0\n");
   f.write("escape.sg", "def f(x: f32) -> (`red\x1b[31m`: f32) {\n  x\n}\n");
-  f.write("c1.sg", "def f(x: f32) -> (`red\xc2\x9b" "31m`: f32) {\n  x\n}\n");
+  f.write("c1.sg",
+          "def f(x: f32) -> (`red\xc2\x9b"
+          "31m`: f32) {\n  x\n}\n");
   f.write("climb.sg", "def f(x: f32) -> (`../../y`: f32) {\n  x\n}\n");
   f.write("huge.sg", "def f(x: f32[N]) -> f32 {\n  sum(x) + sum(f32(iota([M])))\n}\n");
   f.write("huge_type.sg", "def f(x: f32[4611686018427387904]) -> f32 {\n  sum(x)\n}\n");

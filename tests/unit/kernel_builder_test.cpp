@@ -71,8 +71,8 @@ TEST(Builder, FloatIdentitiesKeepZeroSignsAndNan) {
   EXPECT_EQ(t.b.mul(x, t.b.f32(1)), x);
   EXPECT_EQ(t.b.sub(x, t.b.f32(0)), x);
   EXPECT_EQ(t.b.add(x, t.b.f32(-0.0)), x);
-  EXPECT_NE(t.b.add(x, t.b.f32(0)), x);                                    // -0 + 0 = 0
-  EXPECT_FALSE(t.b.constant_bits(t.b.mul(x, t.b.f32(0))).has_value());     // NaN, infinity, -0
+  EXPECT_NE(t.b.add(x, t.b.f32(0)), x);                                 // -0 + 0 = 0
+  EXPECT_FALSE(t.b.constant_bits(t.b.mul(x, t.b.f32(0))).has_value());  // NaN, infinity, -0
   EXPECT_FALSE(t.b.constant_bits(t.b.op(KOp::Eq, x, x)).has_value());
   EXPECT_FALSE(t.b.constant_bits(t.b.sub(x, x)).has_value());
 }

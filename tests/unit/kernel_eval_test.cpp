@@ -54,7 +54,8 @@ TEST(KernelEval, EachInvocationTakesItsOwnPath) {
   std::vector<int32_t> got(100), want(100);
   for (int32_t x = 0; x < 100; ++x)
     for (int32_t y = 0; y < x % 7; ++y) {
-      if (y % 2 == 0) want[static_cast<size_t>(x)] += y;
+      if (y % 2 == 0)
+        want[static_cast<size_t>(x)] += y;
       else
         for (int32_t z = 0; z < y; ++z) want[static_cast<size_t>(x)] += 100 * z;
     }
@@ -77,9 +78,9 @@ TEST(KernelEval, EveryOperationRuns) {
     EXPECT_GT(run(test::every_operation(f64), buffers), 10000u);
     EXPECT_EQ(sum_f, (std::vector<float>{25, 25, 25, 25}));
     EXPECT_EQ(sum_i[0], 600);
-    EXPECT_EQ(out_f[0], 3.0f);     // a + a
-    EXPECT_EQ(out_f[64], 3.0f);    // invocation 1
-    EXPECT_EQ(out_b[0], 1u);       // a == a
+    EXPECT_EQ(out_f[0], 3.0f);   // a + a
+    EXPECT_EQ(out_f[64], 3.0f);  // invocation 1
+    EXPECT_EQ(out_b[0], 1u);     // a == a
   }
 }
 
@@ -111,8 +112,10 @@ TEST(KernelEval, StoresAndAtomicsOutOfRangeAreDefects) {
   for (const bool atomic : {false, true}) {
     Builder b("outside", 64, 4);
     const uint32_t out = b.bind("out", Scalar::I32, atomic ? Access::Atomic : Access::Write);
-    if (atomic) b.atomic_add(out, b.index(), b.i32(1));
-    else b.store(out, b.index(), b.i32(1));
+    if (atomic)
+      b.atomic_add(out, b.index(), b.i32(1));
+    else
+      b.store(out, b.index(), b.i32(1));
     std::vector<int32_t> to(3);
     EXPECT_NE(complaint(std::move(b).finish(), {bytes(to)}).find("invocation 3"), std::string::npos);
   }

@@ -56,13 +56,22 @@ TEST(KernelVerify, RejectsWrongTypes) {
 TEST(KernelVerify, RejectsValuesThatAreNotVisible) {
   const Inst one = number(Scalar::I32, 1), yes = number(Scalar::Bool, 1);
   rejects(with({{KOp::Neg, Scalar::I32, {1, 0, 0}}, one}), "not defined before its use");
-  rejects(with({yes, one, {KOp::If, Scalar::Bool, {0, 0, 0}}, {KOp::Neg, Scalar::I32, {1, 0, 0}}, {KOp::EndIf},
+  rejects(with({yes,
+                one,
+                {KOp::If, Scalar::Bool, {0, 0, 0}},
+                {KOp::Neg, Scalar::I32, {1, 0, 0}},
+                {KOp::EndIf},
                 {KOp::Neg, Scalar::I32, {3, 0, 0}}}),
           "in a block that has ended");
   rejects(with({one, {KOp::Loop, Scalar::I32, {0, 0, 0}}, {KOp::EndLoop}, {KOp::Neg, Scalar::I32, {1, 0, 0}}}),
           "in a block that has ended");
-  rejects(with({yes, one, {KOp::If, Scalar::Bool, {0, 0, 0}}, {KOp::Neg, Scalar::I32, {1, 0, 0}}, {KOp::Else},
-                {KOp::Neg, Scalar::I32, {3, 0, 0}}, {KOp::EndIf}}),
+  rejects(with({yes,
+                one,
+                {KOp::If, Scalar::Bool, {0, 0, 0}},
+                {KOp::Neg, Scalar::I32, {1, 0, 0}},
+                {KOp::Else},
+                {KOp::Neg, Scalar::I32, {3, 0, 0}},
+                {KOp::EndIf}}),
           "in a block that has ended");
   rejects(with({one, {KOp::Var, Scalar::I32, {0, 0, 0}}, {KOp::Neg, Scalar::I32, {1, 0, 0}}}), "is a variable");
   rejects(with({one, {KOp::Get, Scalar::I32, {0, 0, 0}}}), "not a visible variable");
@@ -137,8 +146,12 @@ TEST(KernelVerify, RejectsSubgroupsThatTheWorkgroupDoesNotHave) {
 
 // A kernel with `inner` where only those get to that `condition` lets in, of the number of the invocation.
 Kernel under(KOp condition, uint32_t bound, Inst inner) {
-  return in_groups({{KOp::LocalIndex, Scalar::U32}, number(Scalar::U32, bound), {condition, Scalar::Bool, {0, 1, 0}},
-                    {KOp::If, Scalar::Bool, {2, 0, 0}}, inner, {KOp::EndIf}},
+  return in_groups({{KOp::LocalIndex, Scalar::U32},
+                    number(Scalar::U32, bound),
+                    {condition, Scalar::Bool, {0, 1, 0}},
+                    {KOp::If, Scalar::Bool, {2, 0, 0}},
+                    inner,
+                    {KOp::EndIf}},
                    64, 8);
 }
 
@@ -149,8 +162,11 @@ TEST(KernelVerify, RejectsBarriersThatNotAllGetTo) {
   EXPECT_EQ(complaint(in_groups({barrier}, 64, 0)), "");
   // In a loop whose trip count is that of the invocation, and of the workgroup.
   for (const KOp number_of : {KOp::LocalIndex, KOp::GroupIndex}) {
-    const Kernel k = in_groups({{number_of, Scalar::U32}, {KOp::Bitcast, Scalar::I32, {0, 0, 0}},
-                                {KOp::Loop, Scalar::I32, {1, 0, 0}}, barrier, {KOp::EndLoop}},
+    const Kernel k = in_groups({{number_of, Scalar::U32},
+                                {KOp::Bitcast, Scalar::I32, {0, 0, 0}},
+                                {KOp::Loop, Scalar::I32, {1, 0, 0}},
+                                barrier,
+                                {KOp::EndLoop}},
                                64, 0);
     EXPECT_EQ(complaint(k).empty(), number_of == KOp::GroupIndex) << complaint(k);
   }

@@ -87,7 +87,7 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(in_groups("i = grid 512; j = grid 96; group 2048"), "2048 invocations in a workgroup, the device allows 1024");
   expect_in(in_groups("i = grid 512; j = grid 6 local 16; group 32"),
             "its local parts count 16 invocations, the group has 32");
-  expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "lanes stand in no group");
+  expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "a group has no lanes");
   expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
   expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
 }

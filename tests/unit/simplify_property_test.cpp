@@ -32,7 +32,7 @@ std::vector<std::vector<double>> extended(std::vector<std::vector<double>> input
 std::string defect(const Decisions& decisions, const RandomOptions& options, Transformation transformation) {
   const RandomProgram r = random_program(decisions, options);
   const auto bulk = transformation(property::with_plain_zeros(r.program));  // signs of zeros may change
-  if (!bulk) return {};  // too many axes: not a matter of simplification
+  if (!bulk) return {};                                                     // too many axes: not a matter of simplification
   const auto inputs = extended(r.inputs, *bulk);
   const auto want = ir::try_evaluate(*bulk, inputs);
   if (!want) return {};

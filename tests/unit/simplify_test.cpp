@@ -26,11 +26,14 @@ void check_table(const std::vector<rewrite::Rule>& rules) {
     const Expr out = r.apply(facts, e);
     ASSERT_TRUE(out) << "does not fire";
     EXPECT_TRUE(std::count(r.ops.begin(), r.ops.end(), e.op()) == 1);
-    EXPECT_EQ(out.id, roots_of(after)[0]) << text::print(program_of(g, [&] {
-      std::vector<Type> types;
-      for (const Param& p : before.params) types.push_back(p.type);
-      return types;
-    }(), {out}));
+    EXPECT_EQ(out.id, roots_of(after)[0]) << text::print(program_of(g,
+                                                                    [&] {
+                                                                      std::vector<Type> types;
+                                                                      for (const Param& p : before.params)
+                                                                        types.push_back(p.type);
+                                                                      return types;
+                                                                    }(),
+                                                                    {out}));
     for (uint32_t seed = 1; seed <= 5; ++seed) {
       const auto inputs = random_inputs(before, seed);
       EXPECT_EQ(difference(evaluate(before, inputs), evaluate(after, inputs)), "");
@@ -59,8 +62,10 @@ TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
 
 TEST(Simplify, SlopesBeyondThirtyTwoBitsWrap) {
   const auto g = std::make_shared<Graph>();
-  const Program s = checked_simplify(parsed("def f() = { let t = broadcast(const(i32[2], [-2147483648, 1]), [2, 2], [1])\n"
-                                            " let i = iota([2, 2], axis=0)\n f32(gather(t, i, i)) }", g));
+  const Program s =
+      checked_simplify(parsed("def f() = { let t = broadcast(const(i32[2], [-2147483648, 1]), [2, 2], [1])\n"
+                              " let i = iota([2, 2], axis=0)\n f32(gather(t, i, i)) }",
+                              g));
   EXPECT_EQ(evaluate(s, {})[0].data, (std::vector<double>{-2147483648.0, -2147483648.0, 1, 1}));
 }
 

@@ -25,7 +25,7 @@ int exit_code(const Error& error);
 /// Runs one command line (without the program's name). Results go to stdout, everything else to stderr. Never throws.
 int run_tool(const std::vector<std::string>& arguments);
 
-/// Writes to stderr. What users typed and what stands in their files may be quoted: no control character of theirs reaches
+/// Writes to stderr. What users typed and what their files contain may be quoted: no control character of theirs reaches
 /// the terminal.
 void tell(const std::string& text);
 

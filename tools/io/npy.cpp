@@ -371,7 +371,8 @@ std::vector<uint8_t> npy_bytes(const HostArray& a) {
   header.resize((header.size() + 1 + 10 + 63) / 64 * 64 - 10, ' ');
   header.back() = '\n';
   std::vector<uint8_t> out(kMagic.begin(), kMagic.end());
-  out.insert(out.end(), {1, 0, static_cast<uint8_t>(header.size() & 255), static_cast<uint8_t>(header.size() >> 8)});
+  for (size_t byte : {size_t{1}, size_t{0}, header.size() & 255, header.size() >> 8})
+    out.push_back(static_cast<uint8_t>(byte));
   out.insert(out.end(), header.begin(), header.end());
   out.insert(out.end(), a.bytes.begin(), a.bytes.end());
   return out;

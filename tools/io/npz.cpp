@@ -102,7 +102,7 @@ void NpzReader::read_directory() {
   }
 }
 
-// Fields that do not fit 32 bits stand in the extra field with id 1, in this order.
+// Fields that do not fit 32 bits are in the extra field with id 1, in this order.
 void NpzReader::read_zip64(Member& m, uint64_t at, uint64_t end) const {
   while (end - at >= 4) {
     const uint64_t id = number(at, 2), bytes = number(at + 2, 2);

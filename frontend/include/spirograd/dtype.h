@@ -26,7 +26,7 @@ constexpr bool is_integer(DType t) { return t == DType::I32 || t == DType::U32; 
 /// C++ types that are elements. A bool array is one of bool where it is made, of uint8_t where its bytes are read.
 template <class T>
 concept Element = std::same_as<T, bool> || std::same_as<T, uint8_t> || std::same_as<T, int32_t> ||
-                  std::same_as<T, uint32_t> || std::same_as<T, float> || std::same_as<T, double>;
+    std::same_as<T, uint32_t> || std::same_as<T, float> || std::same_as<T, double>;
 
 template <Element T>
 inline constexpr DType dtype_of = std::same_as<T, int32_t>    ? DType::I32

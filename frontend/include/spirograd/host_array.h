@@ -39,8 +39,8 @@ struct HostArray {
   /// The elements in place, valid as long as the array lives and keeps its bytes. Error SG0501 if T is not the element type,
   /// or the bytes are not those of the type. Of a bool array: uint8_t, 0 or 1.
   template <Element T>
-    requires(!std::same_as<T, bool>)
-  Result<std::span<const T>> as() const&;
+  requires(!std::same_as<T, bool>) Result<std::span<const T>> as()
+  const&;
   template <Element T>
   Result<std::span<const T>> as() const&& = delete;  // they would dangle
 

@@ -12,7 +12,7 @@
 
 namespace spirograd {
 
-/// Where something stands in the user's source. line == 0: unknown. column == 0: unknown.
+/// A place in the user's source. line == 0: unknown. column == 0: unknown.
 struct Loc {
   std::string file;
   int line = 0;
@@ -37,9 +37,18 @@ class Error : public std::exception {
   std::vector<std::string> notes;  // facts that help to understand
   std::string help;                // something to type
 
-  Error&& at(Loc l) && { loc = std::move(l); return std::move(*this); }
-  Error&& note(std::string n) && { notes.push_back(std::move(n)); return std::move(*this); }
-  Error&& hint(std::string h) && { help = std::move(h); return std::move(*this); }
+  Error&& at(Loc l) && {
+    loc = std::move(l);
+    return std::move(*this);
+  }
+  Error&& note(std::string n) && {
+    notes.push_back(std::move(n));
+    return std::move(*this);
+  }
+  Error&& hint(std::string h) && {
+    help = std::move(h);
+    return std::move(*this);
+  }
 
   const char* what() const noexcept override { return message.c_str(); }
   /// The whole message: `error[SG0101]: ...`, `  --> file:line:column`, the quoted line with a caret, notes, help.

@@ -27,15 +27,15 @@ using ShapeVariables = std::vector<std::pair<std::string, int64_t>>;
 /// A parameter as it was declared: {"mu", "f32[K,D]", ""}, {"x", "T[N]", "T"}.
 struct DeclaredParam {
   std::string name, type;
-  std::string type_parameter = "";  // what stands in place of the element type, or ""
+  std::string type_parameter = "";  // what is written for the element type, or ""
 };
 
 struct Signature {
   std::string name;
   std::vector<DeclaredParam> params;
-  std::string results;  // as declared, "" if not
+  std::string results;                       // as declared, "" if not
   std::vector<std::string> type_parameters;  // {"T"}: element types that a call or --dtype decides on
-  std::string str() const;  // "gmm(alpha: f32[K], mu: f32[K,D]) -> f32"
+  std::string str() const;                   // "gmm(alpha: f32[K], mu: f32[K,D]) -> f32"
 };
 
 /// A parsed source file. Value type; copies share the syntax tree.

@@ -12,19 +12,19 @@ namespace spirograd {
 
 /// Nothing is needed of what is 0 or false.
 struct Requirements {
-  bool device_address = false;           // bufferDeviceAddress
-  bool float64 = false;                  // shaderFloat64
-  bool atomic_float_add = false;         // shaderBufferFloat32AtomicAdd, proved
-  bool signed_zero_inf_nan = false;      // the float controls that the module declares, for 32-bit floats
+  bool device_address = false;       // bufferDeviceAddress
+  bool float64 = false;              // shaderFloat64
+  bool atomic_float_add = false;     // shaderBufferFloat32AtomicAdd, proved
+  bool signed_zero_inf_nan = false;  // the float controls that the module declares, for 32-bit floats
   bool round_to_even = false;
-  uint32_t subgroup_operations = 0;      // bits of SubgroupOperation, in compute
-  uint32_t subgroup_size = 0;            // exactly, in invocations; 0: any
-  uint32_t workgroup = 0;                // invocations
-  uint32_t groups = 0;                   // workgroups of a dispatch that must not be folded: its kernel has no guard
-  uint32_t buffers = 0;                  // storage buffers of the stage
+  uint32_t subgroup_operations = 0;  // bits of SubgroupOperation, in compute
+  uint32_t subgroup_size = 0;        // exactly, in invocations; 0: any
+  uint32_t workgroup = 0;            // invocations
+  uint32_t groups = 0;               // workgroups of a dispatch that must not be folded: its kernel has no guard
+  uint32_t buffers = 0;              // storage buffers of the stage
   uint32_t push_bytes = 0;
   uint64_t shared_bytes = 0;
-  uint64_t loop_iterations = 0;          // of the invocation that runs most, over all its loops together
+  uint64_t loop_iterations = 0;  // of the invocation that runs most, over all its loops together
   bool operator==(const Requirements&) const = default;
 };
 

@@ -31,13 +31,13 @@ inline constexpr SubgroupOperationName kSubgroupOperations[] = {{kSubgroupBasic,
 /// What work costs, and how it likes to be spread: what the rules of scheduling and fusion count with. Costs are in scalar
 /// operations of a busy device. The defaults are those of a GPU of middling size, for Vulkan does not tell.
 struct Prices {
-  uint32_t lanes = 64;        // neighbouring invocations that should touch neighbouring elements
-  uint32_t busy = 4096;       // invocations from which on the device is busy
-  uint32_t tile = 8;          // elements that one invocation computes side by side, at most
-  double dispatch = 1e7;      // about 3 us
-  double invocation = 0;      // starting one
-  bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
-  bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
+  uint32_t lanes = 64;     // neighbouring invocations that should touch neighbouring elements
+  uint32_t busy = 4096;    // invocations from which on the device is busy
+  uint32_t tile = 8;       // elements that one invocation computes side by side, at most
+  double dispatch = 1e7;   // about 3 us
+  double invocation = 0;   // starting one
+  bool coalesces = true;   // loads of neighbours are served together; else an invocation reads a contiguous range fastest
+  bool cooperates = true;  // barriers are cheap, and a workgroup has many lanes: it may share a reduction
   bool operator==(const Prices&) const = default;
 };
 /// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.
@@ -50,20 +50,20 @@ enum Quirk : uint32_t {
 
 struct Target {
   Prices price;
-  uint32_t quirks = 0;                   // bits of Quirk
-  bool float64 = false;                  // shaderFloat64
-  bool atomic_float_add = false;         // f32 add on buffers, offered and proved by the self-test
-  bool signed_zero_inf_nan = false;      // SignedZeroInfNanPreserve for 32-bit floats may be declared
-  bool round_to_even = false;            // RoundingModeRTE for 32-bit floats may be declared
-  bool device_address = true;            // buffers may be reached through addresses
-  uint32_t subgroup_size = 1;            // invocations; 1: unknown. Kernels that combine lanes are made for it
+  uint32_t quirks = 0;                            // bits of Quirk
+  bool float64 = false;                           // shaderFloat64
+  bool atomic_float_add = false;                  // f32 add on buffers, offered and proved by the self-test
+  bool signed_zero_inf_nan = false;               // SignedZeroInfNanPreserve for 32-bit floats may be declared
+  bool round_to_even = false;                     // RoundingModeRTE for 32-bit floats may be declared
+  bool device_address = true;                     // buffers may be reached through addresses
+  uint32_t subgroup_size = 1;                     // invocations; 1: unknown. Kernels that combine lanes are made for it
   uint32_t subgroup_operations = kSubgroupBasic;  // bits of SubgroupOperation
-  uint32_t max_invocations = 128;        // per workgroup
-  uint32_t shared_bytes = 16384;         // memory of one workgroup
-  uint32_t max_groups = 65535;           // per grid axis
-  uint32_t max_buffers = 4;              // storage buffers per stage
+  uint32_t max_invocations = 128;                 // per workgroup
+  uint32_t shared_bytes = 16384;                  // memory of one workgroup
+  uint32_t max_groups = 65535;                    // per grid axis
+  uint32_t max_buffers = 4;                       // storage buffers per stage
   uint32_t max_push_bytes = 128;
-  uint64_t max_range = 128u << 20;       // bytes of one storage-buffer descriptor
+  uint64_t max_range = 128u << 20;  // bytes of one storage-buffer descriptor
   // Loop iterations that one invocation may run, over all its loops together: as many as the self-test has seen run. Some
   // drivers end loops early without a word.
   uint64_t max_loop_iterations = kNoLoopLimit;

@@ -17,8 +17,8 @@ int main() {
 #endif
   try {
     const Program f = trace("f", {{"x", f32({3})}}, [](Array x) {
-      return sum(build(3, [&](Index i) { return square(x(i)) * x(2 - i); }));
-    }).value();
+                        return sum(build(3, [&](Index i) { return square(x(i)) * x(2 - i); }));
+                      }).value();
     auto device = vk::Device::create().value();
     auto session = vk::Session::create(device, compile(value_and_grad(f).value(), device->target()).value()).value();
     const auto x = HostArray::of<float>({1, 2, 3});

@@ -32,14 +32,14 @@ constexpr std::string_view name(DeviceType t) {
 
 /// What is known of a physical device, and what was proved on it.
 struct DeviceInfo {
-  uint32_t index = 0;          // position in devices(), stable while the drivers stay the same
-  std::string name;            // "llvmpipe (LLVM 15.0.6, 256 bits)"
-  std::string driver;          // "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
+  uint32_t index = 0;  // position in devices(), stable while the drivers stay the same
+  std::string name;    // "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string driver;  // "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
   DeviceType type = DeviceType::Other;
   uint32_t api_major = 0, api_minor = 0, api_patch = 0;
-  uint64_t memory_bytes = 0;   // largest device-local heap
-  std::string unusable;        // empty, or what is missing ("Vulkan 1.2", "timelineSemaphore", ...)
-  Target target;               // facts after the self-test
+  uint64_t memory_bytes = 0;          // largest device-local heap
+  std::string unusable;               // empty, or what is missing ("Vulkan 1.2", "timelineSemaphore", ...)
+  Target target;                      // facts after the self-test
   std::vector<std::string> verdicts;  // self-test, one line each: "atomic f32 add: proved", "offered, but wrong: not used"
 };
 
@@ -48,11 +48,11 @@ struct DeviceInfo {
 Result<std::vector<DeviceInfo>> devices(bool prove = false);
 
 struct DeviceOptions {
-  std::string select;          // "": the best; "0": by index; else a part of the name, letter case ignored
-  bool validation = false;     // Khronos validation layer, core and synchronization; messages come through on_message
+  std::string select;       // "": the best; "0": by index; else a part of the name, letter case ignored
+  bool validation = false;  // Khronos validation layer, core and synchronization; messages come through on_message
   void (*on_message)(void* user, const char* id, const char* text) = nullptr;  // validation and driver messages
   void* user = nullptr;
-  std::string cache_dir;       // pipeline cache and self-test verdicts; "": none
+  std::string cache_dir;  // pipeline cache and self-test verdicts; "": none
 };
 
 /// A device that belongs to the host. All handles stay the host's; they outlive the Device.
@@ -63,12 +63,12 @@ struct External {
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
-  uint32_t api_version = 0;                 // what the instance was created with
-  bool buffer_device_address = false;       // enabled on the device
+  uint32_t api_version = 0;            // what the instance was created with
+  bool buffer_device_address = false;  // enabled on the device
   bool float64 = false;
-  bool atomic_float_add = false;            // shaderBufferFloat32AtomicAdd enabled
-  bool timeline_semaphore = false;          // needed for run(); record() works without
-  void (*lock_queue)(void* user) = nullptr;    // held around submits, if given
+  bool atomic_float_add = false;             // shaderBufferFloat32AtomicAdd enabled
+  bool timeline_semaphore = false;           // needed for run(); record() works without
+  void (*lock_queue)(void* user) = nullptr;  // held around submits, if given
   void (*unlock_queue)(void* user) = nullptr;
   void* user = nullptr;
 };

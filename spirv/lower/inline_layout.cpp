@@ -1,20 +1,20 @@
 // Index arithmetic of the layout operations, and hoisting of what does not depend on a loop about to open.
 #include <algorithm>
 
-#include "spirv/lower/pull.h"
+#include "frontend/ir/index_map.h"
+#include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
 
 namespace spirograd::lower {
 
 using ir::Kind;
-using ir::LayoutOp;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
 using kernel::KOp;
 using kernel::Value;
 
-Point Puller::unlinear(Value linear, std::span<const int64_t> shape) {
+Point Inliner::unlinear(Value linear, std::span<const int64_t> shape) {
   Point p(shape.size());
   Value rest = linear;
   for (size_t a = shape.size(); a-- > 1;) {
@@ -26,7 +26,7 @@ Point Puller::unlinear(Value linear, std::span<const int64_t> shape) {
   return p;
 }
 
-Value Puller::linear(const Point& point, const Shape& shape) {
+Value Inliner::linear(const Point& point, const Shape& shape) {
   Value v = b_.i32(0);
   for (int a = 0; a < shape.rank(); ++a) {
     const Value x = point[static_cast<size_t>(a)];
@@ -38,7 +38,7 @@ Value Puller::linear(const Point& point, const Shape& shape) {
 
 // Row-major reinterpretation. The two shapes are cut into groups of axes with equal element counts, so that axes which the
 // reshape leaves alone cost nothing and divisions stay inside of a group.
-Point Puller::reshape_point(const Shape& from, const Shape& to, const Point& point) {
+Point Inliner::reshape_point(const Shape& from, const Shape& to, const Point& point) {
   Point out(static_cast<size_t>(from.rank()), b_.i32(0));
   int a = 0, c = 0;
   while (a < from.rank() || c < to.rank()) {
@@ -60,57 +60,41 @@ Point Puller::reshape_point(const Shape& from, const Shape& to, const Point& poi
   return out;
 }
 
-// Pre: of one operand.
-Puller::Guarded Puller::operand_point(const Node& n, const Point& point) {
-  const Shape& from = node(n.in[0]).type.shape;
-  Point p = point;
-  const auto moved = [&] { return static_cast<size_t>(n.attr[0]); };
-  switch (ir::layout_op(n.op)) {
-    case LayoutOp::Broadcast:
-      p.clear();
-      for (int64_t a : n.attr) p.push_back(point[static_cast<size_t>(a)]);
-      return {p, {}};
-    case LayoutOp::Transpose:
-      for (size_t j = 0; j < point.size(); ++j) p[static_cast<size_t>(n.attr[j])] = point[j];
-      return {p, {}};
-    case LayoutOp::Reshape: return {reshape_point(from, n.type.shape, point), {}};
-    case LayoutOp::Reverse: {
-      Value& x = p[moved()];
-      if (x != kUnknown) x = b_.sub(b_.i32(from[static_cast<int>(n.attr[0])] - 1), x);
-      return {p, {}};
-    }
-    case LayoutOp::Window: {
-      const int axis = static_cast<int>(n.attr[0]);
-      Value& x = p[moved()];
-      if (x == kUnknown) return {p, {}};
-      const Value before = b_.add(x, b_.i32(n.attr[1]));
-      std::optional<Value> inside;
-      x = in_range({&before, 1}, from.slice(axis, axis + 1), inside)[0];
-      return {p, inside};
-    }
-    case LayoutOp::Concat:
-    case LayoutOp::Stack: break;
+// Coordinates as values; a read beyond the operand is clamped, and `inside` says so.
+struct Inliner::IndexArithmetic {
+  Inliner& inliner;
+  const Shape& from;
+  std::optional<Value> inside;
+
+  Value reversed(Value x, int64_t extent) { return x == kUnknown ? x : inliner.b_.sub(inliner.b_.i32(extent - 1), x); }
+  Value shifted(Value x, int64_t by, int axis) {
+    if (x == kUnknown) return x;
+    const Value moved = inliner.b_.add(x, inliner.b_.i32(by));
+    return inliner.in_range({&moved, 1}, from.slice(axis, axis + 1), inside)[0];
   }
-  throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " has no single operand");
+  Point reshaped(const Shape& operand, const Shape& to, std::span<const Value> p) {
+    return inliner.reshape_point(operand, to, Point(p.begin(), p.end()));
+  }
+};
+
+// Pre: of one operand.
+Inliner::Guarded Inliner::operand_point(const Node& n, const Point& point) {
+  IndexArithmetic arithmetic{*this, node(n.in[0]).type.shape, {}};
+  Point p = ir::layout_operand(n, arithmetic.from, std::span<const Value>(point), arithmetic);
+  return {std::move(p), arithmetic.inside};
 }
 
 // The operand's point with the reduced axes unknown.
-Point Puller::reduced_operand_point(const Node& n, const Point& point) const {
-  Point p;
-  size_t next = 0;
-  for (int a = 0; a < node(n.in[0]).type.shape.rank(); ++a) {
-    const bool reduced = std::find(n.attr.begin(), n.attr.end(), a) != n.attr.end();
-    p.push_back(reduced ? kUnknown : point[next++]);
-  }
-  return p;
+Point Inliner::reduced_operand_point(const Node& n, const Point& point) const {
+  return ir::reduced_operand(n, node(n.in[0]).type.shape, std::span<const Value>(point), kUnknown);
 }
 
-void Puller::hoist(int scope, NodeId id, const Point& point, int guard) {
+void Inliner::hoist(int scope, NodeId id, const Point& point, int guard) {
   hoisted_.clear();
   hoist_below(scope, id, point, guard);
 }
 
-void Puller::hoist_below(int scope, NodeId id, const Point& point, int guard) {
+void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
   const Node& n = node(id);
   const bool known = std::find(point.begin(), point.end(), kUnknown) == point.end();
   const bool in_memory = scope == 0 && buffer_of(id);

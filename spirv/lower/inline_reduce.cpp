@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "spirv/lower/cluster.h"
-#include "spirv/lower/pull.h"
+#include "spirv/lower/inline.h"
+#include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/legal.h"
 
@@ -53,7 +53,7 @@ Value combine(Builder& b, Op op, Value acc, Value x) {
 
 }  // namespace
 
-std::vector<Value> Puller::reduce(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   int64_t length = 1;
   for (int64_t a : n.attr) length *= from[static_cast<int>(a)];
@@ -61,7 +61,7 @@ std::vector<Value> Puller::reduce(int scope, const Node& n, std::span<const Poin
   return length <= kUnrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, n, points);
 }
 
-std::vector<Value> Puller::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   Shape extents;
   for (int64_t a : n.attr) extents.push_back(from[static_cast<int>(a)]);
@@ -89,7 +89,7 @@ std::vector<Value> Puller::reduce_unrolled(int scope, const Node& n, std::span<c
 }
 
 // Instructions that one element of the node takes, about: down to what is in memory, and to the parameters of a loop's body.
-int64_t Puller::code_below(int scope, NodeId id) {
+int64_t Inliner::code_below(int scope, NodeId id) {
   int64_t code = 0;
   std::unordered_set<uint32_t> seen;
   std::vector<NodeId> stack = {id};
@@ -132,7 +132,7 @@ std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
 
 // Partial results, as many as the schedule has accumulators, run over the last axis, or over a block of it if the sum is
 // compensated; their sum is added to the total, which runs over everything.
-std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
   schedule::ReduceFacts facts{n.type.dtype, {}, static_cast<int64_t>(points.size()), code_below(scope, n.in[0]), 0};
@@ -253,7 +253,7 @@ std::vector<Value> Puller::reduce_loop(int scope, const Node& n, std::span<const
 }
 
 // Whether the whole workgroup is here, at the same points.
-bool Puller::same_in_group(std::span<const Point> points) const {
+bool Inliner::same_in_group(std::span<const Point> points) const {
   for (const Point& p : points)
     for (Value v : p)
       if (!b_.uniform(v)) return false;
@@ -261,7 +261,7 @@ bool Puller::same_in_group(std::span<const Point> points) const {
 }
 
 // Every invocation's part of a reduction, combined by halves in shared memory; all get the results.
-std::vector<Value> Puller::joined(Op op, const std::vector<Value>& parts) {
+std::vector<Value> Inliner::joined(Op op, const std::vector<Value>& parts) {
   const Scalar t = b_.type(parts[0]);
   const auto width = static_cast<uint32_t>(parts.size()), members = static_cast<uint32_t>(group_);
   const auto [it, fresh] = shared_.try_emplace({t, parts.size()}, 0);
@@ -289,7 +289,7 @@ std::vector<Value> Puller::joined(Op op, const std::vector<Value>& parts) {
 }
 
 // The first extreme wins; NaN wins only when nothing else is there.
-Value Puller::arg_reduce(int scope, const Node& n, const Point& point) {
+Value Inliner::arg_reduce(int scope, const Node& n, const Point& point) {
   const Type& from = node(n.in[0]).type;
   const size_t axis = static_cast<size_t>(n.attr[0]);
   Point at = reduced_operand_point(n, point);

@@ -1,5 +1,5 @@
-// Fusion by pulling: the value of a node at a point, as instructions. Layout operations become index arithmetic, pointwise
-// operations scalar instructions, reductions loops; the walk stops at nodes that stand in buffers. Reads out of range are
+// Fusion by inlining: the value of a node at a point, as instructions. Layout operations become index arithmetic, pointwise
+// operations scalar instructions, reductions loops; the walk stops at nodes that have a buffer. Reads out of range are
 // guarded here and nowhere else: every index that reaches a load is inside of its array.
 #pragma once
 
@@ -25,9 +25,9 @@ inline constexpr kernel::Value kUnknown = 0xffffffffu;
 /// Where a parameter of a scope comes from.
 struct ParamSource {
   enum class Kind : uint8_t { Buffer, Register, Outer } kind = Kind::Buffer;
-  BufferRef buffer;            // Buffer
-  kernel::Value var = 0;       // Register: the mutable variable of a loop state, read at the loop's own point
-  int scope = 0;               // Outer: the value of `node` in that scope,
+  BufferRef buffer;       // Buffer
+  kernel::Value var = 0;  // Register: the mutable variable of a loop state, read at the loop's own point
+  int scope = 0;          // Outer: the value of `node` in that scope,
   ir::NodeId node;
   bool stacked = false;           // the node is a stack with one element per step:
   kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
@@ -47,13 +47,13 @@ struct ScheduledReduction {
 /// Thrown when a kernel grows beyond what drivers compile in reasonable time.
 struct CodeTooLarge {};
 
-class Puller {
+class Inliner {
  public:
   /// Nodes in `computed` are computed here though they have a buffer. `group`: the size of the workgroup, if its invocations
   /// share their work.
-  Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
-         std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
-         const Target& target, int64_t group = 0);
+  Inliner(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
+          std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
+          const Target& target, int64_t group = 0);
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
@@ -83,7 +83,7 @@ class Puller {
 
   const std::vector<ScheduledReduction>& reductions() const { return reductions_; }
 
-  /// Values made between push and pop are forgotten at the pop: they stand in a block that ends there.
+  /// Values made between push and pop are forgotten at the pop: their block ends there.
   void push_block() { memo_.emplace_back(); }
   void pop_block() { memo_.pop_back(); }
 
@@ -126,6 +126,7 @@ class Puller {
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
+  struct IndexArithmetic;
   Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
@@ -172,7 +173,7 @@ class Puller {
 };
 
 template <class F>
-std::vector<kernel::Value> Puller::run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step) {
+std::vector<kernel::Value> Inliner::run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step) {
   const ir::Node& n = node(loop);
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
   const ir::Function& body = graph_.function(parts.function);

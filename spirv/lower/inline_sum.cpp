@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/pull.h"
+#include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
 
 namespace spirograd::lower {
@@ -28,7 +28,7 @@ bool mentions(const ir::Graph& g, NodeId root, int64_t slot) {
 
 }  // namespace
 
-std::vector<Puller::RunningSum> Puller::running_sums(const ir::Function& body, const ir::LoopParts& parts) {
+std::vector<Inliner::RunningSum> Inliner::running_sums(const ir::Function& body, const ir::LoopParts& parts) {
   std::vector<RunningSum> sums;
   for (int slot = 0; slot < parts.n_acc && parts.length > kPlainSteps; ++slot) {
     RunningSum sum{static_cast<size_t>(slot), body.results[static_cast<size_t>(slot)], {}, {}, 0};
@@ -53,7 +53,7 @@ std::vector<Puller::RunningSum> Puller::running_sums(const ir::Function& body, c
   return sums;
 }
 
-void Puller::add_to_sum(int scope, const RunningSum& sum, Value accumulator, const Point& point) {
+void Inliner::add_to_sum(int scope, const RunningSum& sum, Value accumulator, const Point& point) {
   std::optional<Value> x;
   for (size_t j = sum.terms.size(); j-- > 0;) {
     Value term = eval(scope, sum.terms[j], point);

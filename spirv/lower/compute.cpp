@@ -1,5 +1,5 @@
-// Sections as instructions: maps in blocks, scatters, loops; and kernels out of groups of sections.
-#include "spirv/lower/section.h"
+// Computes as instructions: maps in blocks, scatters, loops; and kernels out of groups of computes.
+#include "spirv/lower/compute.h"
 
 #include <algorithm>
 
@@ -13,11 +13,11 @@ namespace {
 
 Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index()); }
 
-void put(Puller& pull, Builder& b, const Store& s, const Point& at, Value value) {
+void put(Inliner& inliner, Builder& b, const Store& s, const Point& at, Value value) {
   Point p = at;
   if (s.inserted) p.insert(p.begin() + s.axis, b.i32(s.shift));
   if (s.axis >= 0 && !s.inserted) p[static_cast<size_t>(s.axis)] = b.add(p[static_cast<size_t>(s.axis)], b.i32(s.shift));
-  b.store(pull.binding(s.to, s.target, kernel::Access::Write), pull.linear(p, s.target.shape), value);
+  b.store(inliner.binding(s.to, s.target, kernel::Access::Write), inliner.linear(p, s.target.shape), value);
 }
 
 // The points of the domain that an invocation computes side by side, and whether each is inside of the domain.
@@ -27,7 +27,7 @@ struct Tile {
 };
 
 // Opens the loops of the schedule. `index` numbers the invocations.
-Tile open_tile(Puller& pull, Builder& b, const Section& s, Value index) {
+Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
   const schedule::MapSchedule& m = s.schedule;
   struct Level {
@@ -51,14 +51,14 @@ Tile open_tile(Puller& pull, Builder& b, const Section& s, Value index) {
   const auto number = [&](const std::vector<Level>& levels, Value v) {
     std::vector<int64_t> extents;
     for (const Level& l : levels) extents.push_back(l.extent);
-    const std::vector<Value> numbers = pull.unlinear(v, extents);
+    const std::vector<Value> numbers = inliner.unlinear(v, extents);
     for (size_t j = 0; j < levels.size(); ++j) add(levels[j], numbers[j]);
   };
   number(grid, m.group > 0 ? b.bitcast(kernel::Scalar::I32, b.group_index()) : index);
   if (!in_group.empty()) number(in_group, b.bitcast(kernel::Scalar::I32, b.local_index()));
   for (const Level& l : loops) {
     add(l, b.begin_loop(b.i32(l.extent)));
-    pull.push_block();
+    inliner.push_block();
   }
   Tile out;
   for (int64_t e = 0; e < schedule::tile(m); ++e) {
@@ -79,16 +79,16 @@ Tile open_tile(Puller& pull, Builder& b, const Section& s, Value index) {
       }
       if (!b.constant_bits(p[a])) b.assume(p[a], {0, n - 1});
     }
-    out.points.push_back(m.flat ? pull.unlinear(p[0], s.domain) : p);
+    out.points.push_back(m.flat ? inliner.unlinear(p[0], s.domain) : p);
     out.inside.push_back(inside);
   }
   return out;
 }
 
-void emit_map(Puller& pull, Builder& b, const Section& s, Value index) {
-  const Tile tile = open_tile(pull, b, s, index);
+void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
+  const Tile tile = open_tile(inliner, b, s, index);
   std::vector<std::vector<Value>> values;
-  for (const Store& store : s.stores) values.push_back(pull.eval(0, store.value, tile.points));
+  for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
   // What a whole group has computed is stored by its first invocation.
   bool spread = s.schedule.group == 0;
   for (const schedule::Split& axis : s.schedule.axes) spread = spread || schedule::extent(axis, schedule::Bind::Local) > 1;
@@ -99,24 +99,24 @@ void emit_map(Puller& pull, Builder& b, const Section& s, Value index) {
                                         : first                 ? first
                                                                 : tile.inside[e];
     if (stores) b.begin_if(*stores);
-    pull.push_block();
-    for (size_t j = 0; j < s.stores.size(); ++j) put(pull, b, s.stores[j], tile.points[e], values[j][e]);
-    pull.pop_block();
+    inliner.push_block();
+    for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
+    inliner.pop_block();
     if (stores) b.end_if();
   }
   for (const schedule::Split& axis : s.schedule.axes)
     for (const schedule::Part& part : axis)
-      if (part.bind == schedule::Bind::Serial) pull.pop_block(), b.end_loop();
+      if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();
 }
 
 // The target point of an update, and whether it is inside.
-Point scatter_target(Puller& pull, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at, Value& inside) {
+Point scatter_target(Inliner& inliner, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at, Value& inside) {
   const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
   const Point outer(at.begin(), at.begin() + m);
   Point target;
   inside = b.boolean(true);
   for (size_t j = 1; j < n.in.size(); ++j) {
-    const Value i = pull.eval(0, n.in[j], outer);
+    const Value i = inliner.eval(0, n.in[j], outer);
     const auto extent = static_cast<double>(n.type.shape[static_cast<int>(j) - 1]);
     inside =
         b.logical_and(inside, b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, i), b.constant(kernel::Scalar::U32, extent)));
@@ -126,55 +126,55 @@ Point scatter_target(Puller& pull, Builder& b, const ir::Graph& g, const ir::Nod
   return target;
 }
 
-void emit_scatter(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   const ir::Node& n = g[s.node];
-  const Point at = pull.unlinear(index, s.domain);
+  const Point at = inliner.unlinear(index, s.domain);
   Value inside = 0;
-  const Point target = scatter_target(pull, b, g, n, at, inside);
+  const Point target = scatter_target(inliner, b, g, n, at, inside);
   b.begin_if(inside);
-  pull.push_block();
-  const Value update = pull.eval(0, n.in[0], at);
-  b.atomic_add(pull.binding(s.to, n.type, kernel::Access::Atomic), pull.linear(target, n.type.shape), update);
-  pull.pop_block();
+  inliner.push_block();
+  const Value update = inliner.eval(0, n.in[0], at);
+  b.atomic_add(inliner.binding(s.to, n.type, kernel::Access::Atomic), inliner.linear(target, n.type.shape), update);
+  inliner.pop_block();
   b.end_if();
 }
 
 // Without atomics on the element type: each invocation owns one trailing position and adds all updates to it in order.
-void emit_serial_scatter(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+void emit_serial_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   const ir::Node& n = g[s.node];
   const Shape m = g[n.in[1]].type.shape;
-  const Point trailing = pull.unlinear(index, s.domain);
+  const Point trailing = inliner.unlinear(index, s.domain);
   const Value counter = b.begin_loop(b.i32(s.count));
-  pull.push_block();
-  Point at = pull.unlinear(b.add(counter, b.i32(s.first)), m);
+  inliner.push_block();
+  Point at = inliner.unlinear(b.add(counter, b.i32(s.first)), m);
   at.insert(at.end(), trailing.begin(), trailing.end());
   Value inside = 0;
-  const Point target = scatter_target(pull, b, g, n, at, inside);
+  const Point target = scatter_target(inliner, b, g, n, at, inside);
   b.begin_if(inside);
-  pull.push_block();
-  const uint32_t slot = pull.binding(s.to, n.type, kernel::Access::ReadWrite);
-  const Value place = pull.linear(target, n.type.shape);
-  b.store(slot, place, b.add(b.load(slot, place), pull.eval(0, n.in[0], at)));
-  pull.pop_block();
+  inliner.push_block();
+  const uint32_t slot = inliner.binding(s.to, n.type, kernel::Access::ReadWrite);
+  const Value place = inliner.linear(target, n.type.shape);
+  b.store(slot, place, b.add(b.load(slot, place), inliner.eval(0, n.in[0], at)));
+  inliner.pop_block();
   b.end_if();
-  pull.pop_block();
+  inliner.pop_block();
   b.end_loop();
 }
 
-void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, Value index) {
+void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   const ir::Node& n = g[s.node];
   const ir::LoopParts parts = ir::loop_parts(g, n);
   const ir::Function& f = g.function(parts.function);
-  const Point at = pull.unlinear(index, s.domain);
+  const Point at = inliner.unlinear(index, s.domain);
   const auto result_type = [&](size_t j) { return g[f.results[j]].type; };
-  const std::vector<Value> finals = pull.run_loop(0, s.node, at, [&](Value step, std::span<const Value> values) {
+  const std::vector<Value> finals = inliner.run_loop(0, s.node, at, [&](Value step, std::span<const Value> values) {
     for (size_t j = static_cast<size_t>(parts.n_acc); j < values.size(); ++j) {
       if (!s.results[j]) continue;
       Type whole = result_type(j);
       whole.shape = whole.shape.inserted(0, parts.length);
       Point p = at;
       p.insert(p.begin(), step);
-      b.store(pull.binding(*s.results[j], whole, kernel::Access::Write), pull.linear(p, whole.shape), values[j]);
+      b.store(inliner.binding(*s.results[j], whole, kernel::Access::Write), inliner.linear(p, whole.shape), values[j]);
     }
   });
   for (size_t j = 0; j < finals.size(); ++j) {
@@ -183,16 +183,16 @@ void emit_loop(Puller& pull, Builder& b, const ir::Graph& g, const Section& s, V
     const bool once = t.shape.rank() == 0 && s.domain.rank() > 0;  // a scalar beside array state: all have it, one writes it
     if (once) b.begin_if(b.op(KOp::Eq, index, b.i32(0)));
     const Point p = once ? Point{} : at;
-    b.store(pull.binding(*s.results[j], t, kernel::Access::Write), pull.linear(p, t.shape), finals[j]);
+    b.store(inliner.binding(*s.results[j], t, kernel::Access::Write), inliner.linear(p, t.shape), finals[j]);
     if (once) b.end_if();
   }
 }
 
-void emit_sections(Puller& pull, Builder& b, const ir::Graph& g, std::span<const Section> group,
+void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<const Compute> group,
                    std::span<const int64_t> starts) {
   const Value index = element_index(b);
   for (size_t j = 0; j < group.size(); ++j) {
-    const Section& s = group[j];
+    const Compute& s = group[j];
     Value local = index;
     if (group.size() > 1) {
       const int64_t n = invocations(s);
@@ -200,18 +200,18 @@ void emit_sections(Puller& pull, Builder& b, const ir::Graph& g, std::span<const
       const Value ours =
           b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, local), b.constant(kernel::Scalar::U32, static_cast<double>(n)));
       b.begin_if(ours);
-      pull.push_block();
+      inliner.push_block();
       local = b.add(local, b.i32(0));
       if (!b.constant_bits(local)) b.assume(local, {0, n - 1});
     }
     switch (s.kind) {
-      case Section::Kind::Map: emit_map(pull, b, s, local); break;
-      case Section::Kind::Scatter: emit_scatter(pull, b, g, s, local); break;
-      case Section::Kind::SerialScatter: emit_serial_scatter(pull, b, g, s, local); break;
-      case Section::Kind::Loop: emit_loop(pull, b, g, s, local); break;
+      case Compute::Kind::Map: emit_map(inliner, b, s, local); break;
+      case Compute::Kind::Scatter: emit_scatter(inliner, b, g, s, local); break;
+      case Compute::Kind::SerialScatter: emit_serial_scatter(inliner, b, g, s, local); break;
+      case Compute::Kind::Loop: emit_loop(inliner, b, g, s, local); break;
     }
     if (group.size() > 1) {
-      pull.pop_block();
+      inliner.pop_block();
       b.end_if();
     }
   }
@@ -243,40 +243,40 @@ std::vector<ir::NodeId> repeated_nodes(const ir::Graph& g, const std::unordered_
 
 }  // namespace
 
-int64_t invocations(const Section& s) {
-  return s.kind == Section::Kind::Map ? schedule::invocations(s.schedule) : s.domain.count();
+int64_t invocations(const Compute& s) {
+  return s.kind == Compute::Kind::Map ? schedule::invocations(s.schedule) : s.domain.count();
 }
 
-MadeKernel make_kernel(const ir::Graph& g, std::span<const Section> group, const Materialised& materialised,
+MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
                        const schedule::Scheduler& scheduler, const std::string& name) {
   const int64_t width = target.price.lanes;
   int64_t total = 0;
   std::vector<int64_t> starts;
-  for (const Section& s : group) {
+  for (const Compute& s : group) {
     starts.push_back(total);
-    // Sections begin at multiples of the width, so that neighbours take the same branch.
+    // Computes begin at multiples of the width, so that neighbours take the same branch.
     total += group.size() == 1 ? invocations(s) : (invocations(s) + width - 1) / width * width;
   }
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
-  const int64_t together = group[0].kind == Section::Kind::Map ? group[0].schedule.group : 0;
+  const int64_t together = group[0].kind == Compute::Kind::Map ? group[0].schedule.group : 0;
   const auto workgroup =
       static_cast<uint32_t>(together > 0 ? together : std::min<int64_t>(most, total <= 64 * width ? width : 64));
   Builder b(name, workgroup, static_cast<uint64_t>(total));
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
   if (surplus && together > 0) b.begin_group_guard();
   if (surplus && together == 0) b.begin_guard();
-  Puller pull(g, materialised, std::move(computed), params, b, scheduler, target, together);
+  Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, together);
   try {
-    emit_sections(pull, b, g, group, starts);
+    emit_computes(inliner, b, g, group, starts);
   } catch (const CodeTooLarge&) {
     MadeKernel none;
     none.too_large = true;
-    none.repeated = repeated_nodes(g, pull.evaluations());
+    none.repeated = repeated_nodes(g, inliner.evaluations());
     return none;
   }
   if (surplus) b.end_if();
-  return {std::move(b).finish(), pull.bound(), false, {}, pull.reductions()};
+  return {std::move(b).finish(), inliner.bound(), false, {}, inliner.reductions()};
 }
 
 }  // namespace spirograd::lower

@@ -1,5 +1,5 @@
-// Policy of fusion: which nodes of a region stand in memory. Everything else is pulled into its users (pull.h). Decided by
-// counting: recomputing costs operations per use, memory costs a store, loads and a share of a dispatch.
+// Policy of fusion: which nodes of a region are materialised. Everything else is inlined into its users (inline.h). Decided
+// by counting: recomputing costs operations per use, memory costs a store, loads and a share of a dispatch.
 #pragma once
 
 #include <map>
@@ -13,22 +13,22 @@
 
 namespace spirograd::lower {
 
-struct Clusters {
+struct Partition {
   std::vector<ir::NodeId> order;  // all nodes of the region, operands first
   NodeSet roots;                  // nodes that get a buffer and a kernel (for loops: the MapAccum node)
   NodeSet loops_in_kernel;        // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
 };
 
 /// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches.
-Clusters choose_clusters(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
-                         const std::set<uint32_t>& dispatched, const Target& target);
+Partition choose_partition(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
+                           const std::set<uint32_t>& dispatched, const Target& target);
 
 /// What a kernel that computes `root` reads and how large it gets: the walk stops at roots, parameters and constant arrays.
 struct Extent {
   std::vector<ir::NodeId> leaves;  // roots (loops: the Proj), parameters, constant arrays, each once, in a fixed order
   int64_t code = 0;                // estimated instructions
-  bool reduces = false;            // a reduction is pulled in
-  double longest = 1;              // elements per result of the longest reduction that is pulled in
+  bool reduces = false;            // a reduction is inlined
+  double longest = 1;              // elements per result of the longest reduction that is inlined
 };
 
 /// Finds extents; remembers what a walk has seen between walks, for there are many.

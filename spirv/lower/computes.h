@@ -1,33 +1,33 @@
-// From the nodes that get a buffer to sections: what is computed over which domain, what it reads and writes, and about how
+// From the nodes that get a buffer to computes: what is computed over which domain, what it reads and writes, and about how
 // much work it is.
 #pragma once
 
 #include <functional>
 #include <set>
 
-#include "spirv/lower/cluster.h"
-#include "spirv/lower/section.h"
+#include "spirv/lower/compute.h"
+#include "spirv/lower/partition.h"
 
 namespace spirograd::lower {
 
-/// What the sections of a region refer to.
+/// What the computes of a region refer to.
 struct Region {
   ir::Graph& graph;
   const Target& target;
-  const Clusters& clusters;
+  const Partition& partition;
   const std::vector<ParamSource>& params;
   const Materialised& places;
   ExtentWalk& extent;
-  const std::set<uint32_t>& alone;                       // nodes whose sections share no kernel
+  const std::set<uint32_t>& alone;                       // nodes whose computes share no kernel
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
 };
 
 /// Where the value of a node with a buffer is: a parameter's, or the node's own.
 BufferRef source_of(const Region& r, ir::NodeId id);
 
-/// The sections that compute node `id`, one of the roots of the region; none for empty arrays. A scatter adds to what is in
+/// The computes that compute node `id`, one of the roots of the region; none for empty arrays. A scatter adds to what is in
 /// its buffer, so that has to be zeroed before.
-std::vector<Section> sections_of(const Region& r, ir::NodeId id);
+std::vector<Compute> computes_of(const Region& r, ir::NodeId id);
 
 /// Gives the constant arrays in the body of a loop, and of loops inside of it, their buffers.
 void place_body_constants(const ir::Graph& g, int64_t function, const std::function<BufferRef(ir::NodeId)>& constant,

@@ -1,4 +1,4 @@
-#include "spirv/lower/sections.h"
+#include "spirv/lower/computes.h"
 
 #include <algorithm>
 
@@ -21,11 +21,11 @@ int64_t body_code(const Graph& g, int64_t function) {
   return code;
 }
 
-// Fills in what scheduling needs to know of the section that computes `walk` for node `id`.
-Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vector<uint32_t> writes) {
+// Fills in what scheduling needs to know of the compute that computes `walk` for node `id`.
+Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vector<uint32_t> writes) {
   const Graph& g = r.graph;
   // A part with a buffer of its own is only read; everything else is computed here.
-  const bool stored = walk != id && (r.clusters.roots.contains(walk.v) || g[walk].op == Op::Proj);
+  const bool stored = walk != id && (r.partition.roots.contains(walk.v) || g[walk].op == Op::Proj);
   Extent e;
   Accesses found;
   if (stored) {
@@ -33,12 +33,12 @@ Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vecto
     found.reads = {{walk, ~0u, false}};
   } else {
     e = r.extent(walk);
-    found = accesses(g, walk, r.clusters.roots);
+    found = accesses(g, walk, r.partition.roots);
   }
   s.reductions = std::move(found.reductions);
   for (const Access& a : found.reads)
     if (g[a.leaf].type.shape.count() > 0)
-      s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Section::Kind::Map});
+      s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Compute::Kind::Map});
   s.writes = std::move(writes);
   s.code = e.code;
   s.reduces = e.reduces;
@@ -48,10 +48,10 @@ Section described(const Region& r, Section s, NodeId id, NodeId walk, std::vecto
   return s;
 }
 
-Section loop_section(const Region& r, NodeId id) {
+Compute loop_compute(const Region& r, NodeId id) {
   Graph& g = r.graph;
-  Section s;
-  s.kind = Section::Kind::Loop;
+  Compute s;
+  s.kind = Compute::Kind::Loop;
   s.node = id;
   runs_in_kernel(g, id, &s.domain);
   std::vector<uint32_t> writes;
@@ -71,16 +71,16 @@ Section loop_section(const Region& r, NodeId id) {
 }
 
 // Updates that one invocation adds in order; more than the device's loops allow are left to further dispatches.
-std::vector<Section> serial_scatter(const Region& r, NodeId id, BufferRef to) {
+std::vector<Compute> serial_scatter(const Region& r, NodeId id, BufferRef to) {
   const Node& n = r.graph[id];
   const Type& updates = r.graph[n.in[0]].type;
   const int m = r.graph[n.in[1]].type.shape.rank();
   const int64_t all = updates.shape.slice(0, m).count();
   const auto most = static_cast<int64_t>(std::clamp<uint64_t>(r.target.max_loop_iterations / 2, 1, 0x7fffffff));
-  std::vector<Section> out;
+  std::vector<Compute> out;
   for (int64_t first = 0; first < all; first += most) {
-    Section s;
-    s.kind = Section::Kind::SerialScatter;
+    Compute s;
+    s.kind = Compute::Kind::SerialScatter;
     s.node = id;
     s.to = to;
     s.first = first;
@@ -108,19 +108,19 @@ void place_body_constants(const Graph& g, int64_t function, const std::function<
   }
 }
 
-std::vector<Section> sections_of(const Region& r, NodeId id) {
+std::vector<Compute> computes_of(const Region& r, NodeId id) {
   const Graph& g = r.graph;
   const Node& n = g[id];
-  if (n.op == Op::MapAccum) return {loop_section(r, id)};
-  std::vector<Section> out;
+  if (n.op == Op::MapAccum) return {loop_compute(r, id)};
+  std::vector<Compute> out;
   if (n.type.shape.count() == 0) return out;
   const BufferRef to = r.places.at(id.v);
   if (n.op == Op::Scatter) {
     const Type& updates = g[n.in[0]].type;
     if (updates.shape.count() == 0) return out;
     if (n.type.dtype == DType::F64) return serial_scatter(r, id, to);
-    Section s;
-    s.kind = Section::Kind::Scatter;
+    Compute s;
+    s.kind = Compute::Kind::Scatter;
     s.node = id;
     s.to = to;
     s.domain = updates.shape;
@@ -132,7 +132,7 @@ std::vector<Section> sections_of(const Region& r, NodeId id) {
     int64_t start = 0;
     for (NodeId part : n.in) {
       const Type& t = g[part].type;
-      Section s;
+      Compute s;
       s.domain = t.shape;
       s.stores = {{part, to, n.type, axis, start, n.op == Op::Stack}};
       start += n.op == Op::Stack ? 1 : t.shape[axis];
@@ -140,7 +140,7 @@ std::vector<Section> sections_of(const Region& r, NodeId id) {
     }
     return out;
   }
-  Section s;
+  Compute s;
   s.domain = n.type.shape;
   s.stores = {{id, to, n.type}};
   out.push_back(described(r, std::move(s), id, id, {to.buffer}));

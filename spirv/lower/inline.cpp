@@ -1,4 +1,4 @@
-#include "spirv/lower/pull.h"
+#include "spirv/lower/inline.h"
 
 #include <algorithm>
 
@@ -20,11 +20,16 @@ constexpr size_t kMostCode = 6000;
 
 }  // namespace
 
-Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
-               std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
-               const Target& target, int64_t group)
-    : graph_(graph), materialised_(materialised), computed_(std::move(computed)), b_(builder), scheduler_(scheduler),
-      target_(target), group_(group) {
+Inliner::Inliner(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
+                 std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
+                 const Target& target, int64_t group)
+    : graph_(graph),
+      materialised_(materialised),
+      computed_(std::move(computed)),
+      b_(builder),
+      scheduler_(scheduler),
+      target_(target),
+      group_(group) {
   Scope top;
   top.varying.assign(params.size(), false);
   top.params = std::move(params);
@@ -32,9 +37,9 @@ Puller::Puller(const ir::Graph& graph, const Materialised& materialised, std::se
   memo_.emplace_back();
 }
 
-Value Puller::eval(int scope, NodeId id, const Point& point) { return eval(scope, id, std::span(&point, 1))[0]; }
+Value Inliner::eval(int scope, NodeId id, const Point& point) { return eval(scope, id, std::span(&point, 1))[0]; }
 
-std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> points) {
+std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> points) {
   std::vector<Value> out(points.size(), kUnknown);
   std::vector<Point> missing;
   std::vector<size_t> places;
@@ -58,7 +63,7 @@ std::vector<Value> Puller::eval(int scope, NodeId id, std::span<const Point> poi
   return out;
 }
 
-std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> points) {
+std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
   // Constant arrays are the same in every scope. A number is never loaded: where it is a result of the program, the kernel
   // that writes it may run later than a loop body that uses it.
@@ -93,15 +98,15 @@ std::vector<Value> Puller::compute(int scope, NodeId id, std::span<const Point> 
       break;
     case Kind::Binder: break;
   }
-  throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be pulled");
+  throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be inlined");
 }
 
-const BufferRef* Puller::buffer_of(NodeId id) const {
+const BufferRef* Inliner::buffer_of(NodeId id) const {
   const auto it = materialised_.find(id.v);
   return it == materialised_.end() || computed_.contains(id.v) ? nullptr : &it->second;
 }
 
-std::vector<Value> Puller::param(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::param(int scope, const Node& n, std::span<const Point> points) {
   const ParamSource source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
   switch (source.kind) {
     case ParamSource::Kind::Buffer: return load(source.buffer, n.type, points);
@@ -116,22 +121,22 @@ std::vector<Value> Puller::param(int scope, const Node& n, std::span<const Point
   return {};
 }
 
-uint32_t Puller::binding(BufferRef ref, const Type& type, kernel::Access access) {
+uint32_t Inliner::binding(BufferRef ref, const Type& type, kernel::Access access) {
   for (size_t j = 0; j < bound_.size(); ++j)
     if (bound_[j].ref == ref) return static_cast<uint32_t>(j);
   bound_.push_back({ref, access, static_cast<uint64_t>(type.shape.count()) * device_bytes(type.dtype)});
   return b_.bind("b" + std::to_string(bound_.size() - 1), scalar_of(type.dtype), access);
 }
 
-std::vector<Value> Puller::load(BufferRef ref, const Type& type, std::span<const Point> points) {
+std::vector<Value> Inliner::load(BufferRef ref, const Type& type, std::span<const Point> points) {
   const uint32_t slot = binding(ref, type, kernel::Access::Read);
   std::vector<Value> out;
   for (const Point& p : points) out.push_back(b_.load(slot, linear(p, type.shape)));
   return out;
 }
 
-Value Puller::constant(const Node& n, NodeId, const Point& point) {
-  // Arrays that are not scalars stand in constant buffers; here only elements at known places are left.
+Value Inliner::constant(const Node& n, NodeId, const Point& point) {
+  // Arrays that are not scalars are in constant buffers; here only elements at known places are left.
   int64_t place = 0;
   for (int a = 0; a < n.type.shape.rank(); ++a) {
     const auto bits = b_.constant_bits(point[static_cast<size_t>(a)]);
@@ -141,7 +146,7 @@ Value Puller::constant(const Node& n, NodeId, const Point& point) {
   return b_.constant(scalar_of(n.type.dtype), n.data[static_cast<size_t>(place)]);
 }
 
-std::vector<Value> Puller::pointwise(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::pointwise(int scope, const Node& n, std::span<const Point> points) {
   std::vector<std::vector<Value>> operands;
   for (NodeId in : n.in) operands.push_back(eval(scope, in, points));
   std::vector<Value> out;
@@ -154,7 +159,7 @@ std::vector<Value> Puller::pointwise(int scope, const Node& n, std::span<const P
 }
 
 // Layout operations of one operand.
-std::vector<Value> Puller::moved(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::moved(int scope, const Node& n, std::span<const Point> points) {
   if (node(n.in[0]).type.shape.count() == 0) return std::vector<Value>(points.size(), zero(b_, scalar_of(n.type.dtype)));
   std::vector<Point> inner;
   std::vector<std::optional<Value>> inside;
@@ -170,7 +175,7 @@ std::vector<Value> Puller::moved(int scope, const Node& n, std::span<const Point
 }
 
 // Clamps an index list into `dims` and says when it was inside; nothing is emitted for what intervals prove.
-std::vector<Value> Puller::in_range(std::span<const Value> index, const Shape& dims, std::optional<Value>& inside) {
+std::vector<Value> Inliner::in_range(std::span<const Value> index, const Shape& dims, std::optional<Value>& inside) {
   std::vector<Value> out;
   std::optional<Value> ok = inside;
   for (size_t j = 0; j < index.size(); ++j) {
@@ -196,7 +201,7 @@ std::vector<Value> Puller::in_range(std::span<const Value> index, const Shape& d
   return out;
 }
 
-std::vector<Value> Puller::gather(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::gather(int scope, const Node& n, std::span<const Point> points) {
   const Type& table = node(n.in[0]).type;
   const kernel::Scalar t = scalar_of(n.type.dtype);
   if (table.shape.count() == 0) return std::vector<Value>(points.size(), zero(b_, t));
@@ -222,7 +227,7 @@ std::vector<Value> Puller::gather(int scope, const Node& n, std::span<const Poin
 
 // Concat and Stack: the part that the coordinate along the axis falls into. Cheap parts are all evaluated and selected from;
 // otherwise a chain of branches runs one of them.
-Value Puller::piecewise(int scope, const Node& n, const Point& point) {
+Value Inliner::piecewise(int scope, const Node& n, const Point& point) {
   const size_t axis = static_cast<size_t>(n.attr[0]);
   const bool stacked = n.op == Op::Stack;
   struct Piece {
@@ -282,7 +287,7 @@ Value Puller::piecewise(int scope, const Node& n, const Point& point) {
 
 // ---- loops inside a kernel -------------------------------------------------------------------------------------------
 
-std::vector<Value> Puller::loop_state(int scope, NodeId loop, const Point& point) {
+std::vector<Value> Inliner::loop_state(int scope, NodeId loop, const Point& point) {
   const Node& n = node(loop);
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
   std::vector<Value> vars;
@@ -293,7 +298,7 @@ std::vector<Value> Puller::loop_state(int scope, NodeId loop, const Point& point
   return vars;
 }
 
-int Puller::open_loop_scope(int scope, NodeId loop, std::span<const Value> acc) {
+int Inliner::open_loop_scope(int scope, NodeId loop, std::span<const Value> acc) {
   const Node& n = node(loop);
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
   Scope inner;
@@ -316,11 +321,11 @@ int Puller::open_loop_scope(int scope, NodeId loop, std::span<const Value> acc) 
   return static_cast<int>(scopes_.size()) - 1;
 }
 
-void Puller::set_step(int scope, Value step) {
+void Inliner::set_step(int scope, Value step) {
   for (ParamSource& s : scopes_[static_cast<size_t>(scope)].params) s.step = step;
 }
 
-Value Puller::projection(int scope, const Node& n, const Point& point) {
+Value Inliner::projection(int scope, const Node& n, const Point& point) {
   const NodeId loop = n.in[0];
   const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
   if (n.attr[0] >= parts.n_acc)
@@ -329,7 +334,7 @@ Value Puller::projection(int scope, const Node& n, const Point& point) {
   return finals[static_cast<size_t>(n.attr[0])];
 }
 
-bool Puller::varies(int scope, NodeId id) {
+bool Inliner::varies(int scope, NodeId id) {
   const Scope& s = scopes_[static_cast<size_t>(scope)];
   if (s.function < 0) return false;
   auto [it, fresh] = varies_.try_emplace({scope, id.v}, false);

@@ -1,4 +1,4 @@
-#include "spirv/lower/cluster.h"
+#include "spirv/lower/partition.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/pull.h"
+#include "spirv/lower/inline.h"
 #include "spirv/lower/use.h"
 
 namespace spirograd::lower {
@@ -63,9 +63,7 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
 }
 
 // How much longer work takes because so few invocations share it.
-double idle(double invocations, const Target& t) {
-  return std::max(1.0, t.price.busy / std::max(1.0, invocations));
-}
+double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
 
 class Chooser {
  public:
@@ -79,7 +77,7 @@ class Chooser {
     for (NodeId r : results) forced_.insert(r.v);
   }
 
-  Clusters run() {
+  Partition run() {
     for (NodeId id : c_.order) mark_forced(id);
     // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
     // with that.
@@ -190,9 +188,8 @@ class Chooser {
     const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
     if (rank == 0 || length < kContraction || extent_before_(n.in[0], kCodeLimit).longest > kUnrolled) return false;
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
-    return std::any_of(reads.begin(), reads.end(), [&](const Access& a) {
-      return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1;
-    });
+    return std::any_of(reads.begin(), reads.end(),
+                       [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
   }
 
   // Keeps kernels small: stores a node near the middle of a computation that has grown too large.
@@ -252,7 +249,7 @@ class Chooser {
   const Target& target_;
   const std::set<uint32_t>& dispatched_;
   size_t leaf_limit_;  // buffers that one kernel reads
-  Clusters c_;
+  Partition c_;
   ExtentWalk extent_{g_, c_.roots};
   NodeSet stored_before_;  // by the previous round
   ExtentWalk extent_before_{g_, stored_before_};
@@ -301,8 +298,8 @@ Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
   return e;
 }
 
-Clusters choose_clusters(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-                         const std::set<uint32_t>& dispatched, const Target& target) {
+Partition choose_partition(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
+                           const std::set<uint32_t>& dispatched, const Target& target) {
   return Chooser(g, results, forced, dispatched, target).run();
 }
 

@@ -1,64 +1,64 @@
-// Which sections share a kernel.
+// Which computes share a kernel.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 
-#include "spirv/lower/cluster.h"
-#include "spirv/lower/section.h"
+#include "spirv/lower/compute.h"
+#include "spirv/lower/partition.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 namespace {
 
-constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made of several sections
-// Operations up to which sections of different domains share a dispatch. Drivers deal out workgroups in equal halves, so
-// that unequal heavy sections would leave processors idle.
+constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made of several computes
+// Operations up to which computes of different domains share a dispatch. Drivers deal out workgroups in equal halves, so
+// that unequal heavy computes would leave processors idle.
 constexpr double kSmall = 1e6;
-constexpr size_t kLookBack = 64;  // groups that are asked whether a section fits; time stays linear in their number
+constexpr size_t kLookBack = 64;  // groups that are asked whether a compute fits; time stays linear in their number
 
-bool writes_to(const Section& s, uint32_t buffer) {
+bool writes_to(const Compute& s, uint32_t buffer) {
   return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
 }
 
 // Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
-bool joins(std::span<const Section> group, const Section& s) {
-  if (s.kind != Section::Kind::Map) return false;
+bool joins(std::span<const Compute> group, const Compute& s) {
+  if (s.kind != Compute::Kind::Map) return false;
   for (const schedule::Read& r : s.reads)
-    for (const Section& other : group)
+    for (const Compute& other : group)
       if (writes_to(other, r.buffer) &&
-          (!r.own || other.kind != Section::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
+          (!r.own || other.kind != Compute::Kind::Map || !(other.domain == s.domain) || other.stores[0].axis >= 0))
         return false;
   return true;
 }
 
-bool fits_together(std::span<const Section> group, const Section& s, size_t most_buffers) {
+bool fits_together(std::span<const Compute> group, const Compute& s, size_t most_buffers) {
   if (s.alone || group[0].alone) return false;
   int64_t code = s.code;
   bool same_domain = true, small = s.work <= kSmall;
-  for (const Section& other : group) {
+  for (const Compute& other : group) {
     // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
     for (uint32_t w : other.writes)
-      if (writes_to(s, w) && (other.kind != Section::Kind::Map || s.kind != Section::Kind::Map)) return false;
+      if (writes_to(s, w) && (other.kind != Compute::Kind::Map || s.kind != Compute::Kind::Map)) return false;
     code += other.code;
-    same_domain = same_domain && other.domain == s.domain && other.kind == Section::Kind::Map;
+    same_domain = same_domain && other.domain == s.domain && other.kind == Compute::Kind::Map;
     small = small && other.work <= kSmall;
   }
-  if (code > kGroupCode || !(small || (same_domain && s.kind == Section::Kind::Map))) return false;
+  if (code > kGroupCode || !(small || (same_domain && s.kind == Compute::Kind::Map))) return false;
   std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
   for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
-  for (const Section& other : group) {
+  for (const Compute& other : group) {
     for (const schedule::Read& r : other.reads) buffers.insert(r.buffer);
     buffers.insert(other.writes.begin(), other.writes.end());
   }
   return buffers.size() <= most_buffers;
 }
 
-// Map sections of one group with the same domain become one section with several stores.
-std::vector<Section> merged(std::vector<Section> group) {
-  std::vector<Section> out;
-  for (Section& s : group) {
-    auto twin = std::find_if(out.begin(), out.end(), [&](const Section& o) {
-      return o.kind == Section::Kind::Map && s.kind == Section::Kind::Map && o.domain == s.domain;
+// Map computes of one group with the same domain become one compute with several stores.
+std::vector<Compute> merged(std::vector<Compute> group) {
+  std::vector<Compute> out;
+  for (Compute& s : group) {
+    auto twin = std::find_if(out.begin(), out.end(), [&](const Compute& o) {
+      return o.kind == Compute::Kind::Map && s.kind == Compute::Kind::Map && o.domain == s.domain;
     });
     if (twin == out.end()) {
       out.push_back(std::move(s));
@@ -75,7 +75,7 @@ std::vector<Section> merged(std::vector<Section> group) {
   return out;
 }
 
-schedule::MapSchedule scheduled(const Section& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
+schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
   const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone};
   schedule::MapSchedule m = scheduler.map(facts, target);
   if (auto broken = schedule::check(facts, m, target)) throw *std::move(broken);
@@ -84,13 +84,13 @@ schedule::MapSchedule scheduled(const Section& s, bool alone, const Target& targ
 
 }  // namespace
 
-std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, const Target& target,
+std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, const Target& target,
                                                  const schedule::Scheduler& scheduler) {
   const size_t most = kernel_buffers(target);
-  std::vector<std::vector<Section>> groups;
+  std::vector<std::vector<Compute>> groups;
   std::unordered_map<uint32_t, size_t> last_writer;  // buffer -> the last group that writes it
-  for (Section& s : sections) {
-    size_t first = 0;  // behind the last group that makes something this section reads
+  for (Compute& s : computes) {
+    size_t first = 0;  // behind the last group that makes something this compute reads
     for (const schedule::Read& r : s.reads)
       if (const auto it = last_writer.find(r.buffer); it != last_writer.end()) first = std::max(first, it->second + 1);
     size_t place = groups.size();
@@ -105,10 +105,10 @@ std::vector<std::vector<Section>> group_sections(std::vector<Section> sections, 
     }
     groups[place].push_back(std::move(s));
   }
-  for (std::vector<Section>& g : groups) {
+  for (std::vector<Compute>& g : groups) {
     g = merged(std::move(g));
-    for (Section& s : g)
-      if (s.kind == Section::Kind::Map) s.schedule = scheduled(s, g.size() == 1, target, scheduler);
+    for (Compute& s : g)
+      if (s.kind == Compute::Kind::Map) s.schedule = scheduled(s, g.size() == 1, target, scheduler);
   }
   return groups;
 }

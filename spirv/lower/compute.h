@@ -1,0 +1,64 @@
+// A compute is a piece of work over one domain; a kernel runs one or more of them. Computes of the same domain share
+// instructions; small ones of different domains stand side by side in one kernel, so that gradients of many small arrays are
+// one dispatch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spirv/lower/inline.h"
+
+namespace spirograd::lower {
+
+/// Where the value of a node goes. An axis moved by `shift` (concat) or inserted at `shift` (stack) puts parts into a whole.
+struct Store {
+  ir::NodeId value;
+  BufferRef to;
+  Type target;    // type of the whole destination
+  int axis = -1;  // -1: the destination has the domain's shape
+  int64_t shift = 0;
+  bool inserted = false;
+};
+
+struct Compute {
+  enum class Kind : uint8_t { Map, Scatter, SerialScatter, Loop } kind = Kind::Map;
+  Shape domain;
+  std::vector<Store> stores;                      // Map
+  ir::NodeId node;                                // Scatter, Loop: the node
+  BufferRef to;                                   // Scatter: the destination
+  int64_t first = 0, count = 0;                   // SerialScatter: the updates it adds
+  std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
+  std::string label;
+  // For scheduling:
+  std::vector<schedule::Read> reads;
+  std::vector<schedule::Reduction> reductions;
+  std::vector<uint32_t> writes;    // buffer ids
+  int64_t code = 0;                // estimated instructions
+  double work = 0;                 // estimated operations in all
+  bool reduces = false;            // a reduction runs inside of it
+  bool alone = false;              // shares no kernel
+  schedule::MapSchedule schedule;  // Map: chosen when it is known what shares the kernel
+};
+
+/// Invocations that run a compute.
+int64_t invocations(const Compute& s);
+
+/// Groups computes into kernels. Pre: a compute comes after those whose results it reads. A compute may join the kernel
+/// that computes what it reads if it reads it at its own point only.
+std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, const Target& target,
+                                                 const schedule::Scheduler& scheduler);
+
+struct MadeKernel {
+  kernel::Kernel kernel;
+  std::vector<Inliner::Bound> bound;           // buffers in binding order
+  bool too_large = false;                      // the kernel grew beyond all bounds and is not complete
+  std::vector<ir::NodeId> repeated;            // too_large: nodes computed at many times the points that were asked for
+  std::vector<ScheduledReduction> reductions;  // in the order in which they run
+};
+/// Nodes in `computed` are computed here though they have a buffer.
+MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
+                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
+                       const schedule::Scheduler& scheduler, const std::string& name);
+
+}  // namespace spirograd::lower
