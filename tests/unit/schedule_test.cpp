@@ -143,6 +143,8 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");
+  EXPECT_EQ(reduction({DType::F32, {512}, 16, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4");
+  EXPECT_EQ(reduction({DType::F32, {512}, 17, 9, kPlainSum}), "k = serial 8 serial 64");
   EXPECT_EQ(reduction({DType::F32, {7, 521}, 1, 10, kPlainSum}), "k = serial 7; a = serial 17 serial 32");
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, 0}), "k = serial 128 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F64, {512}, 1, 10, 0}), "k = serial 512");
