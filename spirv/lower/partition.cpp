@@ -175,7 +175,7 @@ class Chooser {
     double again = 0, stored = size * (alone + kStore) * idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double slow = idle(u.invocations, target_), e = evaluations(u);
-      again += e * cost * slow;
+      again += e * (u.loops.empty() ? alone : cost) * slow;  // outside of loops the user's kernel has tiles as well
       stored += e * kLoad * slow;
     }
     return again > stored;
