@@ -8,7 +8,6 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/inline.h"
 #include "spirv/lower/use.h"
 
 namespace spirograd::lower {
@@ -28,7 +27,8 @@ constexpr double kGoodCut = 0.2;          // unless one is so good, as a part of
 constexpr double kLoad = 6, kStore = 12;  // in operations
 constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
 constexpr double kContraction = 16;       // length from which
-constexpr double kTiled = 0.4;            // share of its operations that a contraction in a kernel of its own takes
+constexpr double kTiled = 0.4;            // share of its operations that a contraction in a kernel of its own takes,
+constexpr double kStreamed = 100;         // if they are more than this by an element: large arrays do not stay in caches
 
 bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
@@ -171,7 +171,7 @@ class Chooser {
     if (it == uses_.end()) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
-    const double alone = cost * (reduces && is_contraction(id) ? kTiled : 1);
+    const double alone = reduces && is_contraction(id) ? std::min(cost, kTiled * cost + kStreamed) : cost;
     double again = 0, stored = size * (alone + kStore) * idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double slow = idle(u.invocations, target_), e = evaluations(u);
@@ -181,12 +181,12 @@ class Chooser {
     return again > stored;
   }
 
-  // A reduction whose neighbouring elements read some of the same for long, with no other loop inside.
+  // A reduction whose neighbouring elements read some of the same for long.
   bool is_contraction(NodeId id) {
     const Node& n = g_[id];
     const int rank = n.type.shape.rank();
     const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
-    if (rank == 0 || length < kContraction || extent_before_(n.in[0], kCodeLimit).longest > kUnrolled) return false;
+    if (rank == 0 || length < kContraction) return false;
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return std::any_of(reads.begin(), reads.end(),
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
@@ -252,7 +252,6 @@ class Chooser {
   Partition c_;
   ExtentWalk extent_{g_, c_.roots};
   NodeSet stored_before_;  // by the previous round
-  ExtentWalk extent_before_{g_, stored_before_};
   std::set<uint32_t> forced_;
   std::unordered_map<uint32_t, double> cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
