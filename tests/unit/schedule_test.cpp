@@ -149,6 +149,13 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, 0}), "k = serial 128 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F64, {512}, 1, 10, 0}), "k = serial 512");
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 500, 0}), "k = serial 512");
+  EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = serial 1 local 64");
+  EXPECT_EQ(reduction({DType::F32, {63}, 1, 10, kPlainSum, 64}), "k = serial 63") << "fewer elements than invocations";
+  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 1, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {3, 64 * 300}, 1, 10, kPlainSum, 64}),
+            "k = serial 3; a = serial 10 serial 8 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 300}, 1, 10, 0, 64}), "k = serial 75 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 300}, 1, 500, 0, 64}), "k = serial 300 local 64");
   for (int64_t n = 5; n < 3000; n += 7)
     for (int64_t plain : {int64_t{0}, kPlainSum})
       for (int64_t points : {1, 8, 32}) {
