@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/base/checked.h"
+
 namespace spirograd::kernel {
 namespace {
 
 constexpr int64_t kWindow = int64_t{1} << 32;
 constexpr int64_t kFar = int64_t{1} << 62;
 
-int64_t saturated_mul(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product) || product > kFar || product < -kFar) return (a < 0) != (b < 0) ? -kFar : kFar;
-  return product;
-}
+int64_t far_mul(int64_t a, int64_t b) { return std::clamp(saturating_mul(a, b), -kFar, kFar); }
 
 // Number of the window of 2^32 values that holds x; window 0 is the type's own range.
 int64_t window(Scalar type, int64_t x) {
@@ -90,8 +88,7 @@ Interval exact_add(Interval a, Interval b) {
 Interval exact_sub(Interval a, Interval b) { return exact_add(a, {-b.hi, -b.lo}); }
 
 Interval exact_mul(Interval a, Interval b) {
-  const auto [lo, hi] = std::minmax(
-      {saturated_mul(a.lo, b.lo), saturated_mul(a.lo, b.hi), saturated_mul(a.hi, b.lo), saturated_mul(a.hi, b.hi)});
+  const auto [lo, hi] = std::minmax({far_mul(a.lo, b.lo), far_mul(a.lo, b.hi), far_mul(a.hi, b.lo), far_mul(a.hi, b.hi)});
   return {lo, hi};
 }
 
