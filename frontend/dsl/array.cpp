@@ -10,12 +10,7 @@ namespace {
 Array binary(ir::Op op, const Arg& a, const Arg& b) {
   const Arg args[] = {a, b};
   return detail::operation(ir::name(op), args, detail::Numbers::Together, a.loc,
-                           [&](ir::Graph&, std::span<const ir::Expr> in) {
-                             if (op == ir::Op::Div && is_integer(in[0].dtype()) && in[0].dtype() == in[1].dtype())
-                               throw Error("SG0101", "div: / divides floats, not " + to_string(in[0].type()))
-                                   .hint("quot(a, b) and rem(a, b) divide integers; cast(a, DType::F32) makes a float");
-                             return ir::binary_broadcast(op, in[0], in[1]);
-                           });
+                           [&](ir::Graph&, std::span<const ir::Expr> in) { return ir::binary_broadcast(op, in[0], in[1]); });
 }
 
 Array unary(ir::Op op, const Arg& a) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "frontend/dsl/tracer.h"
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 #include "spirograd/ops.h"
 
@@ -23,21 +24,14 @@ Array one(const char* what, const Arg& a, F&& make) {
 }
 
 Array unary(ir::Op op, const Arg& a) {
-  return operation(ir::name(op), {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) {
-    if (ir::has_flag(op, ir::kFloatOnly) && !is_float(in[0].dtype()))
-      throw Error("SG0101", std::string(ir::name(op)) + ": needs floats, not " + to_string(in[0].type()))
-          .hint("cast(a, DType::F32)");
-    return ir::unary(op, in[0]);
-  });
+  return operation(ir::name(op), {&a, 1}, Numbers::Alone, a.loc,
+                   [&](ir::Graph&, Operands in) { return ir::function_of(op, in[0]); });
 }
 
 Array binary(ir::Op op, const Arg& a, const Arg& b) {
   const Arg args[] = {a, b};
-  return operation(ir::name(op), args, Numbers::Together, a.loc, [&](ir::Graph&, Operands in) {
-    if (op == ir::Op::Quot && is_float(in[0].dtype()))
-      throw Error("SG0101", "quot: divides integers, not " + to_string(in[0].type())).hint("use /");
-    return ir::binary_broadcast(op, in[0], in[1]);
-  });
+  return operation(ir::name(op), args, Numbers::Together, a.loc,
+                   [&](ir::Graph&, Operands in) { return ir::binary_broadcast(op, in[0], in[1]); });
 }
 
 }  // namespace
@@ -62,8 +56,13 @@ Array full(Type type, double value, Loc loc) {
     return type.shape.rank() == 0 ? scalar : ir::broadcast(scalar, type.shape, {});
   });
 }
+Array full(Shape shape, Arg value) {
+  return one("full", value, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
+}
 Array zeros(Type type, Loc loc) { return full(type, 0, std::move(loc)); }
+Array zeros(Shape shape, DType dtype, Loc loc) { return full(Type{dtype, shape}, 0, std::move(loc)); }
 Array ones(Type type, Loc loc) { return full(type, 1, std::move(loc)); }
+Array ones(Shape shape, DType dtype, Loc loc) { return full(Type{dtype, shape}, 1, std::move(loc)); }
 
 Array constant(Type type, const std::vector<double>& values, Loc loc) {
   return leaf("constant", loc, [&](ir::Graph& g) { return literal_array(g, "constant", type, values); });
@@ -73,8 +72,7 @@ Array constant(DType dtype, double value, Loc loc) { return constant(Type{dtype,
 
 Array iota(int64_t n, Loc loc) { return iota(Shape{n}, 0, std::move(loc)); }
 Array iota(Shape shape, int axis, Loc loc) {
-  return leaf("iota", loc,
-              [&](ir::Graph& g) { return ir::iota(g, shape, detail::normal_axis("iota", axis, i32(shape), shape.rank())); });
+  return leaf("iota", loc, [&](ir::Graph& g) { return ir::iota(g, shape, ir::normal_axis("iota", axis, i32(shape))); });
 }
 
 Array abs(Arg a) { return unary(ir::Op::Abs, a); }
@@ -115,6 +113,7 @@ Array logaddexp(Arg a, Arg b) {
   return operation("logaddexp", args, Numbers::Together, a.loc,
                    [](ir::Graph&, Operands in) { return ir::log_add_exp(in[0], in[1]); });
 }
+Array floor_(Arg a) { return unary(ir::Op::Floor, a); }
 Array floor(Arg a) { return one("floor", a, ir::floor_to_int); }
 Array cast(Arg a, DType dtype) {
   return one("cast", a, [&](ir::Expr e) { return ir::cast(e, dtype); });
@@ -130,11 +129,13 @@ Array rem(Arg a, Arg b) { return binary(ir::Op::Rem, a, b); }
 Array minimum(Arg a, Arg b) { return binary(ir::Op::Min, a, b); }
 Array maximum(Arg a, Arg b) { return binary(ir::Op::Max, a, b); }
 
-Array select(Arg mask, Arg a, Arg b) {
+static Array choice(const char* what, const Arg& mask, const Arg& a, const Arg& b) {
   const Arg args[] = {mask, a, b};
-  return operation("select", args, Numbers::MaskFirst, mask.loc,
-                   [](ir::Graph&, Operands in) { return ir::select_broadcast(in[0], in[1], in[2]); });
+  return operation(what, args, Numbers::MaskFirst, mask.loc,
+                   [&](ir::Graph&, Operands in) { return ir::select_broadcast(in[0], in[1], in[2], what); });
 }
+Array where(Arg mask, Arg a, Arg b) { return choice("where", mask, a, b); }
+Array select(Arg mask, Arg a, Arg b) { return choice("select", mask, a, b); }
 Array cond(Arg condition, Arg a, Arg b) {
   const Arg args[] = {condition, a, b};
   return operation("cond", args, Numbers::MaskFirst, condition.loc,

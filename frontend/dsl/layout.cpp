@@ -2,15 +2,16 @@
 #include <algorithm>
 
 #include "frontend/dsl/tracer.h"
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 #include "spirograd/ops.h"
 
 namespace spirograd {
 namespace {
 
-using detail::normal_axis;
 using detail::Numbers;
 using detail::operation;
+using ir::normal_axis;
 using Operands = std::span<const ir::Expr>;
 
 template <class F>
@@ -18,37 +19,17 @@ Array one(const char* what, const Arg& a, F&& make) {
   return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) { return make(in[0]); });
 }
 
-// The error of an unusable argument that is no axis.
-Error bad(const char* what, const std::string& why) { return Error("SG0101", std::string(what) + ": " + why); }
-
-void check_rank(const char* what, const Shape& s, int more = 0) {
-  if (s.rank() + more > kMaxRank)
-    throw bad(what, "rank " + std::to_string(s.rank() + more) + " is above the limit of " + std::to_string(kMaxRank));
-}
-
-Shape completed(const Shape& wanted, const Type& from) {
-  Shape s = wanted;
-  const auto unknown = std::count(s.begin(), s.end(), -1);
-  if (unknown == 0) return s;
-  if (unknown > 1) throw bad("reshape", "only one extent of " + to_string(wanted) + " may be -1");
-  int hole = 0;
-  int64_t known = 1;
-  for (int j = 0; j < s.rank(); ++j) {
-    if (s[j] == -1)
-      hole = j;
-    else
-      known *= s[j];
-  }
-  if (known <= 0 || from.shape.count() % known != 0)
-    throw bad("reshape", "no extent makes " + to_string(wanted) + " out of " + to_string(from));
-  s[hole] = from.shape.count() / known;
-  return s;
+Array joined(const char* what, std::span<const Arg> parts, int axis, const Loc& loc) {
+  return operation(what, parts, Numbers::Together, loc, [&](ir::Graph&, Operands in) {
+    if (in.empty()) throw Error("SG0101", std::string(what) + ": needs at least one array");
+    return ir::concat(in, normal_axis(what, axis, in[0].type()));
+  });
 }
 
 }  // namespace
 
 Array reshape(Arg a, Shape shape) {
-  return one("reshape", a, [&](ir::Expr e) { return ir::reshape(e, completed(shape, e.type())); });
+  return one("reshape", a, [&](ir::Expr e) { return ir::reshape(e, ir::completed_shape(shape.dims(), e.type())); });
 }
 
 Array transpose(Arg a) {
@@ -62,7 +43,7 @@ Array transpose(Arg a) {
 Array transpose(Arg a, std::vector<int> perm) {
   return one("transpose", a, [&](ir::Expr e) {
     std::vector<int64_t> axes;
-    for (int p : perm) axes.push_back(normal_axis("transpose", p, e.type(), e.rank()));
+    for (int p : perm) axes.push_back(normal_axis("transpose", p, e.type()));
     return ir::transpose(e, axes);
   });
 }
@@ -71,53 +52,39 @@ Array broadcast_to(Arg a, Shape shape) {
   return one("broadcast_to", a, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
 }
 
+Array broadcast(Arg a, Shape shape) { return broadcast_to(std::move(a), shape); }
+
+Array broadcast(Arg a, Shape shape, std::vector<int> axes) {
+  return one("broadcast", a,
+             [&](ir::Expr e) { return ir::broadcast(e, shape, std::vector<int64_t>(axes.begin(), axes.end())); });
+}
+
 Array replicate(Arg a, int64_t n, int axis) {
-  return one("replicate", a, [&](ir::Expr e) {
-    check_rank("replicate", e.shape(), 1);
-    return ir::replicate(e, normal_axis("replicate", axis, e.type(), e.rank() + 1), n);
-  });
+  return one("replicate", a, [&](ir::Expr e) { return ir::copies(e, n, axis); });
 }
 
-Array concatenate(ArgList parts, int axis) {
-  return operation("concatenate", parts.args, Numbers::Together, parts.loc, [&](ir::Graph&, Operands in) {
-    if (in.empty()) throw bad("concatenate", "needs at least one array");
-    return ir::concat(in, normal_axis("concatenate", axis, in[0].type(), in[0].rank()));
-  });
-}
-
+Array concat(ArgList parts, int axis) { return joined("concat", parts.args, axis, parts.loc); }
+Array concatenate(ArgList parts, int axis) { return joined("concatenate", parts.args, axis, parts.loc); }
 Array append(Arg a, Arg b, int axis) {
   const Arg args[] = {a, b};
-  return operation("append", args, Numbers::Together, a.loc, [&](ir::Graph&, Operands in) {
-    return ir::concat(in, normal_axis("append", axis, in[0].type(), in[0].rank()));
-  });
+  return joined("append", args, axis, a.loc);
 }
 
 Array stack(ArgList parts, int axis) {
-  return operation("stack", parts.args, Numbers::Together, parts.loc, [&](ir::Graph&, Operands in) {
-    if (in.empty()) throw bad("stack", "needs at least one array");
-    check_rank("stack", in[0].shape(), 1);
-    return ir::stack(in, normal_axis("stack", axis, in[0].type(), in[0].rank() + 1));
-  });
+  return operation("stack", parts.args, Numbers::Together, parts.loc,
+                   [&](ir::Graph&, Operands in) { return ir::stacked(in, axis); });
 }
 
 Array slice(Arg a, int64_t start, int64_t stop, int axis) {
-  return one("slice", a, [&](ir::Expr e) {
-    const int along = normal_axis("slice", axis, e.type(), e.rank());
-    if (start < 0 || stop < start || stop > e.shape()[along])
-      throw bad("slice", std::to_string(start) + " to " + std::to_string(stop) + " is not inside axis " +
-                             std::to_string(along) + " of " + to_string(e.type()))
-          .hint("window(a, first, length) reads 0 outside of the array");
-    return ir::window(e, along, start, stop - start);
-  });
+  return one("slice", a, [&](ir::Expr e) { return ir::slice(e, normal_axis("slice", axis, e.type()), start, stop); });
 }
 
-Array window(Arg a, int64_t first, int64_t length, int axis) {
-  return one("window", a,
-             [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type(), e.rank()), first, length); });
+Array window(Arg a, int64_t lo, int64_t n, int axis) {
+  return one("window", a, [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type()), lo, n); });
 }
 
 Array reverse(Arg a, int axis) {
-  return one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type(), e.rank())); });
+  return one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type())); });
 }
 
 Array gather(Arg table, ArgList index) {
@@ -126,7 +93,7 @@ Array gather(Arg table, ArgList index) {
                    [](ir::Graph&, Operands in) { return ir::gather_broadcast(in[0], in.subspan(1)); });
 }
 
-Array scatter(Arg updates, ArgList index, Shape addressed) {
+Array scatter(Shape addressed, Arg updates, ArgList index) {
   index.args.insert(index.args.begin(), updates);
   return operation("scatter", index.args, Numbers::Alone, updates.loc,
                    [&](ir::Graph&, Operands in) { return ir::scatter_broadcast(in[0], in.subspan(1), addressed); });

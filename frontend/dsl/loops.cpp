@@ -2,6 +2,7 @@
 #include "spirograd/loops.h"
 
 #include "frontend/dsl/tracer.h"
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 
@@ -55,27 +56,18 @@ std::vector<NumberTypes> candidates(Tracer& tracer, const LoopRequest& r) {
 }
 
 int64_t loop_length(const LoopRequest& r, const Exprs& elements) {
-  if (!r.length && elements.empty())
-    throw bad(r.what, "no elements say how many steps there are").hint("fori(n, body, start)");
-  for (ir::Expr e : elements)
-    if (e.rank() == 0) throw bad(r.what, "elements are the rows of an array, but got one " + to_string(e.type()));
-  const int64_t length = r.length ? *r.length : elements[0].shape()[0];
-  if (length < 0) throw bad(r.what, "negative number of steps " + std::to_string(length));
-  for (ir::Expr e : elements)
-    if (e.shape()[0] != length)
-      throw bad(r.what, "elements " + to_string(elements[0].type()) + " and " + to_string(e.type()) +
-                            " have different numbers of rows");
-  return length;
+  std::vector<Type> types;
+  for (ir::Expr e : elements) types.push_back(e.type());
+  return r.length ? *r.length : ir::common_length(r.what, types);
 }
 
-// What the body returned for state j, which must have the type of the start. A number takes that type.
-ir::Expr next_state(Tracer& tracer, const char* what, size_t j, const Arg& returned, const Type& type) {
+// What the body returned for a state, which must have the type of the start. A number takes that type.
+ir::Expr next_state(Tracer& tracer, const char* what, const Arg& returned, const Type& type) {
   if (returned.kind != Arg::Kind::Array)
     return ir::broadcast_to(literal(tracer.nodes(), what, returned, type.dtype), type.shape);
   const ir::Expr e = tracer.expr(returned.array);
   if (e.type() != type)
-    throw bad(what,
-              "state " + std::to_string(j) + " starts as " + to_string(type) + ", the body returns " + to_string(e.type()))
+    throw ir::state_changes(what, to_string(type), to_string(e.type()))
         .hint(e.dtype() != type.dtype ? "cast the start or the returned value; a start of 0.0f is f32, 0 is i32"
                                       : "give the start the shape that the body returns");
   return e;
@@ -107,7 +99,7 @@ std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopB
       if (!tracer.usable(r.what, a)) return {};
 
   Exprs results;
-  for (size_t j = 0; j < acc.size(); ++j) results.push_back(next_state(tracer, r.what, j, step.state[j], acc[j].type()));
+  for (size_t j = 0; j < acc.size(); ++j) results.push_back(next_state(tracer, r.what, step.state[j], acc[j].type()));
   const Exprs outputs = r.rows ? results : resolve(tracer, r.what, step.outputs, Numbers::Alone);
   results.insert(results.end(), outputs.begin(), outputs.end());
 
@@ -162,7 +154,7 @@ std::vector<Array> run_loop(const LoopRequest& r, const LoopBody& body) {
 
 std::vector<Array> count_loop(LoopRequest r, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body) {
   const Array counter = operation(r.what, {}, Numbers::Alone, r.loc, [&](ir::Graph& g, std::span<const ir::Expr>) {
-    if (*r.length < 0) throw bad(r.what, "negative number of steps " + std::to_string(*r.length));
+    ir::check_steps(r.what, *r.length);
     return ir::iota(g, {*r.length}, 0);
   });
   r.elements = {Arg(counter, r.loc)};

@@ -1,5 +1,4 @@
-// Operands of operations: types of plain numbers, and axes counted from the front.
-#include <algorithm>
+// Operands of operations: types of plain numbers.
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -73,26 +72,6 @@ std::vector<ir::Expr> resolve(Tracer& tracer, std::string_view what, std::span<c
     else
       out.push_back(literal(tracer.nodes(), what, args[j], j >= together ? shared : default_type({&args[j], 1})));
   }
-  return out;
-}
-
-int normal_axis(std::string_view what, int axis, const Type& type, int rank) {
-  const int from_front = axis < 0 ? axis + rank : axis;
-  if (from_front < 0 || from_front >= rank)
-    throw Error("SG0101", std::string(what) + ": axis " + std::to_string(axis) + " does not exist for " + to_string(type) +
-                              ", which has " + std::to_string(type.shape.rank()) +
-                              (type.shape.rank() == 1 ? " axis" : " axes"));
-  return from_front;
-}
-
-std::vector<int64_t> normal_axes(std::string_view what, std::span<const int> axes, const Type& type) {
-  std::vector<int64_t> out;
-  for (int axis : axes) out.push_back(normal_axis(what, axis, type, type.shape.rank()));
-  std::sort(out.begin(), out.end());
-  for (size_t j = 1; j < out.size(); ++j)
-    if (out[j] == out[j - 1])
-      throw Error("SG0101",
-                  std::string(what) + ": axis " + std::to_string(out[j]) + " of " + to_string(type) + " stands twice");
   return out;
 }
 

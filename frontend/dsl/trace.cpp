@@ -72,7 +72,7 @@ void check_params(const std::string& name, const std::vector<Param>& params, int
 
 std::string result_name(const Named& r, size_t j, size_t count) {
   if (!r.name.empty()) return r.name;
-  return count == 1 ? "result" : "result" + std::to_string(j);
+  return count == 1 ? "out" : "out" + std::to_string(j);
 }
 
 // A placeholder that survived: an array of a lambda's inside, smuggled out through a captured variable.

@@ -130,8 +130,4 @@ Array operation(std::string_view what, std::span<const Arg> args, Numbers number
   }
 }
 
-/// Axes counted from the front, sorted; throws for an axis that does not exist or stands twice.
-int normal_axis(std::string_view what, int axis, const Type& type, int rank);
-std::vector<int64_t> normal_axes(std::string_view what, std::span<const int> axes, const Type& type);
-
 }  // namespace spirograd::detail

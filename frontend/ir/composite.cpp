@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/ir/arguments.h"
+#include "frontend/ir/make_node.h"
+
 namespace spirograd::ir {
 namespace {
 
@@ -58,7 +61,18 @@ std::vector<int64_t> first_axes(int n) {
 
 }  // namespace
 
+Expr function_of(Op op, Expr a) {
+  if (has_flag(op, kFloatOnly) && !is_float(a.dtype()))
+    throw Error("SG0101", std::string(name(op)) + ": needs floats, not " + to_string(a.type())).hint("cast to f32 first");
+  return unary(op, a);
+}
+
 Expr binary_broadcast(Op op, Expr a, Expr b) {
+  if (op == Op::Div && a.dtype() == b.dtype() && is_integer(a.dtype()))
+    throw Error("SG0101", "div: / divides floats, not " + to_string(a.type()))
+        .hint("quot(a, b) and rem(a, b) divide integers; cast to f32 for a float");
+  if (op == Op::Quot && a.dtype() == b.dtype() && is_float(a.dtype()))
+    throw Error("SG0101", "quot: divides integers, not " + to_string(a.type())).hint("use /");
   if (a.dtype() != b.dtype())
     throw Error("SG0101", std::string(name(op)) + ": element types of " + to_string(a.type()) + " and " +
                               to_string(b.type()) + " differ")
@@ -67,19 +81,22 @@ Expr binary_broadcast(Op op, Expr a, Expr b) {
   return binary(op, broadcast_to(a, s), broadcast_to(b, s));
 }
 
-Expr select_broadcast(Expr mask, Expr a, Expr b) {
+Expr select_broadcast(Expr mask, Expr a, Expr b, std::string_view what) {
+  if (mask.dtype() != DType::Bool)
+    throw Error("SG0102", std::string(what) + ": the mask must be bool, not " + to_string(mask.type()));
   if (a.dtype() != b.dtype())
-    throw Error("SG0101", "select: element types of " + to_string(a.type()) + " and " + to_string(b.type()) + " differ")
+    throw Error("SG0101",
+                std::string(what) + ": element types of " + to_string(a.type()) + " and " + to_string(b.type()) + " differ")
         .hint("element types never convert by themselves: cast one side");
-  const Shape s = broadcast_shapes(mask.shape(), broadcast_shapes(a.shape(), b.shape(), "select"), "select");
+  const Shape s = broadcast_shapes(mask.shape(), broadcast_shapes(a.shape(), b.shape(), what), what);
   return select(broadcast_to(mask, s), broadcast_to(a, s), broadcast_to(b, s));
 }
 
 Expr cond(Expr condition, Expr a, Expr b) {
   if (condition.type() != boolean())
     throw Error("SG0101", "cond: the condition must be one bool, not " + to_string(condition.type()))
-        .hint("select(mask, a, b) chooses element by element");
-  return select_broadcast(condition, a, b);
+        .hint("where(mask, a, b) chooses element by element");
+  return select_broadcast(condition, a, b, "cond");
 }
 
 Expr gather_broadcast(Expr table, std::span<const Expr> index) { return gather(table, broadcast_together(index, "index")); }
@@ -103,6 +120,28 @@ Expr keep_dims(Expr reduced, const Shape& shape, std::span<const int64_t> axes) 
   for (int64_t a : axes) kept[static_cast<int>(a)] = 1;
   return reshape(reduced, kept);
 }
+
+Expr reduction(Op op, std::string_view what, Expr a, std::span<const int64_t> axes) {
+  if (a.dtype() == DType::Bool)
+    throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type()))
+        .hint("any and all reduce bools; cast to i32 to count them");
+  return reduce(op, a, axes);
+}
+
+namespace {
+
+// The larger of 0 and 1 is 1. The extremes of nothing are the least and the greatest integer: any is false, all true.
+Expr reduced_mask(Op op, const char* what, Expr mask, std::span<const int64_t> axes) {
+  if (mask.dtype() != DType::Bool)
+    throw Error("SG0102", std::string(what) + ": needs a bool array, not " + to_string(mask.type()));
+  const Expr r = reduce(op, cast(mask, DType::I32), axes);
+  return binary(Op::Gt, r, full_like(r, 0));
+}
+
+}  // namespace
+
+Expr any(Expr mask, std::span<const int64_t> axes) { return reduced_mask(Op::ReduceMax, "any", mask, axes); }
+Expr all(Expr mask, std::span<const int64_t> axes) { return reduced_mask(Op::ReduceMin, "all", mask, axes); }
 
 Expr mean(Expr a, std::span<const int64_t> axes) {
   require_float(a, "mean");
@@ -159,6 +198,13 @@ Expr softplus(Expr a) {
 
 Expr arg_reduce_all(Op op, Expr a) { return arg_reduce(op, a.rank() == 1 ? a : reshape(a, {a.shape().count()}), 0); }
 
+Expr arg_reduction(Op op, Expr a, std::optional<int64_t> axis, bool keepdims) {
+  std::vector<int64_t> along = all_axes(a);
+  if (axis) along = {normal_axis(name(op), *axis, a.type())};
+  const Expr r = axis ? arg_reduce(op, a, static_cast<int>(along[0])) : arg_reduce_all(op, a);
+  return keepdims ? keep_dims(r, a.shape(), along) : r;
+}
+
 Expr square(Expr a) { return a * a; }
 
 Expr recip(Expr a) { return full_like(a, 1) / a; }
@@ -182,6 +228,35 @@ Expr one_hot(Expr index, int64_t n, DType t) {
   const int axis = index.rank();
   const Expr wide = replicate(index, axis, n);
   return cast(binary(Op::Eq, wide, iota(*index.graph, wide.shape(), axis)), t);
+}
+
+Expr copies(Expr a, int64_t n, int64_t axis) {
+  if (n < 0) throw Error("SG0101", "replicate: negative count " + std::to_string(n));
+  check_rank(a.rank() + 1, "replicate");
+  return replicate(a, normal_axis("replicate", axis, a.type(), a.rank() + 1), n);
+}
+
+Expr stacked(std::span<const Expr> parts, int64_t axis) {
+  if (parts.empty()) throw Error("SG0101", "stack: needs at least one array");
+  check_rank(parts[0].rank() + 1, "stack");
+  return stack(parts, normal_axis("stack", axis, parts[0].type(), parts[0].rank() + 1));
+}
+
+Expr slice(Expr a, int axis, int64_t start, int64_t stop) {
+  if (start < 0 || stop < start || stop > a.shape()[axis])
+    throw Error("SG0101", "slice: " + std::to_string(start) + " to " + std::to_string(stop) + " is not inside axis " +
+                              std::to_string(axis) + " of " + to_string(a.type()))
+        .hint("window reads 0 outside of the array");
+  return window(a, axis, start, stop - start);
+}
+
+Expr outer(Expr a, Expr b) {
+  if (a.rank() != 1 || b.rank() != 1)
+    throw Error("SG0101", "outer: needs two vectors, not " + to_string(a.type()) + " and " + to_string(b.type()));
+  if (a.dtype() != b.dtype())
+    throw Error("SG0101", "outer: element types of " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
+  const Shape s = a.shape() + b.shape();
+  return broadcast(a, s, {0}) * broadcast(b, s, {1});
 }
 
 Expr dot(Expr a, Expr b) {

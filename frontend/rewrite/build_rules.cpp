@@ -158,13 +158,13 @@ constexpr auto kNothing = nullptr;
 constexpr BuildRule kBuildRules[] = {
   // name          when the body is               inside      becomes           example                                     means
   {"invariant",    still,                         kNothing,   replicated,
-   "def main(x: f32[2]) = for i: 3 => x",                      "def main(x: f32[2]) = replicate(3, x)"},
+   "def main(x: f32[2]) = for i: 3 => x",                      "def main(x: f32[2]) = replicate(x, 3)"},
   {"variable",     is<Op::IndexVar>,              kNothing,   as_iota,
    "def main() = for i: 3 => i",                               "def main() = iota(3)"},
   {"pointwise",    kind_is<Kind::Pointwise>,      kNothing,   lift_pointwise,
    "def main(x: f32[3]) = for i: 3 => sin(x[i]) * 2.0",        "def main(x: f32[3]) = sin(x) * 2.0"},
   {"broadcast",    is<Op::Broadcast>,             kNothing,   lift_broadcast,
-   "def main(x: f32[3]) = for i: 3 => replicate(2, x[i])", "def main(x: f32[3]) = replicate(2, x, axis=1)"},
+   "def main(x: f32[3]) = for i: 3 => replicate(x[i], 2)", "def main(x: f32[3]) = replicate(x, 2, axis=1)"},
   {"transpose",    is<Op::Transpose>,             kNothing,   lift_transpose,
    "def main(x: f32[2,3,4]) = for i: 2 => transpose(x[i])",    "def main(x: f32[2,3,4]) = transpose(x, [0, 2, 1])"},
   {"reshape",      is<Op::Reshape>,               kNothing,   lift_reshape,
@@ -192,9 +192,9 @@ constexpr BuildRule kBuildRules[] = {
   {"scatter",      is<Op::Scatter>,               kNothing,   scatter_batched,
    "def main(x: f32[2,3], c: i32[3]) = for i: 2 => scatter([4], x[i], c)", "def main(x: f32[2,3], c: i32[3]) = transpose(scatter([4], transpose(x), c))"},
   {"loop",         is<Op::MapAccum>,              kNothing,   lift_loop,
-   "def main(x: f32[2,3]) = for i: 2 => fold(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = fold(fn(a, e) => a * e, replicate(2, 1.0), transpose(x))"},
+   "def main(x: f32[2,3]) = for i: 2 => fold(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = fold(fn(a, e) => a * e, replicate(1.0, 2), transpose(x))"},
   {"projection",   is<Op::Proj>,                  kNothing,   lift_projection,
-   "def main(x: f32[2,3]) = for i: 2 => scan(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = transpose(scan(fn(a, e) => a * e, replicate(2, 1.0), transpose(x)))"},
+   "def main(x: f32[2,3]) = for i: 2 => scan(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = transpose(scan(fn(a, e) => a * e, replicate(1.0, 2), transpose(x)))"},
 };
 // clang-format on
 

@@ -184,7 +184,7 @@ constexpr IndexRule kIndexRules[] = {
   {"arg-reduce", is<Op::ArgMax, Op::ArgMin>,    push_reduce,
    "def main(x: f32[3,4], k: i32) = argmax(x, axis=1)[k]",      "def main(x: f32[3,4], k: i32) = argmax(x[k], axis=0)"},
   {"broadcast",  is<Op::Broadcast>,             push_broadcast,
-   "def main(x: f32[4], k: i32) = replicate(3, x)[k]", "def main(x: f32[4], k: i32) = for i: 4 => if k >= 0 and k < 3 then x[i] else 0.0"},
+   "def main(x: f32[4], k: i32) = replicate(x, 3)[k]", "def main(x: f32[4], k: i32) = for i: 4 => if k >= 0 and k < 3 then x[i] else 0.0"},
   {"transpose",  is<Op::Transpose>,             push_transpose,
    "def main(x: f32[3,4], k: i32) = transpose(x)[k]",             "def main(x: f32[3,4], k: i32) = for i: 3 => x[i, k]"},
   {"reshape",    is<Op::Reshape>,               push_reshape,

@@ -357,7 +357,7 @@ const std::vector<Rule>& layout_rules() {
      "def f(a: f32[3], b: f32[0]) = a"},
     {"concat-same", {Op::Concat}, concat_same,
      "def f(a: f32[3]) = concat(a, a, axis=0)",
-     "def f(a: f32[3]) = reshape(replicate(2, a, axis=0), [6])"},
+     "def f(a: f32[3]) = reshape(replicate(a, 2, axis=0), [6])"},
     {"concat-windows", {Op::Concat}, concat_windows,
      "def f(a: f32[5], b: f32[2]) = concat(window(a, axis=0, lo=0, n=2), window(a, axis=0, lo=2, n=2), b, axis=0)",
      "def f(a: f32[5], b: f32[2]) = concat(window(a, axis=0, lo=0, n=4), b, axis=0)"},
@@ -366,7 +366,7 @@ const std::vector<Rule>& layout_rules() {
      "def f(a: f32[3]) = reshape(a, [1, 3])"},
     {"stack-same", {Op::Stack}, stack_same,
      "def f(a: f32[3]) = stack(a, a, axis=0)",
-     "def f(a: f32[3]) = replicate(2, a, axis=0)"},
+     "def f(a: f32[3]) = replicate(a, 2, axis=0)"},
   };
   // clang-format on
   return rules;

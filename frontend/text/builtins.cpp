@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "frontend/base/near_name.h"
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 
 namespace spirograd::text {
@@ -73,6 +74,7 @@ std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args
     case Follows::Nothing: break;
     case Follows::First: to = 1; break;
     case Follows::Second: from = 1, to = 2; break;
+    case Follows::FirstTwo: to = 2; break;
     case Follows::Branches: from = 1, to = 3; break;
     case Follows::All: to = args.size(); break;
   }
@@ -129,24 +131,14 @@ bool Call::flag(std::string_view word, bool otherwise) {
   return v ? static_bool(*v, std::string(name) + ": " + std::string(word)) : otherwise;
 }
 
-int64_t Call::axis(const Value& v, int rank) const {
-  const int64_t a = static_integer(v, std::string(name) + ": axis");
-  if (a < -rank || a >= rank)
-    throw Error("SG0101", std::string(name) + ": axis " + std::to_string(a) + " does not exist in an array of rank " +
-                              std::to_string(rank));
-  return a < 0 ? a + rank : a;
+int Call::axis(size_t j, const Type& type, int64_t otherwise) {
+  return ir::normal_axis(name, written_axis(j, otherwise), type);
 }
 
 std::vector<int64_t> Call::axes(Expr a, size_t j) {
   const Value* v = argument(j, "axis");
   if (!v) return ir::all_axes(a);
-  std::vector<int64_t> out;
-  for (int64_t n : static_integers(*v, std::string(name) + ": axis")) out.push_back(axis(Value::integer(n), a.rank()));
-  std::sort(out.begin(), out.end());
-  for (size_t k = 1; k < out.size(); ++k)
-    if (out[k] == out[k - 1])
-      throw Error("SG0101", std::string(name) + ": axis " + std::to_string(out[k]) + " stands twice");
-  return out;
+  return ir::normal_axes(name, static_integers(*v, std::string(name) + ": axis"), a.type());
 }
 
 }  // namespace spirograd::text

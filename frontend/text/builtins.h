@@ -25,15 +25,17 @@ struct Call {
   int64_t integer(size_t j, std::string_view word);
   int64_t integer_or(size_t j, std::string_view word, int64_t otherwise);
   bool flag(std::string_view word, bool otherwise);
-  /// An axis of an array of that rank; negative axes count from the end.
-  int64_t axis(const Value& v, int rank) const;
+  /// axis= (or argument j) as it is written, for whoever knows of which array it is.
+  int64_t written_axis(size_t j, int64_t otherwise) { return integer_or(j, "axis", otherwise); }
+  /// The same counted from the front, of an array of that type.
+  int axis(size_t j, const Type& type, int64_t otherwise = 0);
   /// axis= (or argument j) as a list of axes in increasing order; all axes without it.
   std::vector<int64_t> axes(ir::Expr a, size_t j);
   [[noreturn]] void fail(const std::string& message, std::string help = "") const;
 };
 
 /// Which arguments give the result its element type. If these are weak, the result is.
-enum class Follows : uint8_t { Nothing, First, Second, Branches, All };
+enum class Follows : uint8_t { Nothing, First, Second, FirstTwo, Branches, All };
 
 struct Builtin {
   std::string_view name;

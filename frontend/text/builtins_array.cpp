@@ -1,4 +1,7 @@
 // Layout, reductions, reading and writing by index.
+#include <optional>
+
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 #include "frontend/text/builtins.h"
 
@@ -21,7 +24,7 @@ template <Op op>
 Value reduction(Call& c) {
   const Expr a = c.array(0);
   const std::vector<int64_t> axes = c.axes(a, 1);
-  return kept(c, ir::reduce(op, a, axes), a, axes);
+  return kept(c, ir::reduction(op, c.name, a, axes), a, axes);
 }
 
 Value mean(Call& c) {
@@ -39,31 +42,24 @@ Value logsumexp(Call& c) {
 template <Op op>
 Value arg_reduction(Call& c) {
   const Expr a = c.array(0);
-  const Value* v = c.argument(1, "axis");
-  if (!v) return Value::array(ir::arg_reduce_all(op, a));
-  const int64_t axis = c.axis(*v, a.rank());
-  return kept(c, ir::arg_reduce(op, a, static_cast<int>(axis)), a, std::span<const int64_t>(&axis, 1));
+  std::optional<int64_t> axis;
+  if (c.argument(1, "axis")) axis = c.written_axis(1, 0);
+  return Value::array(ir::arg_reduction(op, a, axis, c.flag("keepdims", false)));
 }
 
-// any: the largest of 0 and 1 is 1. The extremes of nothing are the least and the greatest integer: any is false, all true.
-template <bool any>
+template <Expr (*f)(Expr, std::span<const int64_t>)>
 Value any_all(Call& c) {
   const Expr a = c.array(0);
-  if (a.dtype() != DType::Bool)
-    throw Error("SG0102", std::string(c.name) + ": needs a bool array, not " + to_string(a.type()));
   const std::vector<int64_t> axes = c.axes(a, 1);
-  const Expr r = ir::reduce(any ? Op::ReduceMax : Op::ReduceMin, ir::cast(a, DType::I32), axes);
-  const Expr zero = ir::full(c.graph(), r.type(), 0);
-  return kept(c, ir::binary(Op::Gt, r, zero), a, axes);
+  return kept(c, f(a, axes), a, axes);
 }
 
 // ---- making arrays
 
 Value iota(Call& c) {
   const Shape s = static_shape(c.args[0], told(c, "shape"));
-  const Value* axis = c.argument(1, "axis");
-  if (!axis && s.rank() != 1) c.fail("of several axes needs 'axis='", "iota([3, 4], axis=1)");
-  return Value::array(ir::iota(c.graph(), s, axis ? static_cast<int>(c.axis(*axis, s.rank())) : 0));
+  if (!c.argument(1, "axis") && s.rank() != 1) c.fail("of several axes needs 'axis='", "iota([3, 4], axis=1)");
+  return Value::array(ir::iota(c.graph(), s, c.axis(1, i32(s))));
 }
 
 // dtype=, or null: then what the maker gives is weak.
@@ -83,11 +79,8 @@ Value filled(Call& c, double x) {
 Value full(Call& c) { return Value::array(ir::broadcast_to(c.array(1), static_shape(c.args[0], told(c, "shape")))); }
 
 Value replicate(Call& c) {
-  const Expr a = c.array(1);
-  const int64_t n = static_integer(c.args[0], told(c, "count"));
-  if (n < 0) throw Error("SG0101", "replicate: negative count " + std::to_string(n));
-  const Value* axis = c.argument(2, "axis");
-  return Value::array(ir::replicate(a, axis ? static_cast<int>(c.axis(*axis, a.rank() + 1)) : 0, n));
+  const Expr a = c.array(0);
+  return Value::array(ir::copies(a, c.integer(1, "n"), c.written_axis(2, 0)));
 }
 
 // ---- layout
@@ -99,6 +92,8 @@ Value broadcast(Call& c) {
   return Value::array(ir::broadcast(a, s, static_integers(c.args[2], told(c, "axes"))));
 }
 
+Value broadcast_to(Call& c) { return Value::array(ir::broadcast_to(c.array(0), static_shape(c.args[1], told(c, "shape")))); }
+
 Value transpose(Call& c) {
   const Expr a = c.array(0);
   std::vector<int64_t> perm;
@@ -106,48 +101,36 @@ Value transpose(Call& c) {
     perm = static_integers(c.args[1], told(c, "axes"));
   else
     for (int j = a.rank(); j-- > 0;) perm.push_back(j);
-  for (int64_t& p : perm) p = c.axis(Value::integer(p), a.rank());
+  for (int64_t& p : perm) p = ir::normal_axis(c.name, p, a.type());
   return Value::array(ir::transpose(a, perm));
 }
 
-// One extent may be -1: what is left of the elements.
 Value reshape(Call& c) {
   const Expr a = c.array(0);
-  std::vector<int64_t> dims = static_integers(c.args[1], told(c, "shape"));
-  int64_t known = 1, open = 0;
-  for (int64_t d : dims) {
-    if (d == -1)
-      ++open;
-    else
-      known *= d;
-  }
-  const int64_t n = a.shape().count();
-  if (open > 1) throw Error("SG0101", "reshape: only one extent may be -1");
-  if (open == 1 && (known <= 0 || n % known != 0))
-    throw Error("SG0101", "reshape: " + to_string(a.type()) + " has no whole number of parts of " + std::to_string(known) +
-                              " elements");
-  Value shape;
-  for (int64_t d : dims) shape.items.push_back(Value::integer(d == -1 ? n / known : d));
-  return Value::array(ir::reshape(a, static_shape(shape, told(c, "shape"))));
+  return Value::array(ir::reshape(a, ir::completed_shape(static_integers(c.args[1], told(c, "shape")), a.type())));
+}
+
+Value slice(Call& c) {
+  const Expr a = c.array(0);
+  const int axis = c.axis(3, a.type());
+  return Value::array(ir::slice(a, axis, c.integer(1, "start"), c.integer(2, "stop")));
 }
 
 Value window(Call& c) {
   const Expr a = c.array(0);
-  const Value* axis = c.keyword("axis");
-  const int64_t n = static_integer(c.required("n"), told(c, "n")), lo = static_integer(c.required("lo"), told(c, "lo"));
-  return Value::array(ir::window(a, axis ? static_cast<int>(c.axis(*axis, a.rank())) : 0, lo, n));
+  const int axis = c.axis(3, a.type());
+  return Value::array(ir::window(a, axis, c.integer(1, "lo"), c.integer(2, "n")));
 }
 
 Value reverse(Call& c) {
   const Expr a = c.array(0);
-  const Value* axis = c.argument(1, "axis");
-  return Value::array(ir::reverse(a, static_cast<int>(c.axis(axis ? *axis : Value::integer(0), a.rank()))));
+  return Value::array(ir::reverse(a, c.axis(1, a.type())));
 }
 
 // The parts of concat and stack: arguments, or one tuple.
 std::vector<Expr> parts(Call& c) {
   const std::vector<Value>& values = c.args.size() == 1 && c.args[0].kind == Value::Kind::Tuple ? c.args[0].items : c.args;
-  if (values.empty()) c.fail("needs at least one array");
+  if (values.empty()) throw Error("SG0101", told(c, "needs at least one array"));
   std::vector<const Value*> all;
   for (const Value& v : values) all.push_back(&v);
   return unify(c.elaborator, all, c.name);
@@ -155,14 +138,18 @@ std::vector<Expr> parts(Call& c) {
 
 Value concat(Call& c) {
   const std::vector<Expr> in = parts(c);
-  const Value* axis = c.keyword("axis");
-  return Value::array(ir::concat(in, static_cast<int>(c.axis(axis ? *axis : Value::integer(0), in[0].rank()))));
+  return Value::array(ir::concat(in, c.axis(c.args.size(), in[0].type())));
+}
+
+Value append(Call& c) {
+  const Value* both[] = {&c.args[0], &c.args[1]};
+  const std::vector<Expr> in = unify(c.elaborator, both, c.name);
+  return Value::array(ir::concat(in, c.axis(2, in[0].type())));
 }
 
 Value stack(Call& c) {
   const std::vector<Expr> in = parts(c);
-  const Value* axis = c.keyword("axis");
-  return Value::array(ir::stack(in, axis ? static_cast<int>(c.axis(*axis, in[0].rank() + 1)) : 0));
+  return Value::array(ir::stacked(in, c.written_axis(c.args.size(), 0)));
 }
 
 // ---- indexed
@@ -187,9 +174,9 @@ Value scatter(Call& c) {
 }
 
 Value one_hot(Call& c) {
-  const int64_t n = static_integer(c.args[0], told(c, "count"));
+  const Expr index = c.array(0);
+  const int64_t n = c.integer(1, "n");
   const Value* t = dtype_argument(c, 2);
-  const Expr index = c.array(1);
   const auto make = [index, n](DType d, std::span<const Expr>) { return ir::one_hot(index, n, d); };
   return t ? Value::array(make(t->type.dtype, {})) : c.elaborator.weak(true, {}, make);
 }
@@ -212,24 +199,27 @@ constexpr Builtin kRows[] = {
     {"logsumexp",  1, 2, kReduceWords, "logsumexp(x, axis=.., keepdims=false)", logsumexp, Follows::First, true},
     {"argmax",     1, 2, kReduceWords, "argmax(x, axis=..)",               arg_reduction<Op::ArgMax>},
     {"argmin",     1, 2, kReduceWords, "argmin(x, axis=..)",               arg_reduction<Op::ArgMin>},
-    {"any",        1, 2, kReduceWords, "any(mask, axis=..)",               any_all<true>},
-    {"all",        1, 2, kReduceWords, "all(mask, axis=..)",               any_all<false>},
+    {"any",        1, 2, kReduceWords, "any(mask, axis=..)",               any_all<ir::any>},
+    {"all",        1, 2, kReduceWords, "all(mask, axis=..)",               any_all<ir::all>},
     {"iota",       1, 2, "axis",       "iota(n), iota([n, m], axis=0)",    iota},
     {"zeros",      1, 2, "dtype",      "zeros([n, m], dtype=f32)",         [](Call& c) { return filled(c, 0); }},
     {"ones",       1, 2, "dtype",      "ones([n, m], dtype=f32)",          [](Call& c) { return filled(c, 1); }},
     {"full",       2, 2, "",           "full([n, m], value)",              full, Follows::Second},
-    {"replicate",  2, 3, "axis",       "replicate(n, x, axis=0)",          replicate, Follows::Second},
+    {"replicate",  1, 3, "n axis",     "replicate(x, n, axis=0)",          replicate, Follows::First},
+    {"broadcast_to", 2, 2, "",         "broadcast_to(x, shape)",           broadcast_to, Follows::First},
     {"broadcast",  2, 3, "",           "broadcast(x, shape), broadcast(x, shape, [axis of the result for each axis of x])", broadcast, Follows::First},
     {"transpose",  1, 2, "",           "transpose(x, [1, 0])",             transpose, Follows::First},
     {"reshape",    2, 2, "",           "reshape(x, [n, m])",               reshape, Follows::First},
-    {"window",     1, 1, "axis lo n",  "window(x, axis=0, lo=-1, n=5)",    window, Follows::First},
+    {"slice",      1, 4, "start stop axis", "slice(x, start, stop, axis=0)", slice, Follows::First},
+    {"window",     1, 4, "lo n axis",  "window(x, lo=-1, n=5, axis=0)",    window, Follows::First},
     {"reverse",    1, 2, "axis",       "reverse(x, axis=0)",               reverse, Follows::First},
     {"concat",     1, -1, "axis",      "concat(a, b, axis=0)",             concat, Follows::All},
-    {"append",     1, -1, "axis",      "append(a, b, axis=0)",             concat, Follows::All},
+    {"concatenate", 1, -1, "axis",     "concatenate(a, b, axis=0)",        concat, Follows::All},
+    {"append",     2, 3, "axis",       "append(a, b, axis=0)",             append, Follows::FirstTwo},
     {"stack",      1, -1, "axis",      "stack(a, b, axis=0)",              stack, Follows::All},
     {"gather",     2, -1, "",          "gather(table, i, j)",              gather, Follows::First},
     {"scatter",    3, -1, "",          "scatter([n, m], updates, i, j)",   scatter, Follows::Second},
-    {"one_hot",    2, 3, "dtype",      "one_hot(n, i, dtype=f32)",         one_hot},
+    {"one_hot",    1, 3, "n dtype",    "one_hot(i, n, dtype=f32)",         one_hot},
     {"len",        1, 1, "",           "len(x)",                           len},
 };
 // clang-format on

@@ -28,17 +28,13 @@ Value matmul(Call& c) {
 
 Value outer(Call& c) {
   const std::vector<Expr> in = two(c);
-  if (in[0].rank() != 1 || in[1].rank() != 1)
-    throw Error("SG0101", "outer: needs two vectors, not " + to_string(in[0].type()) + " and " + to_string(in[1].type()));
-  const Shape s = in[0].shape() + in[1].shape();
-  return Value::array(ir::broadcast(in[0], s, {0}) * ir::broadcast(in[1], s, {1}));
+  return Value::array(ir::outer(in[0], in[1]));
 }
 
 // axis= of softmax: the last one if it is not given.
 std::vector<int64_t> softmax_axes(Call& c, Expr a) {
   if (c.argument(1, "axis")) return c.axes(a, 1);
-  if (a.rank() == 0) throw Error("SG0101", std::string(c.name) + ": " + to_string(a.type()) + " has no axes");
-  return {a.rank() - 1};
+  return {c.axis(1, a.type(), -1)};
 }
 
 Value softmax(Call& c) {
@@ -54,9 +50,7 @@ Value log_softmax(Call& c) {
 template <Expr (*f)(Expr, int)>
 Value cumulative(Call& c) {
   const Expr a = c.array(0);
-  const Value* given = c.argument(1, "axis");
-  const int64_t axis = c.axis(given ? *given : Value::integer(0), a.rank());
-  return Value::array(f(a, static_cast<int>(axis)));
+  return Value::array(f(a, c.axis(1, a.type())));
 }
 
 // A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.

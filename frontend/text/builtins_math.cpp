@@ -15,7 +15,7 @@ namespace {
 template <Op op>
 Value unary_op(Call& c) {
   constexpr bool float_only = ir::has_flag(op, ir::kFloatOnly);
-  return Value::array(ir::unary(op, float_only ? c.floating(0) : c.array(0)));
+  return Value::array(ir::function_of(op, float_only ? c.floating(0) : c.array(0)));
 }
 
 // By its name every operation is made as it stands: literals are not added up, so printed programs keep their nodes.
@@ -36,7 +36,7 @@ Value extreme(Call& c) {
   }
   const Expr a = c.array(0);
   const std::vector<int64_t> axes = c.axes(a, 1);
-  const Expr r = ir::reduce(reduction, a, axes);
+  const Expr r = ir::reduction(reduction, c.name, a, axes);
   return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
 }
 
@@ -53,11 +53,15 @@ DType type_argument(Call& c, const Value* v) {
 
 Value where(Call& c) {
   const Expr mask = c.array(0);
-  if (mask.dtype() != DType::Bool)
-    throw Error("SG0102", std::string(c.name) + ": the mask must be bool, not " + to_string(mask.type()));
   const Value* both[] = {&c.args[1], &c.args[2]};
   const std::vector<Expr> in = unify(c.elaborator, both, c.name);
-  return Value::array(ir::select_broadcast(mask, in[0], in[1]));
+  return Value::array(ir::select_broadcast(mask, in[0], in[1], c.name));
+}
+
+Value cond(Call& c) {
+  const Value* both[] = {&c.args[1], &c.args[2]};
+  const std::vector<Expr> in = unify(c.elaborator, both, c.name);
+  return Value::array(ir::cond(c.array(0), in[0], in[1]));
 }
 
 Value leaky_relu(Call& c) {
@@ -82,6 +86,7 @@ constexpr Builtin kOwnRows[] = {
     {"min",     1, 2, "axis keepdims", "min(x, axis=.., keepdims=false) or min(a, b)", extreme<Op::Min, Op::ReduceMin>, Follows::All},
     {"where",   3, 3, "", "where(mask, a, b)",  where, Follows::Branches},
     {"select",  3, 3, "", "select(mask, a, b)", where, Follows::Branches},
+    {"cond",    3, 3, "", "cond(c, a, b): if c then a else b", cond, Follows::Branches},
     {"bool",    1, 1, "", "bool(x)", convert<DType::Bool>},
     {"i32",     1, 1, "", "i32(x)",  convert<DType::I32>},
     {"u32",     1, 1, "", "u32(x)",  convert<DType::U32>},

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/traverse.h"
@@ -56,8 +57,7 @@ struct Traced {
 Expr Traced::next_at(size_t j, DType t) const {
   const Type want{type_of(leaves[j], t), leaves[j].shape};
   const Value& got = next[j];
-  if (!got.is_array() && !got.is_weak())
-    throw Error("SG0101", loop.name + ": the state is " + to_string(want) + ", the step returns " + describe(got));
+  if (!got.is_array() && !got.is_weak()) throw ir::state_changes(loop.name, to_string(want), describe(got));
   const Expr e =
       got.may_become(want.dtype) ? elaborator->materialise(got, want.dtype) : elaborator->array_of(got, loop.name);
   if (e.type() != want)

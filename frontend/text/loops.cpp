@@ -1,4 +1,5 @@
-// fold, scan, mapAccumL/R, fori over function literals, and map_accum over a definition (the printed form).
+// fold, scan, map_accum_l, map_accum_r, fori over function literals, and map_accum over a definition (the printed form).
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 #include "frontend/text/builtins.h"
 #include "frontend/text/loop_types.h"
@@ -30,17 +31,9 @@ LoopValues run_loop(Call& c, const Closure& step, const Value& init, const Value
 int64_t loop_length(Call& c, const Value& xs) {
   std::vector<Value> stacks;
   leaves(xs, stacks);
-  if (stacks.empty()) c.fail("needs an array to run over", "fori(n, fn(i, s) => .., start) counts");
-  const Shape& first = shape_of(stacks[0], c.name);
-  for (const Value& v : stacks) {
-    const Shape& shape = shape_of(v, c.name);
-    if (shape.rank() == 0)
-      throw Error("SG0101", std::string(c.name) + ": cannot run over " + describe(v) + ", which has no axes");
-    if (shape[0] != first[0])
-      throw Error("SG0101", std::string(c.name) + ": runs over " + describe(stacks[0]) + " and " + describe(v) +
-                                ", whose first extents differ");
-  }
-  return first[0];
+  std::vector<Type> types;
+  for (const Value& v : stacks) types.push_back(v.is_array() ? v.expr.type() : Type{v.usual_dtype(), shape_of(v, c.name)});
+  return ir::common_length(c.name, types);
 }
 
 Value fold(Call& c) {
@@ -59,14 +52,14 @@ Value map_accum_lr(Call& c) {
 
 Value fori(Call& c) {
   const int64_t n = static_integer(c.args[0], "fori: the count");
-  if (n < 0) throw Error("SG0101", "fori: negative count " + std::to_string(n));
+  ir::check_steps(c.name, n);
   const Value xs = Value::array(ir::iota(c.graph(), {n}, 0));
   return run_loop(c, step_of(c, 1), c.args[2], xs, false, n, LoopRows::None).state;
 }
 
 Value map_accum(Call& c) {
   const Closure& body = step_of(c, 0);
-  if (body.def < 0) c.fail("needs the name of a def", "fold, scan, mapAccumL and fori take fn(..) => ..");
+  if (body.def < 0) c.fail("needs the name of a def", "fold, scan, map_accum_l and fori take fn(..) => ..");
   ir::Loop loop;
   loop.function = c.elaborator.body_function(static_cast<size_t>(body.def), c.ast.place);
   loop.reverse = c.flag("reverse", false);
@@ -84,8 +77,11 @@ Value map_accum(Call& c) {
 constexpr Builtin kRows[] = {
     {"fold",      3, 3, "", "fold(fn(state, x) => state2, start, xs)",             fold},
     {"scan",      3, 3, "", "scan(fn(state, x) => state2, start, xs)",             scan},
-    {"mapAccumL", 3, 3, "", "mapAccumL(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
-    {"mapAccumR", 3, 3, "", "mapAccumR(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
+    {"map_accum_l", 3, 3, "", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
+    {"map_accum_r", 3, 3, "", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
+    // Spellings of before, which programs out there use.
+    {"mapAccumL", 3, 3, "", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
+    {"mapAccumR", 3, 3, "", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
     {"fori",      3, 3, "", "fori(n, fn(i, state) => state2, start)",              fori},
     {"map_accum", 1, 1, "reverse length acc es consts", "map_accum(body, reverse=false, length=5, acc=(..), es=(..), consts=(..))", map_accum},
 };

@@ -21,7 +21,7 @@ void add_derived_programs(Programs& p) {
   });
   p["D06"] = over({{3}}, [](Array v) { return sum(build(4, [&](Index i) { return v(i - 1) * weight(i, v); })); });
   p["D07"] = over({{3}}, [](Array v) { return sum(build(4, [&](Index i) { return cos(v)(i - 1) * weight(i, v); })); });
-  p["D08"] = over({{5}}, [](Array v) { return scatter(v, {build(5, [](Index j) { return j - 1; })}, {3}); });
+  p["D08"] = over({{5}}, [](Array v) { return scatter({3}, v, {build(5, [](Index j) { return j - 1; })}); });
   p["D09"] = over({{}, {}}, [](Array a, Array b) { return square(1 - a) + 100 * square(b - a * a); });
   p["D10"] =
       over({{}, {3}}, [](Array start, Array d) { return scan([](Array state, Array x) { return state * x; }, start, d); });
@@ -53,7 +53,7 @@ void add_derived_programs(Programs& p) {
   });
   p["D27"] =
       over({{4}}, [](Array x) { return sum(build(4, [&](Index i) { return cond(0 < x(i), sqrt(x(i)) + log(x(i)), 0); })); });
-  p["D29"] = over({{6}}, [](Array x) { return scatter(x, {build(6, [](Index i) { return quot(i, 2); })}, {5}); });
+  p["D29"] = over({{6}}, [](Array x) { return scatter({5}, x, {build(6, [](Index i) { return quot(i, 2); })}); });
   p["D30_min"] = over({{4}}, [](Array x) { return min(x); });
   p["D30_max_left"] = over({{}}, [](Array x) { return maximum(0, x); });
   p["D30_max_right"] = over({{}}, [](Array x) { return maximum(x, 0); });

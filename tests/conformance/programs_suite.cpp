@@ -54,17 +54,16 @@ Array even(Array t) {
   return gather(t, {indices({2, 3}, [](Index i, Index j) { return 2 * i + 2 * j; }), iota(Shape{2, 3}, 0)});
 }
 Array halves(Array t) {
-  return scatter(scatter(t, {iota(7)}, {7}), {indices({7, 2}, [](Index i, Index j) { return quot(j, 1 + i); })}, {2});
+  return scatter({2}, scatter({7}, t, {iota(7)}), {indices({7, 2}, [](Index i, Index j) { return quot(j, 1 + i); })});
 }
 Array capped(Arg i, int64_t cap) { return minimum(i, cap); }
 Array folded(Array t) {
   const Array k = iota(7);
-  const Array cube = scatter(t, {capped(k, 1), capped(k, 2), capped(k, 3)}, {2, 3, 4});
+  const Array cube = scatter({2, 3, 4}, t, {capped(k, 1), capped(k, 2), capped(k, 3)});
   const Shape all = {2, 3, 4, 2};
-  return scatter(cube,
+  return scatter({2, 3}, cube,
                  {indices(all, [](Index a, Index b, Index, Index) { return capped(a + b, 1); }),
-                  indices(all, [](Index a, Index, Index, Index d) { return capped(d + a, 2); })},
-                 {2, 3});
+                  indices(all, [](Index a, Index, Index, Index d) { return capped(d + a, 2); })});
 }
 /// The loop state after n sines.
 Array sines(Array x, int64_t n) {
@@ -131,7 +130,7 @@ void add_builds(Programs& p) {
     const Array g = spread(r, [](Index i) { return quot(1, 4 - i); });
     return build(7, [&](Index j) {
       const Array moving = spread(r, [&](Index i) { return quot(1, 100 * maximum(0, i - j)); });
-      return concatenate({moving, g, stack({real(j, r)}), replicate(r, 13)});
+      return concat({moving, g, stack({real(j, r)}), replicate(r, 13)});
     });
   });
   p["C32"] = over({{}}, [](Array r) {
@@ -208,11 +207,11 @@ void add_indexed(Programs& p) {
   p["C74"] = over({table}, halves);
   p["C74_choice"] = over({table}, [](Array t) { return build(5, [&](Index i) { return cond(i > 2, halves(t), t(i)); }); });
   p["C74_min"] = over({table}, [](Array t) {
-    return scatter(t, {indices({7, 2}, [](Index i, Index j) { return capped(j + 2 * i, 1); })}, {2});
+    return scatter({2}, t, {indices({7, 2}, [](Index i, Index j) { return capped(j + 2 * i, 1); })});
   });
   p["C74_pair"] = over({table}, [](Array t) {
     const Array first = indices({7, 2}, [](Index i, Index j) { return capped(2 * i + 2 * j, 1); });
-    return scatter(t, {first, indices({7, 2}, [](Index i, Index) { return capped(i, 2); })}, {2, 3});
+    return scatter({2, 3}, t, {first, indices({7, 2}, [](Index i, Index) { return capped(i, 2); })});
   });
   p["C74_folded"] = over({table}, folded);
   p["C74_folded_times"] = over({table}, [](Array t) { return build(4, [&](Index i) { return folded(real(i, t) * t); }); });
@@ -220,7 +219,7 @@ void add_indexed(Programs& p) {
     const auto row = [&](Index i) {
       const Array first = indices({7, 2}, [](Index j, Index k) { return capped(3 * j + k, 1); });
       const Array second = indices({7, 2}, [](Index j, Index) { return capped(j, 3); });
-      return cond(i > 2, scatter(t, {first, second}, {2, 4}), transpose(replicate(t(i), 4), {1, 0}));
+      return cond(i > 2, scatter({2, 4}, t, {first, second}), transpose(replicate(t(i), 4), {1, 0}));
     };
     return build(5, row)(1);
   });

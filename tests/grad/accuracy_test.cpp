@@ -211,7 +211,7 @@ TEST(Accuracy, LoopsThatOnlyAddAreCompensated) {
 
   // Several sums at once, terms on both sides, subtractions, and a body that also reads its sum.
   const auto several =
-      run(parsed("def main(x: f32[100000]) { let ((a, b, i), y) = mapAccumL(fn((a, b, i), e) => ((e + a - 0.1, b "
+      run(parsed("def main(x: f32[100000]) { let ((a, b, i), y) = map_accum_l(fn((a, b, i), e) => ((e + a - 0.1, b "
                  "- e + 0.25, i + 1), a + b), (0.0, 1.0, 0), x)\n (a, b, i) }"),
           {x});
   const double total = partial[n], tenth = static_cast<double>(0.1f) * n;

@@ -65,7 +65,7 @@ TEST(Cumulative, BothSurfacesMakeTheSameProgram) {
   for (const int64_t n : {5, 500}) {
     const Type type = f32({n, 2});
     const auto named = [&](const std::string& body) {
-      return text::print(parsed("def f(x: " + to_string(type) + ") -> (result: " + to_string(type) + ") = " + body));
+      return text::print(parsed("def f(x: " + to_string(type) + ") = " + body));
     };
     const Program sums = trace("f", {{"x", type}}, [](Array x) { return cumsum(x); }).value();
     const Program products = trace("f", {{"x", type}}, [](Array x) { return cumprod(x, -1); }).value();

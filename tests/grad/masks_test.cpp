@@ -235,7 +235,7 @@ TEST(Masks, ThroughLoops) {
        {.5, 0, 0}},
       {"elements, backwards",
        R"((x: f64[3]) -> (y: f64) {
-         let (s, r) = mapAccumR(fn(s, e) => (s + 1, sqrt(e) * s), 1, x)
+         let (s, r) = map_accum_r(fn(s, e) => (s + 1, sqrt(e) * s), 1, x)
          sum(where(x > 0, r, 0)) })",
        {{4, 0, 0}},
        {.75, 0, 0}},

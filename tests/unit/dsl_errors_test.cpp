@@ -101,7 +101,7 @@ TEST(DslErrors, LoopStateOfAnotherTypePointsAtTheLoop) {
     return fori(
         2, [&](Index, Array s) { return s + a; }, 0.0f);
   });
-  expect_at(shape, line, "SG0101", "fori: state 0 starts as f32, the body returns f32[3]");
+  expect_at(shape, line, "SG0101", "fori: the state is f32, the step returns f32[3]");
 }
 
 TEST(DslErrors, LogicWithoutAnArgFallsBackToThePlaceOfTheOperand) {
@@ -156,6 +156,8 @@ TEST(DslErrors, EachOperationChecksItsOperands) {
       {"max: axis -3 does not exist", [](Array x, Array) { return max(x, {-3}); }},
       {"argmax: axis 2 does not exist", [](Array x, Array) { return argmax(x, 2); }},
       {"argmin: axis 0", [](Array, Array) { return argmin(zeros(f32({0}))); }},
+      {"any: needs a bool array", [](Array x, Array) { return any(x); }},
+      {"where: the mask must be bool", [](Array x, Array) { return where(x, x, x); }},
       {"select: the mask must be bool", [](Array x, Array) { return select(x, x, x); }},
       {"select: element types", [](Array x, Array k) { return select(x > 0, x, k); }},
       {"cond: the condition must be one bool", [](Array x, Array) { return cond(x > 0, x, x); }},
@@ -178,12 +180,12 @@ TEST(DslErrors, EachOperationChecksItsOperands) {
       {"window: negative extent", [](Array x, Array) { return window(x, 0, -1); }},
       {"reverse: axis 2", [](Array x, Array) { return reverse(x, 2); }},
       {"replicate: axis 4", [](Array x, Array) { return replicate(x, 2, 4); }},
-      {"broadcast: negative extent", [](Array x, Array) { return replicate(x, -2); }},
+      {"replicate: negative count -2", [](Array x, Array) { return replicate(x, -2); }},
       {"concat: ranks",
        [](Array x, Array) {
-         return concatenate({x, x(0)});
+         return concat({x, x(0)});
        }},
-      {"concatenate: needs at least one", [](Array, Array) { return concatenate(std::vector<Array>{}); }},
+      {"concat: needs at least one", [](Array, Array) { return concat(std::vector<Array>{}); }},
       {"elements",
        [](Array x, Array) {
          return stack({x(0), x(0, 0)});
@@ -192,11 +194,12 @@ TEST(DslErrors, EachOperationChecksItsOperands) {
       {"index: shapes", [](Array x, Array k) { return x(k, iota(3)); }},
       {"scatter: 1 indices for target axes [2,2]",
        [](Array x, Array k) {
-         return scatter(x, {k}, {2, 2});
+         return scatter({2, 2}, x, {k});
        }},
-      {"do not begin with the index shape", [](Array x, Array) { return scatter(x, {iota(5)}, {2}); }},
+      {"do not begin with the index shape", [](Array x, Array) { return scatter({2}, x, {iota(5)}); }},
       {"gather: needs at least one index", [](Array x, Array) { return gather(x, std::vector<Array>{}); }},
       {"one_hot: an index must be i32", [](Array x, Array) { return one_hot(x, 3); }},
+      {"outer: needs two vectors", [](Array x, Array) { return outer(x, x); }},
       {"dot: needs two vectors", [](Array x, Array) { return dot(x, x); }},
       {"inner extents 3 and 2 differ", [](Array x, Array) { return matmul(x, x); }},
       {"both need at least one axis", [](Array x, Array) { return matmul(x, 2); }},
@@ -333,10 +336,10 @@ TEST(DslErrors, ResultsHaveNames) {
   const Result<Program> r = trace("t", {{"x", f32()}}, [](Array x) { return std::tuple(x, Named("twice", 2 * x), 3); });
   ASSERT_TRUE(r) << r.error().str();
   ASSERT_EQ(r->results.size(), 3u);
-  EXPECT_EQ(r->results[0].name, "result0");
+  EXPECT_EQ(r->results[0].name, "out0");
   EXPECT_EQ(r->results[1].name, "twice");
   EXPECT_EQ(r->results[2].type, i32());
-  EXPECT_EQ(trace("t", {{"x", f32()}}, [](Array x) { return x; })->results[0].name, "result");
+  EXPECT_EQ(trace("t", {{"x", f32()}}, [](Array x) { return x; })->results[0].name, "out");
 }
 
 }  // namespace

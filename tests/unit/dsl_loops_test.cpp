@@ -42,7 +42,7 @@ TEST(DslLoops, StateOfATupleKeepsItsStructure) {
         },
         std::tuple(0.0f, 0), std::pair(xs, ks));
     auto [largest, count] = state;
-    return concatenate({reshape(cast(largest, DType::I32), {1}), reshape(count, {1}), seen});
+    return concat({reshape(cast(largest, DType::I32), {1}), reshape(count, {1}), seen});
   });
   EXPECT_EQ(out.data, (Values{4, 10, 0, 1, 3, 6}));
 }

@@ -107,9 +107,9 @@ std::vector<Case> every_operation() {
        }},
       {"broadcast_to", [](A x, A) { return broadcast_to(x, {3}); }},
       {"replicate", [](A x, A) { return replicate(x, 3, 9); }},
-      {"concatenate",
+      {"concat",
        [](A x, A y) {
-         return concatenate({y, x});
+         return concat({y, x});
        }},
       {"append", [](A x, A y) { return append(y, x); }},
       {"stack",
@@ -120,8 +120,11 @@ std::vector<Case> every_operation() {
       {"window", [](A x, A) { return window(x, 0, 2, 3); }},
       {"reverse", [](A x, A) { return reverse(x, 3); }},
       {"gather", [](A x, A y) { return gather(y, {x}); }},
-      {"scatter", [](A x, A y) { return scatter(y, {x}, {3}); }},
+      {"scatter", [](A x, A y) { return scatter({3}, y, {x}); }},
       {"one_hot", [](A x, A) { return one_hot(x, 3); }},
+      {"any", [](A x, A) { return any(x); }},
+      {"all", [](A x, A) { return all(x, 7); }},
+      {"outer", [](A x, A y) { return outer(x, y); }},
       {"dot", [](A x, A y) { return dot(x, y); }},
       {"matmul", [](A x, A y) { return matmul(y, x); }},
       {"build",

@@ -213,7 +213,7 @@ TEST(Dsl, LayoutOperations) {
   EXPECT_EQ(at([](Array a) { return slice(a, 1, 3, 1); }).data, (Values{2, 3, 5, 6}));
   EXPECT_EQ(at([](Array a) { return window(a, -1, 3); }).data, (Values{0, 0, 0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(at([](Array a) { return reverse(a, 1); }).data, (Values{3, 2, 1, 6, 5, 4}));
-  EXPECT_EQ(at([](Array a) { return concatenate({a, a + 6}, 1); }).data, (Values{1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12}));
+  EXPECT_EQ(at([](Array a) { return concat({a, a + 6}, 1); }).data, (Values{1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12}));
   EXPECT_EQ(at([](Array a) { return append(a, a); }).type, f32({4, 3}));
   EXPECT_EQ(at([](Array a) { return stack({a(0, 0), 9, a(1, 2)}); }).data, (Values{1, 9, 6}));
   EXPECT_EQ(at([](Array a) { return stack(std::vector<Array>{a(0), a(1)}, 1); }).data, (Values{1, 4, 2, 5, 3, 6}));
@@ -231,9 +231,9 @@ TEST(Dsl, Leaves) {
 
 TEST(Dsl, ScatterAddsAndDrops) {
   const auto out =
-      eval({f32({4}), i32({4})}, {{1, 2, 4, 8}, {0, 2, 0, 5}}, [](Array u, Array k) { return scatter(u, {k}, {3}); });
+      eval({f32({4}), i32({4})}, {{1, 2, 4, 8}, {0, 2, 0, 5}}, [](Array u, Array k) { return scatter({3}, u, {k}); });
   EXPECT_EQ(out.data, (Values{5, 0, 2}));
-  EXPECT_EQ(eval({i32({3})}, {{1, 1, -1}}, [](Array k) { return scatter(1.0f, {k}, {2}); }).data, (Values{0, 2}));
+  EXPECT_EQ(eval({i32({3})}, {{1, 1, -1}}, [](Array k) { return scatter({2}, 1.0f, {k}); }).data, (Values{0, 2}));
   EXPECT_EQ(eval({f32({2}), i32({2})}, {{3, 4}, {1, 0}}, [](Array x, Array k) { return gather(x, {k}); }).data,
             (Values{4, 3}));
 }

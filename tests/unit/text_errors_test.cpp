@@ -88,8 +88,8 @@ const Case kCases[] = {
     {"def f(x: f32[3], m: bool[3]) = x[m]",      "SG0102", 1, 34, "an index must be i32, not bool[3]"},
     {"def f(x: f32[3]) = x[1:5]",                "SG0101", 1, 22, "does not lie within 0:3"},
     {"def f(x: f32[3]) = x[:-1]",                "SG0101", 1, 22, "negative bounds do not count from the end"},
-    {"def f(x: f32[3]) = sum(x, axis=1)",        "SG0101", 1, 20, "axis 1 does not exist"},
-    {"def f(x: f32[3]) = reshape(x, [2, -1])",   "SG0101", 1, 20, "no whole number of parts"},
+    {"def f(x: f32[3]) = sum(x, axis=1)",        "SG0101", 1, 20, "axis 1 does not exist for f32[3], which has 1 axis"},
+    {"def f(x: f32[3]) = reshape(x, [2, -1])",   "SG0101", 1, 20, "no extent makes [2,-1] out of f32[3]"},
     {"def f(x: f32[2,3], y: f32[2,3]) = x @ y",  "SG0101", 1, 37, "inner extents 3 and 2 differ"},
     {"def f(x: f32[3]) = [x, 1.0]",              "SG0101", 1, 20, "array literal"},
     {"def f(x: f32[3]) = argmax(zeros(0))",      "SG0101", 1, 20, "is empty"},
@@ -107,8 +107,8 @@ const Case kCases[] = {
     {"def f(x: f32[3]) = fold(fn(s, e) => [s, e], 0.0, x)", "SG0101", 1, 20, "the state is f32, the step returns f32[2]"},
     {"def f(x: f32[3]) = fold(x, 0.0, x)",       "SG0404", 1, 20, "needs a function as argument 1"},
     {"def f(x: f32[3]) = fold(fn(s) => s, 0.0, x)", "SG0404", 1, 25, "takes 1 arguments, it is given 2"},
-    {"def f(x: f32[3], y: f32[4]) = fold(fn(s, e) => s, 0.0, (x, y))", "SG0101", 1, 31, "first extents differ"},
-    {"def f(x: f32[3]) = mapAccumL(fn(s, e) => s, 0.0, x)", "SG0101", 1, 20, "the step returns (state, row)"},
+    {"def f(x: f32[3], y: f32[4]) = fold(fn(s, e) => s, 0.0, (x, y))", "SG0101", 1, 31, "different numbers of rows"},
+    {"def f(x: f32[3]) = map_accum_l(fn(s, e) => s, 0.0, x)", "SG0101", 1, 20, "the step returns (state, row)"},
     {"def g(x: f32) = log(x, x)\n\ndef f(x: f32) = exp(g(x))", "SG0404", 1, 17, "in the call of 'g' at line 3, column 21"},
 };
 // clang-format on
@@ -195,7 +195,7 @@ TEST(TextErrors, FunctionsThatAreNotThere) {
 
 TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
   const std::string source =
-      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = mapAccumL(fn((p, q), e) => ((p + e[0], q), e * "
+      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = map_accum_l(fn((p, q), e) => ((p + e[0], q), e * "
       "2), (0.0, n), x)\n"
       "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), "
       "r[0])\n}\n";

@@ -156,7 +156,7 @@ TEST(TextRoundTrip, LoopsOfLoopsKeepTheirBodies) {
       round_trip(from_source(
           "def f(w: f64[3,3], x: f64[3], es: f64[5,3]) -> (last: f64[3], all: f64[6,3], n: i32) {\n"
           "  let step = fn(a, e) => fori(2, fn(i, s) => sin(w @ s + e) * f64(i + 1), a)\n"
-          "  let (m, rows) = mapAccumR(fn((k, s), e) => ((k + 1, step(s, e)), for i: 3 => s[i] + e[2 - i]), (0, x), es)\n"
+          "  let (m, rows) = map_accum_r(fn((k, s), e) => ((k + 1, step(s, e)), for i: 3 => s[i] + e[2 - i]), (0, x), es)\n"
           "  let (k, s) = m\n"
           "  (s + sum(rows, axis=0), scan(step, x, es), k)\n}")),
       "");

@@ -71,11 +71,11 @@ const Case kMade[] = {
     {"reshape(full([1, 3], 0.1), [3]) * x", 0.1},
     {"concat([0.1], [0.1, 0.1]) * x", 0.1},
     {"stack(0.1, 0.1, 0.1) * x", 0.1},
-    {"replicate(3, 0.1) * x", 0.1},
+    {"replicate(0.1, 3) * x", 0.1},
     {"broadcast(0.1, [3]) * x", 0.1},
     {"-(-full([3], 0.1)) * x", 0.1},
     {"scatter([3], 0.1, [0, 1, 2]) * x", 0.1},
-    {"sum(one_hot(3, k) * 0.1, axis=1) * x", 0.1},
+    {"sum(one_hot(k, 3) * 0.1, axis=1) * x", 0.1},
     {"dot([0.1, 0.0], [1.0, 1.0]) * x", 0.1},
     {"([[0.1, 0.0], [0.0, 0.1]] @ [1.0, 1.0])[0] * x", 0.1},
     {"exp(0.1) * x", std::exp(0.1)},
@@ -97,8 +97,8 @@ const Case kMade[] = {
     {"fold(fn(s, v) => v, 0.1, [0.1, 0.1]) * x", 0.1},
     {"scan(fn(s, v) => s * v, 0.1, x)", 0.1},
     {"scan(fn(s, v) => s * v, 0.1, [1.0, 1.0])[1] * x", 0.1},
-    {"{ let (s, rows) = mapAccumL(fn(s, v) => (s + v, 0.1), 0.0, x)\n rows * x }", 0.1},
-    {"{ let (s, rows) = mapAccumR(fn(s, v) => (s, s * v), 0.1, x)\n rows }", 0.1},
+    {"{ let (s, rows) = map_accum_l(fn(s, v) => (s + v, 0.1), 0.0, x)\n rows * x }", 0.1},
+    {"{ let (s, rows) = map_accum_r(fn(s, v) => (s, s * v), 0.1, x)\n rows }", 0.1},
     {"{ let (a, (b, c)) = fori(3, fn(i, (a, (b, c))) => (b, (c, s * 0.1)), (0, (0.0, 0)))\n [a, b, c] }", 0.1},
     {"fori(2, fn(i, s) => fori(2, fn(j, t) => t * x[0], s), 0.1)", 0.1},
     {"fori(2, fn(i, s) => fori(2, fn(j, t) => t, s), 0.1) * x", 0.1},
@@ -176,7 +176,7 @@ TEST(TextTypes, ConversionsOfNumbersKeepTheirDigits) {
 TEST(TextTypes, PartsOfALoopFollowDifferentTypes) {
   // The state stays i32, the row follows what it meets.
   const Outcome o =
-      run("def main(x: f64) = { let (n, rows) = mapAccumL(fn(n, v) => (n + 1, v * 0.1), 0, [1.0, 1.0])\n (n, rows * x) }",
+      run("def main(x: f64) = { let (n, rows) = map_accum_l(fn(n, v) => (n + 1, v * 0.1), 0, [1.0, 1.0])\n (n, rows * x) }",
           {{{"x", f64()}, {1}}});
   ASSERT_EQ(o.error, "");
   EXPECT_EQ(o.types, (std::vector<Type>{i32(), f64({2})}));

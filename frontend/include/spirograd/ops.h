@@ -1,4 +1,5 @@
-// Operations on traced arrays. NumPy's names where NumPy has one. Axes may be negative: -1 is the last one.
+// Operations on traced arrays: those of the text language, under the same names, with the same arguments in the same order.
+// NumPy's names where NumPy has one. Axes may be negative: -1 is the last one. Lists stand in braces: concat({a, b}).
 // Every operation is total: no input makes one fail while the program runs.
 #pragma once
 
@@ -25,9 +26,13 @@ struct Axes {
 
 // ---- leaves
 Array zeros(Type type, Loc loc = Loc::here());
+Array zeros(Shape shape, DType dtype = DType::F32, Loc loc = Loc::here());
 Array ones(Type type, Loc loc = Loc::here());
+Array ones(Shape shape, DType dtype = DType::F32, Loc loc = Loc::here());
 Array full(Type type, double value, Loc loc = Loc::here());
-/// A literal; values in row-major order, rounded to the element type.
+/// Copies of an array, or of a number, which is i32 or f32.
+Array full(Shape shape, Arg value);
+/// `const` in text. A literal; values in row-major order, rounded to the element type.
 Array constant(Type type, const std::vector<double>& values, Loc loc = Loc::here());
 Array constant(const HostArray& values, Loc loc = Loc::here());
 /// A scalar literal.
@@ -69,6 +74,7 @@ Array relu(Arg a);  // max(0, a): NaN of NaN
 Array leaky_relu(Arg a, double slope = 0.01);
 /// Rounds toward minus infinity; gives i32, saturated, 0 for NaN.
 Array floor(Arg a);
+Array floor_(Arg a);  // stays a float
 /// float -> int truncates and saturates (NaN -> 0), int -> int reinterprets, to bool: not 0.
 Array cast(Arg a, DType dtype);
 /// The same value; derivatives do not pass.
@@ -88,7 +94,8 @@ Array maximum(Arg a, Arg b);
 
 /// Element by element: `a` where the mask is true, `b` elsewhere. All three broadcast. Both sides are evaluated; the one
 /// that is not taken adds exactly 0 to every derivative, whatever its value and slopes are: no guard is needed inside.
-Array select(Arg mask, Arg a, Arg b);
+Array where(Arg mask, Arg a, Arg b);
+Array select(Arg mask, Arg a, Arg b);  // another name of where
 /// One scalar condition for whole arrays.
 Array cond(Arg condition, Arg a, Arg b);
 
@@ -106,6 +113,8 @@ Array logsumexp(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 /// arrays; `max(a, 0)` could be read as either and does not compile.
 Array max(Arg a);
 Array min(Arg a);
+Array reduce_max(Arg a, Axes axes = Axes::every(), bool keepdims = false);  // max of one array alone
+Array reduce_min(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 Array max(Arg a, std::initializer_list<int> axes, bool keepdims = false);
 Array min(Arg a, std::initializer_list<int> axes, bool keepdims = false);
 template <std::same_as<Axes> A>
@@ -125,9 +134,13 @@ Array min(Arg, I) {
 inline Array max(Arg a, Arg b) { return maximum(std::move(a), std::move(b)); }
 inline Array min(Arg a, Arg b) { return minimum(std::move(a), std::move(b)); }
 
+/// Of bool arrays; of nothing false and true.
+Array any(Arg mask, Axes axes = Axes::every(), bool keepdims = false);
+Array all(Arg mask, Axes axes = Axes::every(), bool keepdims = false);
+
 /// i32 position of the first extreme; without an axis in row-major order of all elements.
-Array argmax(Arg a, std::optional<int> axis = std::nullopt);
-Array argmin(Arg a, std::optional<int> axis = std::nullopt);
+Array argmax(Arg a, std::optional<int> axis = std::nullopt, bool keepdims = false);
+Array argmin(Arg a, std::optional<int> axis = std::nullopt, bool keepdims = false);
 Array softmax(Arg a, Axes axes = -1);
 Array log_softmax(Arg a, Axes axes = -1);  // (a - max) - log(sum(exp(a - max)))
 
@@ -137,12 +150,15 @@ Array reshape(Arg a, Shape shape);
 Array transpose(Arg a);                         // all axes reversed
 Array transpose(Arg a, std::vector<int> perm);  // result axis j is axis perm[j] of a
 Array broadcast_to(Arg a, Shape shape);
-Array replicate(Arg a, int64_t n, int axis = 0);  // n copies along a new axis
-Array concatenate(ArgList parts, int axis = 0);   // along an existing axis
+Array broadcast(Arg a, Shape shape);                         // another name of broadcast_to
+Array broadcast(Arg a, Shape shape, std::vector<int> axes);  // axis j of a becomes axis axes[j]
+Array replicate(Arg a, int64_t n, int axis = 0);             // n copies along a new axis
+Array concat(ArgList parts, int axis = 0);                   // along an existing axis
+Array concatenate(ArgList parts, int axis = 0);              // another name of concat
 Array append(Arg a, Arg b, int axis = 0);
-Array stack(ArgList parts, int axis = 0);                          // along a new axis
-Array slice(Arg a, int64_t start, int64_t stop, int axis = 0);     // 0 <= start <= stop <= extent
-Array window(Arg a, int64_t first, int64_t length, int axis = 0);  // as slice, but 0 outside of the array
+Array stack(ArgList parts, int axis = 0);                       // along a new axis
+Array slice(Arg a, int64_t start, int64_t stop, int axis = 0);  // 0 <= start <= stop <= extent
+Array window(Arg a, int64_t lo, int64_t n, int axis = 0);       // n from lo on; as slice, but 0 outside of the array
 Array reverse(Arg a, int axis = 0);
 
 // ---- indexed
@@ -150,12 +166,13 @@ Array reverse(Arg a, int axis = 0);
 Array gather(Arg table, ArgList index);
 /// Adds updates[p] into an array of zeros at index...[p]; what falls outside is dropped. `addressed`: the extents of the
 /// axes that the indices address; the updates' remaining axes follow.
-Array scatter(Arg updates, ArgList index, Shape addressed);
+Array scatter(Shape addressed, Arg updates, ArgList index);
 /// New last axis of extent n; all zero for an index out of range.
 Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
 
 // ---- products
-Array dot(Arg a, Arg b);  // of two vectors
+Array dot(Arg a, Arg b);    // of two vectors
+Array outer(Arg a, Arg b);  // of two vectors: all products
 /// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the
 /// right.
 Array matmul(Arg a, Arg b);

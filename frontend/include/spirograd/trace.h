@@ -18,7 +18,7 @@
 
 namespace spirograd {
 
-/// A result with a name. Results without one are called `result`, or `result0`, `result1`, .. if there are several.
+/// A result with a name. Results without one are called `out`, or `out0`, `out1`, .. if there are several.
 struct Named {
   std::string name;
   Arg value;

@@ -1,0 +1,385 @@
+// The text language and the C++ surface are one language: each operation of one is in the other, under the same name, makes
+// the same nodes of the same arguments, and complains in the same words. What is on one side only is listed with its reason.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "spirograd/build.h"
+#include "spirograd/loops.h"
+#include "spirograd/ops.h"
+#include "spirograd/text.h"
+#include "spirograd/trace.h"
+
+namespace spirograd {
+namespace {
+
+struct In {
+  Array x, y, v, k, m, c;
+};
+using Body = std::function<Array(const In&)>;
+
+const std::vector<Param>& params() {
+  static const std::vector<Param> all = {{"x", f32({2, 3})}, {"y", f32({2, 3})},     {"v", f32({4})},
+                                         {"k", i32({4})},    {"m", boolean({2, 3})}, {"c", boolean()}};
+  return all;
+}
+
+// The printed program, or the first line of the error.
+std::string outcome(const Result<Program>& p) { return p ? text::print(*p) : p.error().message; }
+
+std::string from_text(const std::string& expression) {
+  std::string source = "def main(";
+  for (const Param& p : params()) source += (&p == params().data() ? "" : ", ") + p.name + ": " + to_string(p.type);
+  const auto module = text::parse(source + ") = " + expression + "\n", "surface.sg");
+  return module ? outcome(text::instantiate(*module)) : module.error().message;
+}
+
+std::string from_cpp(const Body& body) {
+  return outcome(trace("main", params(), [&](Array x, Array y, Array v, Array k, Array m, Array c) {
+    return body({x, y, v, k, m, c});
+  }));
+}
+
+struct Sample {
+  std::string name, text;
+  Body cpp;
+  std::string cpp_name = {};  // if it differs
+};
+
+using Unary = Array (*)(Arg);
+using Binary = Array (*)(Arg, Arg);
+
+void add_elementwise(std::vector<Sample>& out) {
+  // clang-format off
+  const std::vector<std::pair<const char*, Unary>> unary = {
+      {"abs", abs},       {"sign", sign},   {"sqrt", sqrt},     {"exp", exp},         {"log", log},
+      {"sin", sin},       {"cos", cos},     {"tan", tan},       {"asin", asin},       {"acos", acos},
+      {"atan", atan},     {"sinh", sinh},   {"cosh", cosh},     {"tanh", tanh},       {"asinh", asinh},
+      {"acosh", acosh},   {"atanh", atanh}, {"erf", erf},       {"erfc", erfc},       {"logistic", logistic},
+      {"log1p", log1p},   {"expm1", expm1}, {"lgamma", lgamma}, {"digamma", digamma}, {"softplus", softplus},
+      {"square", square}, {"recip", recip}, {"relu", relu},     {"floor", floor},     {"floor_", floor_},
+      {"stop_gradient", stop_gradient},
+  };
+  const std::vector<std::pair<const char*, Binary>> binary = {
+      {"pow", pow},         {"atan2", atan2},     {"masked_mul", masked_mul}, {"masked_div", masked_div},
+      {"minimum", minimum}, {"maximum", maximum}, {"strong_mul", strong_mul}, {"logaddexp", logaddexp},
+      {"rem", rem},         {"max", max},         {"min", min},
+  };
+  // clang-format on
+  for (const auto& [name, f] : unary)
+    out.push_back({name, std::string(name) + "(x)", [f = f](const In& in) { return f(in.x); }});
+  for (const auto& [name, f] : binary)
+    out.push_back({name, std::string(name) + "(x, y[0])", [f = f](const In& in) { return f(in.x, in.y(0)); }});
+  out.push_back({"leaky_relu", "leaky_relu(x)", [](const In& in) { return leaky_relu(in.x); }});
+  out.push_back({"quot", "quot(k, 3)", [](const In& in) { return quot(in.k, 3); }});
+  out.push_back({"leaky_relu", "leaky_relu(x, 0.2)", [](const In& in) { return leaky_relu(in.x, 0.2); }});
+  out.push_back({"cast", "cast(x, i32)", [](const In& in) { return cast(in.x, DType::I32); }});
+  out.push_back({"where", "where(m, x, 0.0)", [](const In& in) { return where(in.m, in.x, 0.0); }});
+  out.push_back({"select", "select(m, 1, k[0])", [](const In& in) { return select(in.m, 1, in.k(0)); }});
+  out.push_back({"cond", "cond(c, x, y[0])", [](const In& in) { return cond(in.c, in.x, in.y(0)); }});
+}
+
+// C++ has operators and keywords where the text has names too.
+void add_spelt_differently(std::vector<Sample>& out) {
+  const auto spelt = [&](const char* name, const char* cpp_name, const char* text, Body cpp) {
+    out.push_back({name, text, std::move(cpp), cpp_name});
+  };
+  spelt("add", "operator+", "add(x, y)", [](const In& in) { return in.x + in.y; });
+  spelt("sub", "operator-", "sub(x, y)", [](const In& in) { return in.x - in.y; });
+  spelt("mul", "operator*", "mul(x, y)", [](const In& in) { return in.x * in.y; });
+  spelt("div", "operator/", "div(x, y)", [](const In& in) { return in.x / in.y; });
+  spelt("neg", "operator-", "neg(x)", [](const In& in) { return -in.x; });
+  spelt("eq", "operator==", "eq(x, y)", [](const In& in) { return in.x == in.y; });
+  spelt("ne", "operator!=", "ne(x, y)", [](const In& in) { return in.x != in.y; });
+  spelt("lt", "operator<", "lt(x, y)", [](const In& in) { return in.x < in.y; });
+  spelt("le", "operator<=", "le(x, y)", [](const In& in) { return in.x <= in.y; });
+  spelt("gt", "operator>", "gt(x, y)", [](const In& in) { return in.x > in.y; });
+  spelt("ge", "operator>=", "ge(x, y)", [](const In& in) { return in.x >= in.y; });
+  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64}) {
+    const std::string n(name(t));
+    spelt(n.c_str(), "cast", (n + "(k)").c_str(), [t](const In& in) { return cast(in.k, t); });
+  }
+  spelt("const", "constant", "const(f32[2], [1.0, 2.5])", [](const In&) { return constant(f32({2}), {1, 2.5}); });
+  spelt("len", "Array::extent", "x * f32(len(v))", [](const In& in) { return in.x * in.v.extent(0); });
+  // A comprehension is no operation of the text language.
+  spelt("", "build", "for i: 4 => v[3 - i]", [](const In& in) { return build(4, [&](Index i) { return in.v(3 - i); }); });
+}
+
+template <class F>
+void add_reduction(std::vector<Sample>& out, const std::string& name, const std::string& of, F f) {
+  const auto a = [of](const In& in) { return of == "m" ? in.m : in.x; };
+  out.push_back({name, name + "(" + of + ")", [=](const In& in) { return f(a(in), Axes::every(), false); }});
+  const bool second_may_be_array = name == "max" || name == "min";
+  const std::string last = second_may_be_array ? ", axis=-1)" : ", -1)";
+  out.push_back({name, name + "(" + of + last, [=](const In& in) { return f(a(in), Axes(-1), false); }});
+  out.push_back({name, name + "(" + of + ", axis=[1, 0], keepdims=true)", [=](const In& in) {
+                   return f(a(in), Axes({1, 0}), true);
+                 }});
+}
+
+void add_reductions(std::vector<Sample>& out) {
+  add_reduction(out, "sum", "x", sum);
+  add_reduction(out, "prod", "x", prod);
+  add_reduction(out, "mean", "x", mean);
+  add_reduction(out, "logsumexp", "x", logsumexp);
+  add_reduction(out, "reduce_max", "x", reduce_max);
+  add_reduction(out, "reduce_min", "x", reduce_min);
+  add_reduction(out, "max", "x", [](Array a, Axes axes, bool keep) { return max(a, axes, keep); });
+  add_reduction(out, "min", "x", [](Array a, Axes axes, bool keep) { return min(a, axes, keep); });
+  add_reduction(out, "any", "m", any);
+  add_reduction(out, "all", "m", all);
+  const auto add = [&](const char* name, const char* text, Body cpp) { out.push_back({name, text, std::move(cpp)}); };
+  add("any", "any(m)", [](const In& in) { return any(in.m); });
+  add("sum", "sum(x, axis=0)", [](const In& in) { return sum(in.x, 0); });
+  add("argmax", "argmax(x)", [](const In& in) { return argmax(in.x); });
+  add("argmax", "argmax(x, -1, keepdims=true)", [](const In& in) { return argmax(in.x, -1, true); });
+  add("argmin", "argmin(x, keepdims=true)", [](const In& in) { return argmin(in.x, {}, true); });
+  add("cumsum", "cumsum(x)", [](const In& in) { return cumsum(in.x); });
+  add("cumsum", "cumsum(x, axis=-1)", [](const In& in) { return cumsum(in.x, -1); });
+  add("cumprod", "cumprod(x, 1)", [](const In& in) { return cumprod(in.x, 1); });
+  add("softmax", "softmax(x)", [](const In& in) { return softmax(in.x); });
+  add("softmax", "softmax(x, axis=[0, 1])", [](const In& in) { return softmax(in.x, {0, 1}); });
+  add("log_softmax", "log_softmax(x)", [](const In& in) { return log_softmax(in.x); });
+  add("dot", "dot(v, v)", [](const In& in) { return dot(in.v, in.v); });
+  add("matmul", "matmul(x, y.T)", [](const In& in) { return matmul(in.x, transpose(in.y)); });
+  add("outer", "outer(v, x[0])", [](const In& in) { return outer(in.v, in.x(0)); });
+}
+
+void add_layout(std::vector<Sample>& out) {
+  const auto add = [&](const char* name, const char* text, Body cpp) { out.push_back({name, text, std::move(cpp)}); };
+  add("zeros", "zeros([2, 3])", [](const In&) { return zeros({2, 3}); });
+  add("zeros", "zeros([2], u32)", [](const In&) { return zeros({2}, DType::U32); });
+  add("ones", "ones([2])", [](const In&) { return ones({2}); });
+  add("ones", "ones([2], dtype=f64)", [](const In&) { return ones(f64({2})); });
+  add("full", "full([2, 4], v)", [](const In& in) { return full({2, 4}, in.v); });
+  add("full", "full([2], 0.5)", [](const In&) { return full({2}, 0.5); });
+  add("iota", "iota(5)", [](const In&) { return iota(5); });
+  add("iota", "iota([2, 3], -1)", [](const In&) { return iota({2, 3}, -1); });
+  add("reshape", "reshape(x, [3, -1])", [](const In& in) { return reshape(in.x, {3, -1}); });
+  add("transpose", "transpose(x)", [](const In& in) { return transpose(in.x); });
+  add("transpose", "transpose(x, [-1, 0])", [](const In& in) { return transpose(in.x, {-1, 0}); });
+  add("broadcast_to", "broadcast_to(v, [2, 4])", [](const In& in) { return broadcast_to(in.v, {2, 4}); });
+  add("broadcast", "broadcast(v, [2, 4])", [](const In& in) { return broadcast(in.v, {2, 4}); });
+  add("broadcast", "broadcast(v, [4, 2], [0])", [](const In& in) { return broadcast(in.v, {4, 2}, {0}); });
+  add("replicate", "replicate(v, 3)", [](const In& in) { return replicate(in.v, 3); });
+  add("replicate", "replicate(x, 3, axis=-1)", [](const In& in) { return replicate(in.x, 3, -1); });
+  add("concat", "concat(x, y)", [](const In& in) { return concat({in.x, in.y}); });
+  add("concat", "concat((x, y), axis=-1)", [](const In& in) { return concat({in.x, in.y}, -1); });
+  add("concatenate", "concatenate((x, y), axis=1)", [](const In& in) { return concatenate({in.x, in.y}, 1); });
+  add("append", "append(x, y)", [](const In& in) { return append(in.x, in.y); });
+  add("append", "append(x, y, -1)", [](const In& in) { return append(in.x, in.y, -1); });
+  add("append", "append([1.0], [2.0], 0)",
+      [](const In&) { return append(constant(f32({1}), {1}), constant(f32({1}), {2}), 0); });
+  add("stack", "stack(x, y, axis=-1)", [](const In& in) { return stack({in.x, in.y}, -1); });
+  add("slice", "slice(v, 1, 3)", [](const In& in) { return slice(in.v, 1, 3); });
+  add("slice", "slice(x, 1, 3, -1)", [](const In& in) { return slice(in.x, 1, 3, -1); });
+  add("window", "window(v, -1, 6)", [](const In& in) { return window(in.v, -1, 6); });
+  add("window", "window(x, axis=-1, lo=1, n=4)", [](const In& in) { return window(in.x, 1, 4, -1); });
+  add("reverse", "reverse(x)", [](const In& in) { return reverse(in.x); });
+  add("reverse", "reverse(x, -1)", [](const In& in) { return reverse(in.x, -1); });
+  add("gather", "gather(x, k, 1)", [](const In& in) { return gather(in.x, {in.k, 1}); });
+  add("scatter", "scatter([5], v, k)", [](const In& in) { return scatter({5}, in.v, {in.k}); });
+  add("scatter", "scatter([2, 3], 1.0, k, k)", [](const In& in) { return scatter({2, 3}, 1.0, {in.k, in.k}); });
+  add("one_hot", "one_hot(k, 3)", [](const In& in) { return one_hot(in.k, 3); });
+  add("one_hot", "one_hot(k, 3, dtype=i32)", [](const In& in) { return one_hot(in.k, 3, DType::I32); });
+}
+
+void add_loops(std::vector<Sample>& out) {
+  const auto plus = [](Array s, Array e) { return s + e; };
+  const auto both = [](Array s, Array e) { return std::pair(s + e, s * e); };
+  const auto add = [&](const char* name, const char* text, Body cpp) { out.push_back({name, text, std::move(cpp)}); };
+  add("fold", "fold(fn(s, e) => s + e, 0.0, v)", [=](const In& in) { return fold(plus, 0.0, in.v); });
+  add("scan", "scan(fn(s, e) => s + e, 0.0, v)", [=](const In& in) { return scan(plus, 0.0, in.v); });
+  add("map_accum_l", "{ let (s, r) = map_accum_l(fn(s, e) => (s + e, s * e), 1.0, v)\n s + r }", [=](const In& in) {
+    const auto [s, r] = map_accum_l(both, 1.0, in.v);
+    return s + r;
+  });
+  add("map_accum_r", "{ let (s, r) = map_accum_r(fn(s, e) => (s + e, s * e), 1.0, v)\n s + r }", [=](const In& in) {
+    const auto [s, r] = map_accum_r(both, 1.0, in.v);
+    return s + r;
+  });
+  add("fori", "fori(3, fn(i, s) => s * i, k)", [](const In& in) {
+    return fori(
+        3, [](Index i, Array s) { return s * i; }, in.k);
+  });
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  add_elementwise(out);
+  add_spelt_differently(out);
+  add_reductions(out);
+  add_layout(out);
+  add_loops(out);
+  return out;
+}
+
+// ---- what is on one side only, and why
+
+const std::map<std::string, const char*>& text_only() {
+  static const std::map<std::string, const char*> reasons = {
+      {"map_accum", "a loop as it is printed, over a named body"},
+      {"mapAccumL", "a spelling of before"},
+      {"mapAccumR", "a spelling of before"},
+  };
+  return reasons;
+}
+
+// Functions that a public header declares.
+std::set<std::string> declared(const char* header) {
+  std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/frontend/include/spirograd/" + header);
+  const std::regex function("^(?:inline )?(?:Array|auto|detail::state_of<S>) (\\w+)\\(.*");
+  std::set<std::string> names;
+  std::string line;
+  bool public_part = true;
+  while (std::getline(in, line)) {
+    if (line.starts_with("namespace detail")) public_part = false;
+    std::smatch m;
+    if (public_part && std::regex_match(line, m, function)) names.insert(m[1]);
+    if (line.starts_with("}  // namespace detail")) public_part = true;
+  }
+  return names;
+}
+
+TEST(Surfaces, EveryOperationOfTheTextIsInCpp) {
+  std::set<std::string> named;
+  for (const Sample& s : samples()) named.insert(s.name);
+  std::set<std::string> known;
+  for (const std::string& name : text::operation_names()) {
+    known.insert(name);
+    EXPECT_NE(named.contains(name), text_only().contains(name)) << name << ": in text only, or listed so without need";
+  }
+  named.erase("");
+  for (const std::string& name : named) EXPECT_TRUE(known.contains(name)) << name << ": no operation of the text language";
+  for (const auto& [name, reason] : text_only()) EXPECT_TRUE(known.contains(name)) << name << ": " << reason;
+}
+
+TEST(Surfaces, EveryFunctionOfTheHeadersIsInText) {
+  std::set<std::string> named;
+  for (const Sample& s : samples()) named.insert(s.cpp_name.empty() ? s.name : s.cpp_name);
+  std::set<std::string> functions;
+  for (const char* header : {"ops.h", "loops.h", "build.h"}) {
+    const std::set<std::string> here = declared(header);
+    EXPECT_FALSE(here.empty()) << header;
+    functions.insert(here.begin(), here.end());
+  }
+  EXPECT_GT(functions.size(), 80u);
+  for (const std::string& name : functions) EXPECT_TRUE(named.contains(name)) << name << ": in C++ only";
+  for (const Sample& s : samples()) {
+    const bool found = !s.cpp_name.empty() || functions.contains(s.name);
+    EXPECT_TRUE(found) << s.name << ": in no header";
+  }
+}
+
+TEST(Surfaces, TheSameCallIsTheSameProgram) {
+  for (const Sample& s : samples()) {
+    const std::string text = from_text(s.text);
+    EXPECT_TRUE(text.starts_with("def ")) << s.text << "\n" << text;
+    EXPECT_EQ(text, from_cpp(s.cpp)) << s.text;
+  }
+}
+
+TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
+  const std::vector<std::pair<std::string, Body>> mistakes = {
+      {"sum(x, axis=2)", [](const In& in) { return sum(in.x, 2); }},
+      {"sum(x, axis=[1, -1])",
+       [](const In& in) {
+         return sum(in.x, {1, -1});
+       }},
+      {"sum(m)", [](const In& in) { return sum(in.m); }},
+      {"max(m)", [](const In& in) { return max(in.m); }},
+      {"mean(k)", [](const In& in) { return mean(in.k); }},
+      {"argmax(x, axis=-3)", [](const In& in) { return argmax(in.x, -3); }},
+      {"any(x)", [](const In& in) { return any(in.x); }},
+      {"all(m, axis=2)", [](const In& in) { return all(in.m, 2); }},
+      {"cumsum(x, axis=2)", [](const In& in) { return cumsum(in.x, 2); }},
+      {"cumprod(m)", [](const In& in) { return cumprod(in.m); }},
+      {"softmax(v[0])", [](const In& in) { return softmax(in.v(0)); }},
+      {"sqrt(k)", [](const In& in) { return sqrt(in.k); }},
+      {"quot(x, y)", [](const In& in) { return quot(in.x, in.y); }},
+      {"div(k, k)", [](const In& in) { return in.k / in.k; }},
+      {"pow(x, v)", [](const In& in) { return pow(in.x, in.v); }},
+      {"atan2(x, k)", [](const In& in) { return atan2(in.x, in.k); }},
+      {"where(x, x, y)", [](const In& in) { return where(in.x, in.x, in.y); }},
+      {"select(m, x, v)", [](const In& in) { return select(in.m, in.x, in.v); }},
+      {"cond(m, x, y)", [](const In& in) { return cond(in.m, in.x, in.y); }},
+      {"dot(x, y)", [](const In& in) { return dot(in.x, in.y); }},
+      {"outer(x, v)", [](const In& in) { return outer(in.x, in.v); }},
+      {"matmul(x, y)", [](const In& in) { return matmul(in.x, in.y); }},
+      {"reshape(x, [4, -1])",
+       [](const In& in) {
+         return reshape(in.x, {4, -1});
+       }},
+      {"reshape(x, [-1, -1])",
+       [](const In& in) {
+         return reshape(in.x, {-1, -1});
+       }},
+      {"reshape(x, [7])", [](const In& in) { return reshape(in.x, {7}); }},
+      {"transpose(x, [0, 2])",
+       [](const In& in) {
+         return transpose(in.x, {0, 2});
+       }},
+      {"broadcast_to(x, [2])", [](const In& in) { return broadcast_to(in.x, {2}); }},
+      {"broadcast(v, [4, 2], [1])",
+       [](const In& in) {
+         return broadcast(in.v, {4, 2}, {1});
+       }},
+      {"replicate(x, -2)", [](const In& in) { return replicate(in.x, -2); }},
+      {"replicate(x, 2, axis=4)", [](const In& in) { return replicate(in.x, 2, 4); }},
+      {"concat(x, v)",
+       [](const In& in) {
+         return concat({in.x, in.v});
+       }},
+      {"concat(x, y, axis=2)",
+       [](const In& in) {
+         return concat({in.x, in.y}, 2);
+       }},
+      {"append(x, y, axis=2)", [](const In& in) { return append(in.x, in.y, 2); }},
+      {"stack(x, v)",
+       [](const In& in) {
+         return stack({in.x, in.v});
+       }},
+      {"stack(x, y, axis=-4)",
+       [](const In& in) {
+         return stack({in.x, in.y}, -4);
+       }},
+      {"slice(v, 1, 5)", [](const In& in) { return slice(in.v, 1, 5); }},
+      {"window(v, 0, -1)", [](const In& in) { return window(in.v, 0, -1); }},
+      {"reverse(v, 1)", [](const In& in) { return reverse(in.v, 1); }},
+      {"iota([2, 3], 2)",
+       [](const In&) {
+         return iota({2, 3}, 2);
+       }},
+      {"gather(v, k, k)",
+       [](const In& in) {
+         return gather(in.v, {in.k, in.k});
+       }},
+      {"gather(v, x)", [](const In& in) { return gather(in.v, {in.x}); }},
+      {"scatter([2, 2], v, k)",
+       [](const In& in) {
+         return scatter({2, 2}, in.v, {in.k});
+       }},
+      {"scatter([2], x, k)", [](const In& in) { return scatter({2}, in.x, {in.k}); }},
+      {"one_hot(x, 3)", [](const In& in) { return one_hot(in.x, 3); }},
+      {"fold(fn(s, e) => s, 0.0, v[0])", [](const In& in) { return fold([](Array s, Array) { return s; }, 0.0, in.v(0)); }},
+      {"fold(fn(s, (e, f)) => s, 0.0, (x, v))",
+       [](const In& in) { return fold([](Array s, std::pair<Array, Array>) { return s; }, 0.0, std::pair(in.x, in.v)); }},
+      {"scan(fn(s, e) => x, v, v)", [](const In& in) { return scan([&](Array, Array) { return in.x; }, in.v, in.v); }},
+      {"fori(-1, fn(i, s) => s, x)",
+       [](const In& in) {
+         return fori(
+             -1, [](Index, Array s) { return s; }, in.x);
+       }},
+  };
+  for (const auto& [expression, cpp] : mistakes) {
+    const std::string text = from_text(expression);
+    EXPECT_FALSE(text.starts_with("def ")) << expression;
+    EXPECT_EQ(text, from_cpp(cpp)) << expression;
+  }
+}
+
+}  // namespace
+}  // namespace spirograd
