@@ -119,6 +119,7 @@ class Inliner {
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
+  struct ReductionLoops;
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t code_below(int scope, ir::NodeId node);
   bool same_in_group(std::span<const Point> points) const;

@@ -130,8 +130,148 @@ std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
 
 }  // namespace
 
-// Partial results, as many as the schedule has accumulators, run over the last axis, or over a block of it if the sum is
-// compensated; their sum is added to the total, which runs over everything.
+// The loops of one reduction while they are written: those that are open, the place of the element on each axis, and the
+// results. Partial results, as many as the schedule has accumulators, run over the last axis, or over a block of it if the
+// sum is compensated; their sum is added to the total, which runs over everything.
+struct Inliner::ReductionLoops {
+  Inliner& inliner;
+  Builder& b;
+  const int scope;
+  const Node& n;
+  const Shape& from;
+  const Scalar t;
+  const schedule::ReduceSchedule& s;
+  const schedule::Split& last = s.axes.back();
+  const size_t inner = static_cast<size_t>(n.attr.back()), chains = static_cast<size_t>(s.accumulators);
+  const bool compensated, shared = last.back().bind == schedule::Bind::Local;
+  const bool direct = !compensated && chains == 1;  // straight into the total
+
+  std::vector<Point> at = {};
+  std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
+  std::map<size_t, Value> place = {};                      // of each axis, as far as its loops are open
+  std::optional<Value> inside = {};  // whether the element is one, where the schedule counts further than the axis
+  int open = 0, open_around = 0;     // loops; those around the partial results
+  int64_t copies = 1, copy_stride = 0;
+
+  void start(std::span<const Point> points);
+  void start_partials();
+  void open_loops();
+  void open_loop(const Level& l);
+  void set_place(size_t axis, Value v);
+  void accumulate(size_t chain);
+  void accumulate_copies();
+  void close(int left);
+  Value combined_chains(size_t u);
+  void add_to_total(size_t u, Value part);
+};
+
+void Inliner::ReductionLoops::start(std::span<const Point> points) {
+  for (const Point& p : points) {
+    at.push_back(inliner.reduced_operand_point(n, p));
+    inliner.hoist(scope, n.in[0], at.back());
+  }
+  for (size_t u = 0; u < points.size(); ++u) {
+    total.push_back(b.var(identity(b, n.op, t)));
+    if (compensated) lost.push_back(b.var(b.constant(t, 0)));
+  }
+  if (direct) partial = total;
+  for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b.i32(0);
+}
+
+void Inliner::ReductionLoops::start_partials() {
+  open_around = open;
+  while (partial.size() < at.size() * chains) partial.push_back(b.var(identity(b, n.op, t)));
+}
+
+void Inliner::ReductionLoops::open_loops() {
+  const bool in_blocks =
+      compensated && schedule::extent(last) / schedule::extent(last, schedule::Bind::Local) > schedule::kPlainSum;
+  bool started = false;
+  for (const Level& l : levels_of(n, s)) {
+    if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
+    open_loop(l);
+  }
+  if (!started) start_partials();
+}
+
+void Inliner::ReductionLoops::open_loop(const Level& l) {
+  if (l.bind == schedule::Bind::Unroll) {
+    copies = l.extent, copy_stride = l.stride;
+    return;
+  }
+  if (l.bind == schedule::Bind::Local) {
+    place[l.axis] = b.add(place[l.axis], b.bitcast(Scalar::I32, b.local_index()));
+    return;
+  }
+  const int64_t n_axis = from[static_cast<int>(l.axis)];
+  Value count = b.i32(l.extent);
+  // The last block may be shorter than the others.
+  if (l.stride == 1 && !l.first_part && schedule::extent(last) > n_axis && l.last_axis)
+    count = b.op(KOp::Min, count, b.sub(b.i32(n_axis), place[l.axis]));
+  const Value counter = b.begin_loop(count);
+  inliner.push_block();
+  ++open;
+  place[l.axis] = b.add(place[l.axis], b.mul(counter, b.i32(l.stride)));
+}
+
+void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
+  const int64_t n_axis = from[static_cast<int>(axis)];
+  if (shared && schedule::extent(last) > n_axis && axis == inner) {
+    inside = b.op(KOp::Lt, v, b.i32(n_axis));
+    v = b.op(KOp::Min, v, b.i32(n_axis - 1));
+  }
+  if (!b.constant_bits(v)) b.assume(v, {0, n_axis - 1});
+  for (Point& p : at) p[axis] = v;
+}
+
+void Inliner::ReductionLoops::accumulate(size_t chain) {
+  for (const auto& [axis, v] : place) set_place(axis, v);
+  const std::vector<Value> values = inliner.eval(scope, n.in[0], at);
+  for (size_t u = 0; u < at.size(); ++u) {
+    const Value var = partial[u * chains + chain];
+    const Value x = inside ? b.select(*inside, values[u], identity(b, n.op, t)) : values[u];
+    b.set(var, combine(b, n.op, b.get(var), x));
+  }
+}
+
+void Inliner::ReductionLoops::accumulate_copies() {
+  const Value first = place[inner];
+  for (int64_t k = 0; k < copies; ++k) {
+    place[inner] = b.add(first, b.i32(k * copy_stride));
+    accumulate(static_cast<size_t>(k) % chains);
+  }
+}
+
+void Inliner::ReductionLoops::close(int left) {
+  for (; open > left; --open) {
+    inliner.pop_block();
+    b.end_loop();
+  }
+}
+
+Value Inliner::ReductionLoops::combined_chains(size_t u) {
+  std::vector<Value> parts;
+  for (size_t j = 0; j < chains; ++j) parts.push_back(b.get(partial[u * chains + j]));
+  for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))  // neighbours first
+    for (size_t j = 0; 2 * j < parts.size(); ++j)
+      parts[j] = 2 * j + 1 < parts.size() ? combine(b, n.op, parts[2 * j], parts[2 * j + 1]) : parts[2 * j];
+  return parts[0];
+}
+
+void Inliner::ReductionLoops::add_to_total(size_t u, Value part) {
+  const Value before = b.get(total[u]);
+  if (!compensated) {
+    b.set(total[u], combine(b, n.op, before, part));
+    return;
+  }
+  // Kahan: y = part - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
+  const Value y = b.sub(part, b.get(lost[u]));
+  const Value sum = b.add(before, y);
+  const Value rest = b.sub(b.sub(sum, before), y);
+  b.set(lost[u], b.select(is_nan(b, rest), b.constant(t, 0), rest));
+  b.set(total[u], sum);
+}
+
 std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
@@ -148,108 +288,17 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
   reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
 
-  std::vector<Point> at;
-  for (const Point& p : points) {
-    at.push_back(reduced_operand_point(n, p));
-    hoist(scope, n.in[0], at.back());
-  }
-  const size_t width = points.size(), chains = static_cast<size_t>(s.accumulators);
-  std::vector<Value> total, lost;  // running result; what compensated additions lost so far
-  for (size_t u = 0; u < width; ++u) {
-    total.push_back(b_.var(identity(b_, n.op, t)));
-    if (compensated) lost.push_back(b_.var(b_.constant(t, 0)));
-  }
-
-  const schedule::Split& last = s.axes.back();
-  const bool shared = last.back().bind == schedule::Bind::Local;
-  const bool in_blocks =
-      compensated && schedule::extent(last) / schedule::extent(last, schedule::Bind::Local) > schedule::kPlainSum;
-  const bool direct = !compensated && chains == 1;  // straight into the total
-  std::vector<Value> partial = direct ? total : std::vector<Value>();
-  std::map<size_t, Value> place;  // of each axis, as far as its loops are open
-  for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b_.i32(0);
-  int open = 0, open_around = 0;  // loops; those around the partial results
-  std::optional<Value> inside;    // whether the element is one, where the schedule counts further than the axis
-  const auto set_place = [&](size_t axis, Value v) {
-    const int64_t n_axis = from[static_cast<int>(axis)];
-    if (shared && schedule::extent(last) > n_axis && axis == static_cast<size_t>(n.attr.back())) {
-      inside = b_.op(KOp::Lt, v, b_.i32(n_axis));
-      v = b_.op(KOp::Min, v, b_.i32(n_axis - 1));
-    }
-    if (!b_.constant_bits(v)) b_.assume(v, {0, n_axis - 1});
-    for (Point& p : at) p[axis] = v;
-  };
-  const auto start_partials = [&] {
-    open_around = open;
-    while (partial.size() < width * chains) partial.push_back(b_.var(identity(b_, n.op, t)));
-  };
-  const auto accumulate = [&](size_t chain) {
-    for (const auto& [axis, v] : place) set_place(axis, v);
-    const std::vector<Value> values = eval(scope, n.in[0], at);
-    for (size_t u = 0; u < width; ++u) {
-      const Value var = partial[u * chains + chain];
-      const Value x = inside ? b_.select(*inside, values[u], identity(b_, n.op, t)) : values[u];
-      b_.set(var, combine(b_, n.op, b_.get(var), x));
-    }
-  };
-  int64_t copies = 1, copy_stride = 0;
-  const size_t inner = static_cast<size_t>(n.attr.back());
-  bool started = false;
-  for (const Level& l : levels_of(n, s)) {
-    if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
-    if (l.bind == schedule::Bind::Unroll) {
-      copies = l.extent, copy_stride = l.stride;
-      continue;
-    }
-    if (l.bind == schedule::Bind::Local) {
-      place[l.axis] = b_.add(place[l.axis], b_.bitcast(Scalar::I32, b_.local_index()));
-      continue;
-    }
-    const int64_t n_axis = from[static_cast<int>(l.axis)];
-    Value count = b_.i32(l.extent);
-    // The last block may be shorter than the others.
-    if (l.stride == 1 && !l.first_part && schedule::extent(last) > n_axis && l.last_axis)
-      count = b_.op(KOp::Min, count, b_.sub(b_.i32(n_axis), place[l.axis]));
-    const Value counter = b_.begin_loop(count);
-    push_block();
-    ++open;
-    place[l.axis] = b_.add(place[l.axis], b_.mul(counter, b_.i32(l.stride)));
-  }
-  if (!started) start_partials();
-  const Value start = place[inner];
-  for (int64_t k = 0; k < copies; ++k) {
-    place[inner] = b_.add(start, b_.i32(k * copy_stride));
-    accumulate(static_cast<size_t>(k) % chains);
-  }
-  const auto close = [&](int left) {
-    for (; open > left; --open) {
-      pop_block();
-      b_.end_loop();
-    }
-  };
-  close(open_around);
-  for (size_t u = 0; u < width && !direct; ++u) {
-    std::vector<Value> parts;
-    for (size_t j = 0; j < chains; ++j) parts.push_back(b_.get(partial[u * chains + j]));
-    for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))  // neighbours first
-      for (size_t j = 0; 2 * j < parts.size(); ++j)
-        parts[j] = 2 * j + 1 < parts.size() ? combine(b_, n.op, parts[2 * j], parts[2 * j + 1]) : parts[2 * j];
-    const Value before = b_.get(total[u]);
-    if (!compensated) {
-      b_.set(total[u], combine(b_, n.op, before, parts[0]));
-      continue;
-    }
-    // Kahan: y = part - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
-    const Value y = b_.sub(parts[0], b_.get(lost[u]));
-    const Value sum = b_.add(before, y);
-    const Value rest = b_.sub(b_.sub(sum, before), y);
-    b_.set(lost[u], b_.select(is_nan(b_, rest), b_.constant(t, 0), rest));
-    b_.set(total[u], sum);
-  }
-  close(0);
+  ReductionLoops loops{
+      .inliner = *this, .b = b_, .scope = scope, .n = n, .from = from, .t = t, .s = s, .compensated = compensated};
+  loops.start(points);
+  loops.open_loops();
+  loops.accumulate_copies();
+  loops.close(loops.open_around);
+  for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_to_total(u, loops.combined_chains(u));
+  loops.close(0);
   std::vector<Value> out;
-  for (Value v : total) out.push_back(b_.get(v));
-  return shared ? joined(n.op, out) : out;
+  for (Value v : loops.total) out.push_back(b_.get(v));
+  return loops.shared ? joined(n.op, out) : out;
 }
 
 // Whether the whole workgroup is here, at the same points.
