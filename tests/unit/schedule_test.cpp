@@ -73,6 +73,7 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(broken("i = grid 512; j = grid 95; tail recompute"), "its parts count 95 elements, the axis has 96");
   expect_in(broken("i = grid 512; j = grid 24 unroll 4"), "not unrolled");
   expect_in(broken("i = local 512; j = grid 32 lane 3"), "1536 invocations in a workgroup, the device allows 1024");
+  EXPECT_EQ(broken("i = grid 64 register 8; j = grid 12 register 8"), "") << "64 elements side by side";
   expect_in(broken("i = grid 64 register 8; j = grid 6 register 16"), "128 elements side by side, at most 64");
   MapFacts alone = facts;
   alone.alone = true;

@@ -1,5 +1,5 @@
 // Operations on traced arrays: those of the text language, under the same names, with the same arguments in the same order.
-// NumPy's names where NumPy has one. Axes may be negative: -1 is the last one. Lists stand in braces: concat({a, b}).
+// NumPy's names where NumPy has one. Axes may be negative: -1 is the last one. Lists are in braces: concat({a, b}).
 // Every operation is total: no input makes one fail while the program runs.
 #pragma once
 
