@@ -1,4 +1,4 @@
-// Validation, disassembly and counts of finished modules.
+// Validation and disassembly of finished modules.
 #include <spirv-tools/libspirv.h>
 
 #include <memory>
@@ -37,23 +37,6 @@ std::string disassemble(std::span<const uint32_t> words) {
   std::string out(text->str, text->length);
   spvTextDestroy(text);
   return out;
-}
-
-EmitStats stats(std::span<const uint32_t> words) {
-  EmitStats s;
-  s.words = static_cast<uint32_t>(words.size());
-  bool inside = false;
-  for (size_t at = 5; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
-    const auto op = static_cast<spv::Op>(words[at] & 0xFFFF);
-    if (op == spv::Op::OpFunction) inside = true;
-    if (!inside || op == spv::Op::OpLabel) continue;
-    ++s.instructions;
-    s.loads += op == spv::Op::OpLoad;
-    s.stores += op == spv::Op::OpStore;
-    s.loops += op == spv::Op::OpLoopMerge;
-    s.atomics += op == spv::Op::OpAtomicIAdd || op == spv::Op::OpAtomicFAddEXT || op == spv::Op::OpAtomicCompareExchange;
-  }
-  return s;
 }
 
 }  // namespace spirograd::spirv

@@ -27,11 +27,4 @@ std::optional<Error> validate(std::span<const uint32_t> words);
 /// SPIR-V assembly with raw ids, without header comments.
 std::string disassemble(std::span<const uint32_t> words);
 
-struct EmitStats {
-  uint32_t words = 0;
-  uint32_t instructions = 0;  // inside functions, without labels
-  uint32_t loads = 0, stores = 0, atomics = 0, loops = 0;
-};
-EmitStats stats(std::span<const uint32_t> words);
-
 }  // namespace spirograd::spirv
