@@ -91,7 +91,7 @@ Measured measure(const Program& program, const std::vector<HostArray>& inputs, c
   m.first = t3 - t2;
   m.median = times[times.size() / 2];
   m.best = times[0];
-  for (const Step& s : exe.steps) m.dispatches += s.kind == Step::Kind::Dispatch;
+  m.dispatches = runs(exe.steps, Step::Kind::Dispatch);
   for (const KernelBinary& k : exe.kernels) m.words += k.words.size();
   m.bytes = session->device_bytes();
   return m;

@@ -130,8 +130,7 @@ Row evaluate_on(const std::shared_ptr<vk::Device>& device, const Program& gradie
     times.push_back(seconds() - begin);
   }
   std::nth_element(times.begin(), times.begin() + 15, times.end());
-  const auto dispatches =
-      std::count_if(exe.steps.begin(), exe.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Dispatch; });
+  const uint64_t dispatches = runs(exe.steps, Step::Kind::Dispatch);
   const double worst = deviation(outputs, reference);
   row.right = worst < 1e-4;
   table.add({device->info().name, format("%.4f", outputs[0][0]), format("%.4f", norm(std::span(outputs).subspan(1))),

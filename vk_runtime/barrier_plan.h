@@ -16,6 +16,10 @@ bool is_idle(const Step& step);
 /// between them, and no barrier can be taken away. Scratch buffers are ranges of one arena, so those that share bytes depend
 /// on each other. In the Descriptors form a use counts as one of its whole array, for that is what the descriptor reaches
 /// and what validation sees.
+///
+/// A barrier before a step of a body stands there in every iteration, one before a Repeat once, before its first iteration.
+/// Where the bytes that iterations of a body have in common differ from one to the next, some iteration may get a barrier
+/// that it could do without. The work does not depend on how many iterations there are. Pre: check_executable passes it.
 std::vector<uint32_t> plan_barriers(const Executable& executable);
 
 /// Barriers around all steps, for Session::record(), where the host promises only what concerns compute shaders.

@@ -5,14 +5,68 @@ namespace {
 
 Error malformed(const std::string& what) { return Error("SG0900", "the executable is malformed: " + what); }
 
-void check_ranges(const Executable& e, const Step& step, const std::string& where) {
+struct Open {  // a Repeat around the current step
+  size_t end;
+  uint64_t count;
+};
+
+// Whether the use stays inside of so many bytes in all iterations. Nothing here overflows, whatever the numbers.
+bool stays_inside(const BufferUse& use, uint64_t bytes, const std::vector<Open>& open) {
+  if (use.offset > bytes || use.bytes > bytes - use.offset) return false;
+  uint64_t below = use.offset, above = bytes - use.offset - use.bytes;  // so far it may move
+  for (size_t d = 0; d < use.strides.size(); ++d) {
+    const auto stride = static_cast<uint64_t>(use.strides[d]);
+    uint64_t& room = use.strides[d] < 0 ? below : above;
+    const uint64_t length = use.strides[d] < 0 ? 0 - stride : stride, moves = open[d].count - 1;
+    if (length > room / moves) return false;
+    room -= length * moves;
+  }
+  return true;
+}
+
+void check_uses(const Executable& e, const Step& step, const std::vector<Open>& open, const std::string& where) {
   for (const BufferUse& use : step.uses) {
     if (use.buffer >= e.buffers.size()) throw malformed(where + " uses a buffer that does not exist");
-    const uint64_t bytes = e.buffers[use.buffer].bytes;
-    if (use.offset > bytes || use.bytes > bytes - use.offset) throw malformed(where + " uses bytes outside of its buffer");
+    if (use.strides.size() > open.size()) throw malformed(where + " has more strides than Repeats around it");
+    if (!stays_inside(use, e.buffers[use.buffer].bytes, open)) throw malformed(where + " uses bytes outside of its buffer");
     // Word-wise commands; f64 elements lie on words, too.
-    if (use.offset % 4 != 0 || (step.kind != Step::Kind::Dispatch && use.bytes % 4 != 0))
-      throw malformed(where + " uses parts of words");
+    bool words = use.offset % 4 == 0 && (step.kind == Step::Kind::Dispatch || use.bytes % 4 == 0);
+    for (int64_t stride : use.strides) words = words && stride % 4 == 0;
+    if (!words) throw malformed(where + " uses parts of words");
+  }
+}
+
+// Counts are at least 2 and commands bounded, which bounds how deep Repeats nest.
+void check_steps(const Executable& e) {
+  std::vector<Open> open;
+  uint64_t times = 1, commands = 0;
+  for (size_t i = 0; i < e.steps.size(); ++i) {
+    for (; !open.empty() && i == open.back().end; open.pop_back()) times /= open.back().count;
+    const Step& s = e.steps[i];
+    const std::string where = "step " + std::to_string(i);
+    size_t expected = 0;
+    switch (s.kind) {
+      case Step::Kind::Dispatch:
+        if (s.kernel >= e.kernels.size()) throw malformed(where + " runs a kernel that does not exist");
+        expected = e.kernels[s.kernel].bindings;
+        break;
+      case Step::Kind::Fill: expected = 1; break;
+      case Step::Kind::Copy: expected = 2; break;
+      case Step::Kind::Repeat: {
+        if (s.count < 2) throw malformed(where + " repeats its body " + std::to_string(s.count) + " times");
+        const size_t behind = (open.empty() ? e.steps.size() : open.back().end) - (i + 1);
+        if (s.body == 0 || s.body > behind)
+          throw malformed(where + " repeats " + std::to_string(s.body) + " steps of " + std::to_string(behind));
+        open.push_back({i + 1 + s.body, s.count});
+        times *= s.count;  // both are below 2^32
+        break;
+      }
+    }
+    if (s.uses.size() != expected) throw malformed(where + " has the wrong number of buffers");
+    if (s.kind != Step::Kind::Repeat) commands += times;
+    if (times > kCommandLimit || commands > kCommandLimit)
+      throw malformed("it has more than " + std::to_string(kCommandLimit) + " commands, at " + where);
+    check_uses(e, s, open, where);
   }
 }
 
@@ -34,17 +88,7 @@ void check_executable(const Executable& e) {
                                     b.scratch_offset > e.scratch_bytes || b.bytes > e.scratch_bytes - b.scratch_offset))
       throw malformed(where + " lies outside of the arena");
   }
-  for (size_t i = 0; i < e.steps.size(); ++i) {
-    const Step& s = e.steps[i];
-    const std::string where = "step " + std::to_string(i);
-    size_t expected = s.kind == Step::Kind::Fill ? 1 : 2;
-    if (s.kind == Step::Kind::Dispatch) {
-      if (s.kernel >= e.kernels.size()) throw malformed(where + " runs a kernel that does not exist");
-      expected = e.kernels[s.kernel].bindings;
-    }
-    if (s.uses.size() != expected) throw malformed(where + " has the wrong number of buffers");
-    check_ranges(e, s, where);
-  }
+  check_steps(e);
 }
 
 void check_features(const Executable& e, const Device::Impl& d) {

@@ -106,7 +106,8 @@ Grid fold_grid(uint32_t groups, uint32_t max_groups) {
 namespace {
 
 void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
-                     const Step& step, const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
+                     const Step& step, std::span<const uint64_t> offsets, const std::vector<Place>& places,
+                     VkDescriptorSet set, VkPipeline& bound) {
   const Pipeline& pipeline = pipelines[step.kernel];
   const Grid grid = fold_grid(step.groups, d.info.target.max_groups);
   if (grid.y > d.facts.limits.maxComputeWorkGroupCount[1]) {
@@ -116,16 +117,16 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
   if (bound != pipeline.handle) d.fns.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
   bound = pipeline.handle;
   std::vector<uint32_t> words;
-  for (const BufferUse& use : step.uses) {
-    const Place& place = places[use.buffer];
-    const BufferDesc& buffer = e.buffers[use.buffer];
+  for (size_t j = 0; j < step.uses.size(); ++j) {
+    const Place& place = places[step.uses[j].buffer];
+    const BufferDesc& buffer = e.buffers[step.uses[j].buffer];
     if (e.form == BindingForm::Address) {
-      const uint64_t address = place.address + use.offset;
+      const uint64_t address = place.address + offsets[j];
       words.push_back(static_cast<uint32_t>(address));
       words.push_back(static_cast<uint32_t>(address >> 32));
     } else {
       const DescriptorRange r = descriptor_range(place, buffer, d.facts.limits.minStorageBufferOffsetAlignment);
-      words.push_back(static_cast<uint32_t>(r.first_element + use.offset / element_bytes(buffer)));
+      words.push_back(static_cast<uint32_t>(r.first_element + offsets[j] / element_bytes(buffer)));
     }
   }
   if (set) d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0, nullptr);
@@ -140,34 +141,32 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
 
 void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets) {
-  auto barrier = barriers.begin();
+  std::vector<bool> barrier_before(e.steps.size());
+  for (uint32_t i : barriers) barrier_before[i] = true;
   VkPipeline bound = VK_NULL_HANDLE;
-  for (uint32_t i = 0; i < e.steps.size(); ++i) {
+  run_through(e.steps, [&](size_t i, std::span<const uint64_t> offsets) {
     const Step& step = e.steps[i];
-    if (barrier != barriers.end() && *barrier == i) {
-      memory_barrier(d.fns, commands, kOurUses, kOurUses);
-      ++barrier;
-    }
-    if (is_idle(step)) continue;
+    if (barrier_before[i]) memory_barrier(d.fns, commands, kOurUses, kOurUses);
+    if (is_idle(step)) return;
     switch (step.kind) {
       case Step::Kind::Dispatch:
-        record_dispatch(d, commands, e, pipelines, step, places, sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
+        record_dispatch(d, commands, e, pipelines, step, offsets, places, sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
         break;
       case Step::Kind::Fill: {
-        const BufferUse& to = step.uses[0];
-        d.fns.vkCmdFillBuffer(commands, places[to.buffer].buffer, places[to.buffer].offset + to.offset, to.bytes,
-                              step.fill_word);
+        const Place& to = places[step.uses[0].buffer];
+        d.fns.vkCmdFillBuffer(commands, to.buffer, to.offset + offsets[0], step.uses[0].bytes, step.fill_word);
         break;
       }
       case Step::Kind::Copy: {
-        const BufferUse &from = step.uses[0], &to = step.uses[1];
-        const VkBufferCopy copy{places[from.buffer].offset + from.offset, places[to.buffer].offset + to.offset,
-                                std::min(from.bytes, to.bytes)};
-        d.fns.vkCmdCopyBuffer(commands, places[from.buffer].buffer, places[to.buffer].buffer, 1, &copy);
+        const Place &from = places[step.uses[0].buffer], &to = places[step.uses[1].buffer];
+        const VkBufferCopy copy{from.offset + offsets[0], to.offset + offsets[1],
+                                std::min(step.uses[0].bytes, step.uses[1].bytes)};
+        d.fns.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &copy);
         break;
       }
+      case Step::Kind::Repeat: break;  // its body comes now
     }
-  }
+  });
 }
 
 }  // namespace spirograd::vk

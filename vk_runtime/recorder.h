@@ -57,7 +57,8 @@ inline constexpr StageAccess kHostReads = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS
 
 void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after);
 
-/// Records all steps; `sets` only in the Descriptors form. Throws SG0303 when a grid exceeds the device's limit.
+/// Records all steps, those of a body once per iteration; `sets` only in the Descriptors form. Throws SG0303 when a grid
+/// exceeds the device's limit.
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets);
 

@@ -45,28 +45,32 @@ std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inp
       throw Error("SG0501", "input '" + d.name + "' must be " + to_string(d.type) + ", got " + to_string(inputs[j].type));
     own[j] = to_device(inputs[j]);
   }
-  const auto bytes_of = [&](const BufferUse& u) {
+  const auto bytes_of = [&](const BufferUse& u, uint64_t offset) {
     const BufferDesc& d = plan.buffers[u.buffer];
     uint8_t* base = d.role == Role::Scratch ? scratch.data() + d.scratch_offset : own[u.buffer].data();
-    return std::span<uint8_t>(base + u.offset, u.bytes);
+    return std::span<uint8_t>(base + offset, u.bytes);
   };
   uint64_t executed = 0;
-  for (const Step& s : plan.steps) {
+  run_through(plan.steps, [&](size_t number, std::span<const uint64_t> offsets) {
+    const Step& s = plan.steps[number];
     switch (s.kind) {
       case Step::Kind::Dispatch: {
         std::vector<std::span<uint8_t>> buffers;
-        for (const BufferUse& u : s.uses) buffers.push_back(bytes_of(u));
+        for (size_t j = 0; j < s.uses.size(); ++j) buffers.push_back(bytes_of(s.uses[j], offsets[j]));
         executed += kernel::evaluate(plan.kernels[s.kernel], buffers);
         break;
       }
       case Step::Kind::Fill: {
-        const std::span<uint8_t> to = bytes_of(s.uses[0]);
+        const std::span<uint8_t> to = bytes_of(s.uses[0], offsets[0]);
         for (size_t i = 0; i + 4 <= to.size(); i += 4) std::memcpy(to.data() + i, &s.fill_word, 4);
         break;
       }
-      case Step::Kind::Copy: std::memmove(bytes_of(s.uses[1]).data(), bytes_of(s.uses[0]).data(), s.uses[0].bytes); break;
+      case Step::Kind::Copy:
+        std::memmove(bytes_of(s.uses[1], offsets[1]).data(), bytes_of(s.uses[0], offsets[0]).data(), s.uses[0].bytes);
+        break;
+      case Step::Kind::Repeat: break;
     }
-  }
+  });
   if (instructions) *instructions = executed;
   std::vector<HostArray> out;
   for (size_t j = 0; j < plan.n_outputs; ++j)

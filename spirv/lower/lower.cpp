@@ -24,7 +24,6 @@ using ir::Op;
 namespace {
 
 constexpr uint32_t kFormal = 0x80000000u;    // buffer ids of a loop body's own parameters and results, replaced per step
-constexpr size_t kStepLimit = 2'000'000;     // dispatches of one program
 constexpr int kAttempts = 32;                // at a region, until its kernels are within the bounds
 constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: indices are 32 bits wide
 
@@ -51,6 +50,9 @@ class Lowering {
     plan_.n_inputs = static_cast<uint32_t>(p.params.size());
     plan_.n_outputs = static_cast<uint32_t>(p.results.size());
     region(params, wanted, p.name);
+    if (const uint64_t n = commands(plan_.steps); n > kCommandLimit)
+      throw Error("SG0305", "the program has " + std::to_string(n) + " dispatches, which is above the limit of " +
+                                std::to_string(kCommandLimit));
     place_scratch(plan_);
     return std::move(plan_);
   }
@@ -268,6 +270,12 @@ class Lowering {
                                 std::to_string(made.bound.size()) + " buffers, the device allows " + std::to_string(most));
   }
 
+  // Where a formal buffer lies, and how far it moves with each step of its loop.
+  struct Moving {
+    BufferRef ref;
+    int64_t stride = 0;
+  };
+
   // A loop whose steps are dispatches: the body is lowered once on formal buffers and repeated with the real ones.
   void loop_of_dispatches(NodeId id, const Region& outer, const std::string& name) {
     const Node& n = g_[id];
@@ -305,38 +313,55 @@ class Lowering {
     std::vector<Step> body;
     std::swap(body, plan_.steps);
     plan_.steps = std::move(before);
-    if (plan_.steps.size() + body.size() * static_cast<size_t>(parts.length) > kStepLimit)
-      throw Error("SG0305", "a loop of " + std::to_string(parts.length) + " steps with " + std::to_string(body.size()) +
-                                " dispatches each is above the limit of " + std::to_string(kStepLimit) + " dispatches");
+    if (body.empty()) return;
+    const uint64_t per_step = commands(body);
+    if (commands(plan_.steps) + per_step * static_cast<uint64_t>(parts.length) > kCommandLimit)
+      throw Error("SG0305", "a loop of " + std::to_string(parts.length) + " steps with " + std::to_string(per_step) +
+                                " dispatches each is above the limit of " + std::to_string(kCommandLimit) + " dispatches");
 
-    for (int64_t step = 0; step < parts.length; ++step) {
-      const int64_t row = parts.reverse ? parts.length - 1 - step : step;
-      const auto acc_place = [&](size_t j, int64_t after) {  // where the accumulator comes after `after` steps
-        if (after == 0) return given[j];
-        return (parts.length - after) % 2 == 0 ? result_place[j] : other[j];
-      };
+    // Where formal buffer j lies in this step of the loop. The given accumulators are read by the first step only; the last
+    // one leaves them in their result's place.
+    const auto place = [&](size_t j, int64_t step) -> Moving {
+      const bool result = j >= f.params.size();
+      const size_t k = result ? j - f.params.size() : j;
+      if (k < n_acc) {
+        const int64_t left = parts.length - step - (result ? 1 : 0);
+        return {!result && step == 0 ? given[k] : left % 2 == 0 ? result_place[k] : other[k], 0};
+      }
+      const uint64_t row_bytes = bytes_of(result ? g_[f.results[k]].type : f.params[k]);
+      const int64_t row = parts.reverse ? parts.length - 1 - step : step, bytes = static_cast<int64_t>(row_bytes);
+      const BufferRef whole = result ? result_place[k] : given[k];
+      return {{whole.buffer, whole.offset + static_cast<uint64_t>(row) * row_bytes}, parts.reverse ? -bytes : bytes};
+    };
+    const size_t n_formal = f.params.size() + f.results.size();
+    // One step of the loop, and in a Repeat those that are `apart`, twice `apart`, .. steps behind it.
+    const auto append = [&](int64_t step, int64_t apart) {
       for (Step s : body) {
         for (BufferUse& u : s.uses) {
-          if (u.buffer < formal(0) || u.buffer >= formal(f.params.size() + f.results.size())) continue;
-          const size_t j = u.buffer - formal(0);
-          BufferRef ref;
-          if (j < n_acc) {
-            ref = acc_place(j, step);
-          } else if (j < f.params.size()) {
-            ref = {given[j].buffer, given[j].offset + static_cast<uint64_t>(row) * bytes_of(f.params[j])};
-          } else if (j < f.params.size() + n_acc) {
-            ref = acc_place(j - f.params.size(), step + 1);
-          } else {
-            const size_t r = j - f.params.size();
-            ref = {result_place[r].buffer,
-                   result_place[r].offset + static_cast<uint64_t>(row) * bytes_of(g_[f.results[r]].type)};
-          }
-          u.buffer = ref.buffer;
-          u.offset += ref.offset;
+          Moving at = {{u.buffer, 0}, 0};
+          if (u.buffer >= formal(0) && u.buffer < formal(n_formal)) at = place(u.buffer - formal(0), step);
+          u.buffer = at.ref.buffer;
+          u.offset += at.ref.offset;
+          const int64_t stride = at.stride * apart;
+          if (stride != 0 || (apart != 0 && !u.strides.empty())) u.strides.insert(u.strides.begin(), stride);
         }
         plan_.steps.push_back(std::move(s));
       }
-    }
+    };
+    // Places alternate, so two steps of the loop are one iteration of the Repeat; the first step is irregular.
+    const int64_t period = n_acc == 0 ? 1 : 2;
+    const int64_t before_repeat = n_acc == 0 ? 0 : 1 + (parts.length - 1) % 2;
+    const int64_t count = (parts.length - before_repeat) / period;
+    const int64_t single = count < 2 ? parts.length : before_repeat;
+    for (int64_t step = 0; step < single; ++step) append(step, 0);
+    if (single == parts.length) return;
+    Step repeat;
+    repeat.kind = Step::Kind::Repeat;
+    repeat.count = static_cast<uint32_t>(count);
+    repeat.body = static_cast<uint32_t>(body.size() * static_cast<size_t>(period));
+    repeat.label = "loop of " + std::to_string(parts.length) + " steps";
+    plan_.steps.push_back(std::move(repeat));
+    for (int64_t step = single; step < single + period; ++step) append(step, period);
   }
 
   uint32_t formal(size_t j) const { return kFormal + formal_base_ + static_cast<uint32_t>(j); }

@@ -14,15 +14,19 @@ struct Life {
   size_t first, last;
 };
 
+// What any step of a Repeat uses lives in all of it: the next iteration uses it again.
 std::vector<Life> lifetimes(const Plan& plan) {
   std::map<uint32_t, Life> lives;
+  size_t repeat = 0, end = 0;  // the outermost Repeat, if s < end
   for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (s >= end && plan.steps[s].kind == Step::Kind::Repeat) repeat = s, end = s + 1 + plan.steps[s].body;
+    const size_t first = s < end ? repeat : s, last = s < end ? end - 1 : s;
     for (const BufferUse& u : plan.steps[s].uses) {
       const BufferDesc& d = plan.buffers[u.buffer];
       if (d.role != Role::Scratch) continue;
       const uint64_t bytes = std::max<uint64_t>(kAlignment, (d.bytes + kAlignment - 1) / kAlignment * kAlignment);
-      auto [it, fresh] = lives.try_emplace(u.buffer, Life{u.buffer, bytes, s, s});
-      it->second.last = s;
+      auto [it, fresh] = lives.try_emplace(u.buffer, Life{u.buffer, bytes, first, last});
+      it->second.last = last;
     }
   }
   std::vector<Life> out;

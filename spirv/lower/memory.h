@@ -1,4 +1,5 @@
 // Places scratch buffers in one arena: buffers whose lifetimes, counted in steps, do not meet may share bytes.
+// A Repeat counts as one step.
 #pragma once
 
 #include "spirv/lower/plan.h"

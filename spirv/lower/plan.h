@@ -1,4 +1,4 @@
-// What lowering makes of a program: kernels in the kernel IR, buffers, and a flat list of steps. Emission turns it into an
+// What lowering makes of a program: kernels in the kernel IR, buffers, and a list of steps. Emission turns it into an
 // Executable; evaluate.h runs it on the host.
 #pragma once
 

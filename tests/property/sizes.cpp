@@ -193,7 +193,7 @@ class Checker {
       ++tally.by_f64;
     }
     if (!engine_.device) return {};
-    if (plan.steps.size() > kMostSteps) throw TooLong{};
+    if (commands(plan.steps) > kMostSteps) throw TooLong{};
     for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
       if (!engine_.every_form && (number % 2 == 0) != (form == BindingForm::Address)) continue;
       wrong = device_agrees(p, inputs, arrays, plan, host, want, form);

@@ -385,6 +385,10 @@ TEST_F(Cli, LaterStagesPrint) {
   EXPECT_EQ(good({"opt", "model.sg", "N=3", "M=2", "--spirv", "--form", "descriptors"}).out.find("PhysicalStorageBuffer64"),
             std::string::npos);
   EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--schedule"}).out.find("dispatch"), std::string::npos);
+  folder.write("steps.sg", "def main(w: f32[5,5], x: f32[5]) -> f32[5] = fori(2001, fn(i, s) => tanh(w @ s), x)\n");
+  const std::string steps = good({"opt", "steps.sg", "--schedule"}).out;
+  EXPECT_NE(steps.find("\n   1  repeat 1000 times "), std::string::npos) << steps;
+  EXPECT_NE(steps.find("\n   2    dispatch "), std::string::npos) << steps;
   EXPECT_NE(good({"opt", "model.sg", "N=3", "M=2", "--loops"}).out.find("grid 2"), std::string::npos);
   EXPECT_NE(good({"opt", "--rules"}).out.find("|"), std::string::npos);
   EXPECT_EQ(Json::parse(good({"opt", "model.sg", "N=3", "M=2", "--bot", "--json"}).out)["stage"], "bulk");

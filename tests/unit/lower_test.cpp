@@ -66,11 +66,7 @@ std::vector<double> ramp(int64_t n, double step = 0.01) {
   return out;
 }
 
-size_t dispatches(const lower::Plan& p) {
-  size_t n = 0;
-  for (const Step& s : p.steps) n += s.kind == Step::Kind::Dispatch;
-  return n;
-}
+size_t dispatches(const lower::Plan& p) { return runs(p.steps, Step::Kind::Dispatch); }
 
 TEST(Lower, RandomProgramsAgreeWithTheInterpreter) {
   test::RandomOptions options;

@@ -47,8 +47,8 @@ Target gpu_target() {
   return t;
 }
 
-// "12 steps: 64 1 1 .., 120 instructions, 300 iterations, 4096 bytes": workgroups of the first steps, instructions of all
-// kernels, loop iterations of the invocation that runs most, bytes of scratch memory.
+// "12 steps: 64 1 1 .., 120 instructions, 300 iterations, 4096 bytes": workgroups of the first steps ("[repeat 100 x 4]": so
+// often the next 4), instructions of all kernels, loop iterations of the invocation that runs most, bytes of scratch memory.
 std::string summary(const lower::Plan& plan) {
   constexpr size_t kShown = 6;
   std::stringstream out;
@@ -57,6 +57,7 @@ std::string summary(const lower::Plan& plan) {
       case Step::Kind::Dispatch: out << " " << s.groups; break;
       case Step::Kind::Fill: out << " fill"; break;
       case Step::Kind::Copy: out << " copy"; break;
+      case Step::Kind::Repeat: out << " [repeat " << s.count << " x " << s.body << "]"; break;
     }
   size_t instructions = 0;
   uint64_t iterations = 0;

@@ -289,8 +289,7 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   if (!compiled) throw Error(compiled.error()).note("device: " + name());
   const Executable& executable = *compiled;
   out.kernels = executable.kernels.size();
-  out.dispatches = static_cast<size_t>(std::count_if(executable.steps.begin(), executable.steps.end(),
-                                                     [](const Step& s) { return s.kind == Step::Kind::Dispatch; }));
+  out.dispatches = static_cast<size_t>(runs(executable.steps, Step::Kind::Dispatch));
   progress.say("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
   const auto session = vk::Session::create(device_, executable).value();
   out.compile_seconds = seconds_since(start);

@@ -56,14 +56,24 @@ const char* name_of(Step::Kind k) {
     case Step::Kind::Dispatch: return "dispatch";
     case Step::Kind::Fill: return "fill";
     case Step::Kind::Copy: return "copy";
+    case Step::Kind::Repeat: return "repeat";
   }
   return "?";
+}
+
+// "%3+64-8i+4j": from byte 64 on, in iteration i of the outer Repeat and j of the inner one.
+std::string place_text(const BufferUse& u) {
+  std::string out = "%" + std::to_string(u.buffer) + (u.offset ? "+" + std::to_string(u.offset) : "");
+  for (size_t d = 0; d < u.strides.size(); ++d)
+    if (u.strides[d] != 0)
+      out += (u.strides[d] > 0 ? "+" : "") + std::to_string(u.strides[d]) + static_cast<char>('i' + d % 18);
+  return out;
 }
 
 std::string uses_text(const Step& s) {
   std::string reads, writes;
   for (const BufferUse& u : s.uses) {
-    const std::string b = " %" + std::to_string(u.buffer) + (u.offset ? "+" + std::to_string(u.offset) : "");
+    const std::string b = " " + place_text(u);
     if (u.read) reads += b;
     if (u.written) writes += b;
   }
@@ -79,11 +89,15 @@ std::string schedule_text(const Executable& e) {
                  b.role == Role::Scratch ? std::to_string(b.scratch_offset) : ""});
   }
   io::Table steps({">step", "kind", "kernel", ">groups", "uses", "what"});
+  std::vector<size_t> ends;  // of the bodies that the step is in
   for (size_t j = 0; j < e.steps.size(); ++j) {
     const Step& s = e.steps[j];
-    const bool dispatch = s.kind == Step::Kind::Dispatch;
-    steps.add({std::to_string(j), name_of(s.kind), dispatch ? e.kernels[s.kernel].name : "",
-               dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
+    while (!ends.empty() && ends.back() == j) ends.pop_back();
+    const bool dispatch = s.kind == Step::Kind::Dispatch, repeat = s.kind == Step::Kind::Repeat;
+    const std::string kind = std::string(2 * ends.size(), ' ') + name_of(s.kind);
+    if (repeat) ends.push_back(j + 1 + s.body);
+    steps.add({std::to_string(j), kind + (repeat ? " " + std::to_string(s.count) + " times" : ""),
+               dispatch ? e.kernels[s.kernel].name : "", dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
   }
   return buffers.str() + "\n" + steps.str() + "\nscratch: " + std::to_string(e.scratch_bytes) +
          " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,17 +44,27 @@ struct BufferUse {
   uint64_t offset = 0;  // bytes from the start of the buffer; a multiple of the element size
   uint64_t bytes = 0;   // extent of the use from `offset`
   bool read = false, written = false;
+  // Inside of Repeats: how far, in bytes, the use moves from one iteration to the next, per Repeat around the step, the
+  // outermost first; what is not there is 0. Iterations i, j, .. use `offset` + i strides[0] + j strides[1] + ..
+  std::vector<int64_t> strides;
 };
 
+/// One command, or a Repeat of those that follow it. What alternates between two places has a body of two iterations, and
+/// what is irregular (a first iteration that reads other arrays) stands before the Repeat: in a body only offsets move.
 struct Step {
-  enum class Kind : uint8_t { Dispatch, Fill, Copy } kind = Kind::Dispatch;
+  enum class Kind : uint8_t { Dispatch, Fill, Copy, Repeat } kind = Kind::Dispatch;
   uint32_t kernel = 0;          // Dispatch
   uint32_t groups = 1;          // Dispatch: workgroups in all; the runtime folds them into x and y by max_groups:
                                 // x = min(groups, max_groups), y = ceil(groups / x); kernels guard the surplus
   uint32_t fill_word = 0;       // Fill: 32-bit pattern written over uses[0]
-  std::vector<BufferUse> uses;  // Dispatch: one per binding, in order. Fill: one. Copy: source, destination
+  std::vector<BufferUse> uses;  // Dispatch: one per binding, in order. Fill: one. Copy: source, destination. Repeat: none
   std::string label;            // for people: "sum over axis 0 of f32[3,4]"
+  uint32_t count = 0;           // Repeat: iterations, at least 2
+  uint32_t body = 0;            // Repeat: so many of the steps that follow are run in each, at least 1; may hold Repeats
 };
+
+/// Of one program: dispatches, fills and copies, those of a body once per iteration. It bounds what a session records.
+constexpr uint64_t kCommandLimit = 2'000'000;
 
 struct Executable {
   uint32_t version = 1;
@@ -63,6 +75,16 @@ struct Executable {
   uint32_t n_inputs = 0, n_outputs = 0;
   uint64_t scratch_bytes = 0;
 };
+
+/// Visits the steps in the order in which they run: a Repeat when it is reached, then its body as often as it says. Tells
+/// the number of the step, and per use where it starts in this iteration.
+using StepVisitor = std::function<void(size_t step, std::span<const uint64_t> offsets)>;
+void run_through(std::span<const Step> steps, const StepVisitor& visit);
+
+/// How many steps of a kind run, those of a body once per iteration. Pre: below 2^64.
+uint64_t runs(std::span<const Step> steps, Step::Kind kind);
+/// Dispatches, fills and copies.
+uint64_t commands(std::span<const Step> steps);
 
 /// What all kernels together need of a device.
 Requirements requirements_of(const Executable& executable);
