@@ -36,16 +36,13 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   };
   std::vector<Level> grid, in_group, loops, registers;
   for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
-    for (size_t a = 0; a < m.axes.size(); ++a) {
-      int64_t stride = schedule::extent(m.axes[a]);
-      for (const schedule::Part& part : m.axes[a]) {
-        stride /= part.extent;
+    for (size_t a = 0; a < m.axes.size(); ++a)
+      for (const auto& [part, stride] : schedule::strided(m.axes[a])) {
         if (part.bind != bind) continue;
-        const bool own = m.group > 0 && part.bind == Bind::Local;
+        const bool own = m.group > 0 && bind == Bind::Local;
         auto& levels = own ? in_group : bind == Bind::Serial ? loops : bind == Bind::Register ? registers : grid;
         levels.push_back({a, part.extent, stride});
       }
-    }
   std::vector<Value> base(m.axes.size(), b.i32(0));
   const auto add = [&](const Level& l, Value v) { base[l.axis] = b.add(base[l.axis], b.mul(v, b.i32(l.stride))); };
   const auto number = [&](const std::vector<Level>& levels, Value v) {

@@ -2,6 +2,7 @@
 // added with compensation (Kahan), so that the error does not grow with the length.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "spirv/lower/inline.h"
 #include "spirv/lower/partition.h"
@@ -118,12 +119,10 @@ struct Level {
 std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
   std::vector<Level> out;
   for (size_t j = 0; j < s.axes.size(); ++j) {
-    int64_t stride = schedule::extent(s.axes[j]);
-    for (const schedule::Part& part : s.axes[j]) {
-      stride /= part.extent;
+    bool first = true;
+    for (const auto& [part, stride] : schedule::strided(s.axes[j]))
       out.push_back({static_cast<size_t>(n.attr[j]), part.extent, stride, part.bind, j + 1 == s.axes.size(),
-                     &part == s.axes[j].data()});
-    }
+                     std::exchange(first, false)});
   }
   return out;
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kCodeLimit = 400;       // instructions of one kernel; drivers compile larger ones in more than linear time
 constexpr uint32_t kResultBuffers = 5;    // of the buffers of a kernel, kept for what it writes
-constexpr size_t kPulledParts = 4;        // concat and stack of more parts are written part by part
+constexpr size_t kInlinedParts = 4;       // concat and stack of more parts are written part by part
 constexpr size_t kCutCandidates = 200;    // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;          // unless one is so good, as a part of the best that could be
 constexpr double kLoad = 6, kStore = 12;  // in operations
@@ -96,7 +96,7 @@ class Chooser {
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::Scatter) forced_.insert(id.v);
-    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kPulledParts) forced_.insert(id.v);
+    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     if (!dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr)) {
       c_.loops_in_kernel.insert(id.v);

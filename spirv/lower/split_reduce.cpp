@@ -5,6 +5,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
+#include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
 
@@ -16,9 +17,6 @@ namespace {
 
 constexpr int64_t kWorthIt = 2048;    // elements per result from which a second pass pays
 constexpr int64_t kLeastChunk = 128;  // elements per partial result, at least
-
-// Invocations that keep the device busy in a reduction.
-int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
 
 // Elements that one invocation may reduce. Blocks, short axes and compensation add loops around the elements' own, which
 // count as well: up to three iterations per element for axes of two.
@@ -146,7 +144,8 @@ class Splitter {
     for (int64_t a : axes) length *= x.shape()[static_cast<int>(a)];
     Pieces p;
     if (x.shape().count() == 0) return p;
-    const int64_t results = x.shape().count() / length, busy = wanted_invocations(target_), most = most_elements(target_);
+    const int64_t results = x.shape().count() / length, busy = schedule::wanted_invocations(target_),
+                  most = most_elements(target_);
     if (length >= kWorthIt && results * 2 <= busy) p.wanted = std::min(divided_up(busy, results), length / kLeastChunk);
     if (length > most) p.least = divided_up(length, std::max<int64_t>(1, most));
     p.wanted = std::max(p.wanted, p.least);

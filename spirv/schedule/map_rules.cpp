@@ -33,7 +33,7 @@ Shape ones(int rank) {
 Shape best_tile(const MapFacts& f, const Target& t) {
   Shape best = ones(f.domain.rank());
   // Enough tiles must be left to keep all lanes of all processors busy.
-  const int64_t spare = f.domain.count() / (8 * static_cast<int64_t>(t.price.busy));
+  const int64_t spare = f.domain.count() / wanted_invocations(t);
   const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
   // Where loads are served together neighbours along the last axis stay with neighbouring invocations.
   const int rank = f.domain.rank() - (t.price.coalesces ? 1 : 0);
@@ -95,8 +95,8 @@ const Reduction* shared_reduction(const MapFacts& f) {
 }
 
 bool wants_groups(const MapFacts& f, const Target& t) {
-  return t.price.cooperates && f.alone && t.max_invocations >= 64 &&
-         f.domain.count() * 64 <= 8 * static_cast<int64_t>(t.price.busy) && shared_reduction(f);
+  return t.price.cooperates && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= wanted_invocations(t) &&
+         shared_reduction(f);
 }
 
 MapSchedule groups(const MapFacts& f, const Target& t) {
@@ -104,8 +104,7 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
   s.group = 64;
   const int64_t most = std::min<int64_t>(256, t.max_invocations);
   const auto length = static_cast<int64_t>(shared_reduction(f)->length);
-  while (2 * s.group <= most && f.domain.count() * s.group < 8 * static_cast<int64_t>(t.price.busy) && 4 * s.group <= length)
-    s.group *= 2;
+  while (2 * s.group <= most && f.domain.count() * s.group < wanted_invocations(t) && 4 * s.group <= length) s.group *= 2;
   return s;
 }
 

@@ -43,7 +43,8 @@ ReduceSchedule shared(const ReduceFacts& f) {
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
-  if (f.group > 0 && f.extents.back() >= f.group && !check(f, shared(f), t)) return shared(f);
+  if (f.group > 0 && f.extents.back() >= f.group)
+    if (ReduceSchedule together = shared(f); !check(f, together, t)) return together;
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t last = f.extents.back();

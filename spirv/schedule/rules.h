@@ -28,6 +28,9 @@ class Scheduler {
   virtual ReduceSchedule reduction(const ReduceFacts& facts, const Target& target) const;
 };
 
+/// Invocations that work should be spread over, if there is enough of it: some wait for memory while others compute.
+inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
+
 /// One element per invocation.
 MapSchedule plain_map(const MapFacts& facts);
 

@@ -82,6 +82,13 @@ int64_t extent(const Split& s) {
   return n;
 }
 
+std::vector<StridedPart> strided(const Split& s) {
+  std::vector<StridedPart> out;
+  int64_t stride = extent(s);
+  for (const Part& p : s) out.push_back({p, stride /= p.extent});
+  return out;
+}
+
 int64_t extent(const Split& s, Bind b) {
   int64_t n = 1;
   for (const Part& p : s) n *= p.bind == b ? p.extent : 1;

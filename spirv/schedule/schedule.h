@@ -35,6 +35,12 @@ struct Part {
 };
 using Split = std::vector<Part>;
 int64_t extent(const Split& s);
+/// The index of an axis is the sum of the indices of its parts, each times its stride.
+struct StridedPart {
+  Part part;
+  int64_t stride = 1;
+};
+std::vector<StridedPart> strided(const Split& s);
 /// The product of the extents of the parts that are bound to `b`.
 int64_t extent(const Split& s, Bind b);
 
