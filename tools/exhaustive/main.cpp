@@ -1,7 +1,9 @@
 // spirograd_exhaustive: how exact every elementary function and its derivative is, bit pattern by bit pattern.
 #include <algorithm>
 #include <cstdio>
+#include <future>
 #include <random>
+#include <thread>
 
 #include "tools/cli/tool.h"
 #include "tools/exhaustive/runner.h"
@@ -35,7 +37,7 @@ exit status: 0 all within the bound, 1 not, 2 usage, 4 device
 
 examples:
   spirograd_exhaustive                                       a minute or two on the host
-  spirograd_exhaustive --device llvmpipe --stride 1          all patterns: about an hour on eight cores
+  spirograd_exhaustive --device llvmpipe --stride 1          all patterns: a minute or two per function and core
   spirograd_exhaustive --function tan --stride 1 --values
 )";
 
@@ -59,6 +61,10 @@ struct Worst {
 
 struct Measured {
   Worst number, special;
+  void meet(const Measured& m) {
+    number.meet(m.number.error, m.number.x, m.number.y);
+    special.meet(m.special.error, m.special.x, m.special.y);
+  }
 };
 
 // The arguments in the order in which they are tried.
@@ -120,25 +126,49 @@ double error_at(Exact exact, Exact size, float got, float x, float y, bool may_f
   return least;
 }
 
+Measured compare(const Function& f, int derivative, bool may_flush, std::span<const float> x, std::span<const float> y,
+                 std::span<const float> got) {
+  const Exact size = derivative < 0 ? f.size : f.slope_size,
+              exact = derivative < 0 ? f.exact : f.slopes[static_cast<size_t>(derivative)];
+  Measured out;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (derivative >= 0 && f.smooth && !f.smooth(x[i], y[i])) continue;
+    const double e = error_at(exact, size, got[i], x[i], y[i], may_flush);
+    (e >= kWrong ? out.special : out.number).meet(e, x[i], y[i]);
+  }
+  return out;
+}
+
+// Runs compare on every processor: double precision takes longer than most devices.
+template <class Compare>
+Measured in_parallel(size_t count, Compare&& compare) {
+  const size_t parts = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), 1 + count / 4096);
+  std::vector<std::future<Measured>> running;
+  for (size_t j = 0; j < parts; ++j) {
+    const size_t from = count * j / parts, to = count * (j + 1) / parts;
+    running.push_back(std::async(std::launch::async, [&compare, from, to] { return compare(from, to - from); }));
+  }
+  Measured out;
+  for (std::future<Measured>& part : running) out.meet(part.get());
+  return out;
+}
+
 Measured measure(const Function& f, int derivative, const Settings& s) {
   const size_t batch = s.device ? size_t{1} << 20 : size_t{1} << 15;
   const auto runner = make_runner(f, derivative, static_cast<int64_t>(batch), s.device);
-  const Exact size = derivative < 0 ? f.size : f.slope_size,
-              exact = derivative < 0 ? f.exact : f.slopes[static_cast<size_t>(derivative)];
   Arguments arguments(f, s);
   const double all = static_cast<double>(arguments.left());
   io::Progress progress(f.name + " ...");
   Measured out;
-  std::vector<float> x(batch), y(batch);
+  std::vector<float> x(batch), y(batch), got(batch);
   while (arguments.left() > 0) {
     const size_t count = std::min<uint64_t>(arguments.left(), batch);
     arguments.fill(x, y);
-    const std::vector<float> got = runner->run(x, y);
-    for (size_t i = 0; i < count; ++i) {
-      if (derivative >= 0 && f.smooth && !f.smooth(x[i], y[i])) continue;
-      const double e = error_at(exact, size, got[i], x[i], y[i], s.device != nullptr);
-      (e >= kWrong ? out.special : out.number).meet(e, x[i], y[i]);
-    }
+    runner->run(x, y, got);
+    out.meet(in_parallel(count, [&](size_t from, size_t n) {
+      const auto part = [&](const std::vector<float>& values) { return std::span(values).subspan(from, n); };
+      return compare(f, derivative, s.device != nullptr, part(x), part(y), part(got));
+    }));
     char text[120];
     std::snprintf(text, sizeof text, "%s%s: %.0f %%, worst so far %.3f ULP", f.name.c_str(),
                   derivative < 0 ? "" : ", derivative", 100 * (1 - static_cast<double>(arguments.left()) / all),

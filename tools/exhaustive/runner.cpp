@@ -1,6 +1,7 @@
 #include "tools/exhaustive/runner.h"
 
 #include <cstring>
+#include <vector>
 
 #include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
@@ -13,48 +14,46 @@
 namespace spirograd::exhaustive {
 namespace {
 
-HostArray array_of(std::span<const float> values) {
-  HostArray a(f32(Shape{static_cast<int64_t>(values.size())}));
-  std::memcpy(a.bytes.data(), values.data(), values.size_bytes());
-  return a;
-}
+// Arrays that live as long as the runner: what is allocated anew for every batch costs page faults.
+class Inputs {
+ public:
+  Inputs(int arity, int64_t batch) : arrays_(static_cast<size_t>(arity), HostArray(f32(Shape{batch}))) {}
+  std::span<const HostArray> filled(std::span<const float> x, std::span<const float> y) {
+    std::memcpy(arrays_[0].bytes.data(), x.data(), x.size_bytes());
+    if (arrays_.size() == 2) std::memcpy(arrays_[1].bytes.data(), y.data(), y.size_bytes());
+    return arrays_;
+  }
 
-std::vector<float> values_of(const HostArray& a) {
-  std::vector<float> out(a.bytes.size() / sizeof(float));
-  std::memcpy(out.data(), a.bytes.data(), a.bytes.size());
-  return out;
-}
+ private:
+  std::vector<HostArray> arrays_;
+};
 
-std::vector<HostArray> inputs_of(int arity, std::span<const float> x, std::span<const float> y) {
-  std::vector<HostArray> in{array_of(x)};
-  if (arity == 2) in.push_back(array_of(y));
-  return in;
-}
+void copy_to(std::span<float> out, const HostArray& a) { std::memcpy(out.data(), a.bytes.data(), out.size_bytes()); }
 
 class HostRunner : public Runner {
  public:
-  HostRunner(const Program& program, int arity)
-      : plan_(lower::lower(rewrite::optimise_for_lowering(program), cli::plain_target())), arity_(arity) {}
-  std::vector<float> run(std::span<const float> x, std::span<const float> y) override {
-    return values_of(lower::evaluate(plan_, inputs_of(arity_, x, y))[0]);
+  HostRunner(const Program& program, int arity, int64_t batch)
+      : plan_(lower::lower(rewrite::optimise_for_lowering(program), cli::plain_target())), inputs_(arity, batch) {}
+  void run(std::span<const float> x, std::span<const float> y, std::span<float> out) override {
+    copy_to(out, lower::evaluate(plan_, inputs_.filled(x, y))[0]);
   }
 
  private:
   lower::Plan plan_;
-  int arity_;
+  Inputs inputs_;
 };
 
 class DeviceRunner : public Runner {
  public:
-  DeviceRunner(const Program& program, int arity, const std::shared_ptr<vk::Device>& device)
-      : session_(vk::Session::create(device, compile(program, device->target()).value()).value()), arity_(arity) {}
-  std::vector<float> run(std::span<const float> x, std::span<const float> y) override {
-    return values_of(session_->run(inputs_of(arity_, x, y)).value()[0]);
+  DeviceRunner(const Program& program, int arity, int64_t batch, const std::shared_ptr<vk::Device>& device)
+      : session_(vk::Session::create(device, compile(program, device->target()).value()).value()), inputs_(arity, batch) {}
+  void run(std::span<const float> x, std::span<const float> y, std::span<float> out) override {
+    copy_to(out, session_->run(inputs_.filled(x, y)).value()[0]);
   }
 
  private:
   std::unique_ptr<vk::Session> session_;
-  int arity_;
+  Inputs inputs_;
 };
 
 Program program_of(const Function& f, int derivative, int64_t batch) {
@@ -74,8 +73,8 @@ Program program_of(const Function& f, int derivative, int64_t batch) {
 std::unique_ptr<Runner> make_runner(const Function& function, int derivative, int64_t batch,
                                     const std::shared_ptr<vk::Device>& device) {
   const Program p = program_of(function, derivative, batch);
-  if (device) return std::make_unique<DeviceRunner>(p, function.arity, device);
-  return std::make_unique<HostRunner>(p, function.arity);
+  if (device) return std::make_unique<DeviceRunner>(p, function.arity, batch, device);
+  return std::make_unique<HostRunner>(p, function.arity, batch);
 }
 
 }  // namespace spirograd::exhaustive

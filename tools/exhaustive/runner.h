@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "spirograd/program.h"
 #include "spirograd/vk.h"
@@ -16,8 +15,8 @@ namespace spirograd::exhaustive {
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// One result per element of x (and y, for functions of two arguments).
-  virtual std::vector<float> run(std::span<const float> x, std::span<const float> y) = 0;
+  /// One result per element of x (and y, for functions of two arguments), written to `out`.
+  virtual void run(std::span<const float> x, std::span<const float> y, std::span<float> out) = 0;
 };
 
 /// `derivative`: -1 for the function itself, else the argument of the partial derivative. Batches have `batch` elements.
