@@ -171,7 +171,9 @@ std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> c
   std::vector<Expr> grads(b.params.size());
   for (size_t j = 0; j < b.inputs.size(); ++j) grads[b.slot_of[j]] = d.linear[j];
 
-  Loop back{.function = 0, .reverse = !b.parts.reverse, .length = b.parts.length, .acc = {}, .es = {}, .consts = {}};
+  Loop back;
+  back.reverse = !b.parts.reverse;
+  back.length = b.parts.length;
   std::vector<Expr> vars, results;
   std::vector<size_t> operand_of;  // result of the transposed loop -> operand of the primal one
   for (size_t j = 0; j < b.n_acc; ++j) {

@@ -83,7 +83,7 @@ Expr trigamma(const Point& p) {
   constexpr std::array kRest = {1.2898681336964529,    0.49393940226682915,   0.1734306198444914,    0.05708298677122075,
                                 0.017902352300725536,  0.0054139041727770626, 0.0015924515115263256, 4.5846778225955616e-4,
                                 1.2978797100999455e-4, 3.6250557287166252e-5, 1.0014921114564786e-5, 2.741976696357936e-6,
-                                7.4507774141825206e-7, 2.0116803733857668e-7, 5.4016991080340755e-8};
+                                7.4507774141825206e-7, 2.0116803733857668e-7};
   const Expr one = num(p, 1), zero = num(p, 0), negative = binary(Op::Lt, p.a, zero);
   const Expr u = select(negative, p.a, num(p, -0.25)), r = u - unary(Op::Floor, u + num(p, 0.5));
   const Expr rest = polynomial(p, sq(r), std::span(kRest).first(p.a.dtype() == DType::F32 ? 7 : kRest.size()));

@@ -214,6 +214,23 @@ TEST(KernelGroup, WhoIsMissingIsADefect) {
   }
 }
 
+TEST(KernelGroup, SubgroupsThatDoNotFillAWorkgroupAreADefect) {
+  Bench t;
+  t.b.store(t.out, t.i, t.b.subgroup_reduce(KOp::Add, t.i));
+  Kernel k = std::move(t.b).finish();
+  std::vector<uint8_t> bytes(4096);
+  const std::vector<std::span<uint8_t>> buffers{bytes};
+  for (const uint32_t size : {0u, 5u}) {
+    k.subgroup = size;
+    try {
+      evaluate(k, buffers);
+      ADD_FAILURE() << "nothing found";
+    } catch (const Error& e) {
+      EXPECT_NE(e.str().find("workgroups of 12 in subgroups of " + std::to_string(size)), std::string::npos) << e.str();
+    }
+  }
+}
+
 TEST(KernelGroup, KernelsWithOtherArraysOrSubgroupsAreOthers) {
   const auto changed = [](auto change) {
     Kernel a;

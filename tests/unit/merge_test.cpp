@@ -1,0 +1,97 @@
+// Which computes share a kernel.
+#include <gtest/gtest.h>
+
+#include "spirv/lower/compute.h"
+
+namespace spirograd::lower {
+namespace {
+
+// One element each of what is in `buffer`, at the invocation's own point.
+schedule::Read own(uint32_t buffer) { return {buffer, 1, true}; }
+schedule::Read elsewhere(uint32_t buffer) { return {buffer, 1, false}; }
+
+Compute map(Shape domain, std::vector<schedule::Read> reads, uint32_t to) {
+  Compute c;
+  c.domain = domain;
+  c.stores = {{{}, {to}, f32(domain)}};
+  c.reads = std::move(reads);
+  c.writes = {to};
+  c.code = 10;
+  c.work = 1000;
+  return c;
+}
+
+// The first buffer that each kernel writes.
+std::vector<std::vector<uint32_t>> kernels(std::vector<Compute> computes, const Target& target = {.max_buffers = 16}) {
+  std::vector<std::vector<uint32_t>> out;
+  for (const std::vector<Compute>& group : merge_computes(std::move(computes), target, schedule::Scheduler())) {
+    std::vector<uint32_t> written;
+    for (const Compute& c : group)
+      for (const Store& s : c.stores) written.push_back(s.to.buffer);
+    out.push_back(std::move(written));
+  }
+  return out;
+}
+
+using Kernels = std::vector<std::vector<uint32_t>>;
+const Kernels kTogether = {{1, 2}}, kParted = {{1}, {2}};
+
+TEST(Merge, WhatIsReadAtItsOwnPointIsComputedInTheSameKernel) {
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {own(1)}, 2)}), kTogether);
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {elsewhere(1)}, 2)}), kParted);
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {elsewhere(0)}, 2)}), kTogether);
+}
+
+TEST(Merge, OtherPointsAreOtherInvocations) {
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({4}, {own(1)}, 2)}), kParted);
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({4}, {own(0)}, 2)}), kTogether);
+  Compute part = map({8}, {own(0)}, 1);
+  part.stores[0].axis = 0;
+  EXPECT_EQ(kernels({part, map({8}, {own(1)}, 2)}), kParted);
+}
+
+TEST(Merge, LargeWorkIsSharedOverOneDomainOnly) {
+  Compute large = map({8}, {own(0)}, 2);
+  large.work = 1e9;
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), large}), kTogether);
+  large.domain = {4};
+  large.stores[0].target = f32(large.domain);
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), large}), kParted);
+}
+
+TEST(Merge, KernelsHaveBounds) {
+  Compute long_code = map({8}, {own(0)}, 2);
+  long_code.code = 680;
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), long_code}), kTogether);
+  long_code.code = 1000;
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), long_code}), kParted);
+  const auto with_buffers = [](uint32_t most) {
+    return kernels({map({8}, {own(0)}, 1), map({8}, {own(3)}, 2)}, {.device_address = false, .max_buffers = most});
+  };
+  EXPECT_EQ(with_buffers(4), kTogether);
+  EXPECT_EQ(with_buffers(3), kParted);
+}
+
+TEST(Merge, WhatIsAloneStaysAlone) {
+  for (const bool first : {true, false}) {
+    std::vector<Compute> two = {map({8}, {own(0)}, 1), map({8}, {own(0)}, 2)};
+    two[first ? 0 : 1].alone = true;
+    EXPECT_EQ(kernels(two), kParted);
+  }
+}
+
+TEST(Merge, TwoWritersOfOneBufferAreParts) {
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {own(0)}, 1)}), (Kernels{{1, 1}}));
+  Compute additions = map({8}, {own(0)}, 1);
+  additions.kind = Compute::Kind::Scatter;
+  EXPECT_EQ(merge_computes({map({8}, {own(0)}, 1), additions}, {.max_buffers = 16}, schedule::Scheduler()).size(), 2u);
+}
+
+TEST(Merge, ReadersComeBehindWriters) {
+  // 2 needs 1 elsewhere; 3 needs nothing and joins the first; 4 needs 2 elsewhere.
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {elsewhere(1)}, 2), map({8}, {own(0)}, 3), map({8}, {elsewhere(2)}, 4)}),
+            (Kernels{{1, 3}, {2}, {4}}));
+}
+
+}  // namespace
+}  // namespace spirograd::lower
