@@ -89,8 +89,8 @@ TEST(Merge, TwoWritersOfOneBufferAreParts) {
 
 TEST(Merge, ReadersComeBehindWriters) {
   // 2 needs 1 elsewhere; 3 needs nothing and joins the first; 4 needs 2 elsewhere.
-  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {elsewhere(1)}, 2), map({8}, {own(0)}, 3), map({8}, {elsewhere(2)}, 4)}),
-            (Kernels{{1, 3}, {2}, {4}}));
+  const auto next = [](uint32_t from, uint32_t to) { return map({8}, {elsewhere(from)}, to); };
+  EXPECT_EQ(kernels({next(0, 1), next(1, 2), next(0, 3), next(2, 4)}), (Kernels{{1, 3}, {2}, {4}}));
 }
 
 }  // namespace
