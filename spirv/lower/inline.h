@@ -121,7 +121,8 @@ class Inliner {
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct ReductionLoops;
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
-  int64_t code_below(int scope, ir::NodeId node);
+  int64_t reduced_length(const ir::Node& n) const;  // elements per result
+  int64_t code_per_element(int scope, const ir::Node& reduction);
   bool same_in_group(std::span<const Point> points) const;
   std::vector<kernel::Value> joined(ir::Op op, const std::vector<kernel::Value>& parts);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);

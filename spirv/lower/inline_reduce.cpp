@@ -55,9 +55,7 @@ Value combine(Builder& b, Op op, Value acc, Value x) {
 }  // namespace
 
 std::vector<Value> Inliner::reduce(int scope, const Node& n, std::span<const Point> points) {
-  const Shape& from = node(n.in[0]).type.shape;
-  int64_t length = 1;
-  for (int64_t a : n.attr) length *= from[static_cast<int>(a)];
+  const int64_t length = reduced_length(n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
   return length <= kUnrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, n, points);
 }
@@ -89,19 +87,32 @@ std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<
   return out;
 }
 
-// Instructions that one element of the node takes, about: down to what is in memory, and to the parameters of a loop's body.
-int64_t Inliner::code_below(int scope, NodeId id) {
+int64_t Inliner::reduced_length(const Node& n) const {
+  int64_t length = 1;
+  for (int64_t a : n.attr) length *= node(n.in[0]).type.shape[static_cast<int>(a)];
+  return length;
+}
+
+// Instructions that one element of a reduction takes, about: down to what is in memory, and to the parameters of a loop's
+// body. What does not depend on the place along the reduced axes stands before the loops.
+int64_t Inliner::code_per_element(int scope, const Node& reduction) {
+  constexpr Coordinate moves = {1, -1};
   int64_t code = 0;
-  std::unordered_set<uint32_t> seen;
-  std::vector<NodeId> stack = {id};
+  std::set<uint32_t> seen;
+  std::vector<std::pair<NodeId, Place>> stack;
+  const auto visit_operands = [&](const Node& n, const Place& place) {
+    for (size_t j = 0; j < n.in.size(); ++j) stack.emplace_back(n.in[j], operand_place(graph_, n, j, place, moves));
+  };
+  visit_operands(reduction, Place(static_cast<size_t>(reduction.type.shape.rank())));
   while (!stack.empty()) {
-    const NodeId at = stack.back();
+    const auto [at, place] = std::move(stack.back());
     stack.pop_back();
-    if (!seen.insert(at.v).second) continue;
+    const bool inside = std::any_of(place.begin(), place.end(), [](const Coordinate& c) { return c.axes != 0; });
+    if (!inside || !seen.insert(at.v).second) continue;
     const Node& n = node(at);
     const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
     code += loaded ? 2 : op_cost(n);
-    if (!loaded) stack.insert(stack.end(), n.in.begin(), n.in.end());
+    if (!loaded) visit_operands(n, place);
   }
   return code;
 }
@@ -274,13 +285,12 @@ void Inliner::ReductionLoops::add_to_total(size_t u, Value part) {
 std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
-  schedule::ReduceFacts facts{n.type.dtype, {}, static_cast<int64_t>(points.size()), code_below(scope, n.in[0]), 0};
-  int64_t length = 1;
-  for (int64_t a : n.attr) {
-    facts.extents.push_back(from[static_cast<int>(a)]);
-    length *= facts.extents.back();
-  }
-  const bool compensated = n.op == Op::Sum && t == Scalar::F32 && length > kUncompensated;
+  schedule::ReduceFacts facts;
+  facts.dtype = n.type.dtype;
+  facts.points = static_cast<int64_t>(points.size());
+  facts.code = code_per_element(scope, n);
+  for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
+  const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
   if (group_ > 0 && same_in_group(points)) facts.group = group_;
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);

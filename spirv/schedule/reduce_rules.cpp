@@ -9,7 +9,7 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
-constexpr int64_t kUnrollBudget = 160;  // instructions of a loop body that may still be repeated
+constexpr int64_t kUnrollBudget = 400;  // instructions of a loop body that may still be repeated: an exponential at 8 points
 constexpr int64_t kUnroll = 4;
 
 // Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and

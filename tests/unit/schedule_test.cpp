@@ -150,6 +150,8 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, 0}), "k = serial 128 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F64, {512}, 1, 10, 0}), "k = serial 512");
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 500, 0}), "k = serial 512");
+  EXPECT_EQ(reduction({DType::F32, {512}, 8, 50, kPlainSum}), "k = serial 8 serial 16 unroll 4");
+  EXPECT_EQ(reduction({DType::F32, {512}, 8, 51, kPlainSum}), "k = serial 8 serial 64");
   EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = serial 1 local 64");
   EXPECT_EQ(reduction({DType::F32, {63}, 1, 10, kPlainSum, 64}), "k = serial 63") << "fewer elements than invocations";
   EXPECT_EQ(reduction({DType::F32, {64 * 5}, 1, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
