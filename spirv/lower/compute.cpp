@@ -257,8 +257,9 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   }
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
   const int64_t together = group[0].kind == Compute::Kind::Map ? group[0].schedule.group : 0;
-  const auto workgroup =
-      static_cast<uint32_t>(together > 0 ? together : std::min<int64_t>(most, total <= 64 * width ? width : 64));
+  const auto workgroup = static_cast<uint32_t>(together > 0          ? together
+                                               : total <= 64 * width ? std::min<int64_t>(most, width)
+                                                                     : most);
   Builder b(name, workgroup, static_cast<uint64_t>(total));
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
   if (surplus && together > 0) b.begin_group_guard();

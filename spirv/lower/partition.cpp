@@ -98,11 +98,18 @@ class Chooser {
     if (n.op == Op::Scatter) forced_.insert(id.v);
     if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
-    if (!dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr)) {
+    if (!dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr) && least_buffers(id) <= kernel_buffers(target_)) {
       c_.loops_in_kernel.insert(id.v);
     } else {
       for (NodeId in : n.in) forced_.insert(in.v);
     }
+  }
+
+  size_t loop_results(NodeId loop) const { return g_.function(ir::loop_parts(g_, g_[loop]).function).results.size(); }
+
+  // Of the kernel that a loop would run in: its results, and its operands or what they are computed from.
+  size_t least_buffers(NodeId loop) {
+    return loop_results(loop) + std::min(g_[loop].in.size(), extent_(loop).leaves.size());
   }
 
   void visit(NodeId id) {
@@ -196,9 +203,7 @@ class Chooser {
   void limit_size(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
-      // Results need buffers too.
-      const size_t results = g_.function(ir::loop_parts(g_, n).function).results.size();
-      if (extent_(id, 1 << 30).leaves.size() + results <= leaf_limit_ + 2) return;
+      if (extent_(id).leaves.size() + loop_results(id) <= kernel_buffers(target_)) return;
       for (NodeId in : n.in)
         if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
       return;
@@ -231,8 +236,8 @@ class Chooser {
       if (candidate && count(n.type.shape) <= 2 * largest) {
         const Extent e = extent_(id, 2 * kCodeLimit);
         const double code = static_cast<double>(std::min(e.code, kCodeLimit)) + 40.0 * static_cast<double>(e.leaves.size());
-        // A node on its own is no use as a cut; a large array is a dear one.
-        if (e.leaves.size() + static_cast<size_t>(e.code) > 4 && e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) {
+        // A large array is a dear cut.
+        if (e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) {
           const double score = code / (1 + count(n.type.shape) / largest);
           if (score > best_score) {
             best_score = score;

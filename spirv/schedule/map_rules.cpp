@@ -108,12 +108,10 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 4> kRules = {{
+constexpr std::array<MapRule, 3> kRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
-    {"one element", [](const MapFacts&, const Target&) { return true; },
-     [](const MapFacts& f, const Target&) { return plain_map(f); }},
 }};
 
 }  // namespace

@@ -17,7 +17,7 @@ struct MapRule {
   MapSchedule (*make)(const MapFacts&, const Target&);
 };
 
-/// In order; the last one always fits.
+/// In order; where none fits an invocation computes one element.
 std::span<const MapRule> map_rules();
 
 /// Chooses how a lowering runs. The default follows the tables; tests draw at random among what is legal.

@@ -195,6 +195,18 @@ TEST(Bounded, WhatNothingCanShortenIsRefusedWithBothNumbers) {
   }
 }
 
+TEST(Bounded, LoopsOfTooManyBuffersRunAsDispatches) {
+  const Program p = program(
+      "def main(p: f32[4]) -> (a: f32, b: f32, c: f32, d: f32) =\n"
+      "  fori(9, fn(i, (a, b, c, d)) => (b, c, d, a * 0.5), (p[0], p[1], p[2], p[3]))\n");
+  for (uint32_t buffers : {5u, 4u}) {
+    Target t = limited(kNoLoopLimit);
+    t.max_buffers = buffers;
+    EXPECT_TRUE(right_and_bounded(p, {ramp(4)}, t)) << buffers;
+    EXPECT_EQ(lower::lower(rewrite::optimise_for_lowering(p), t).steps.size() == 1, buffers == 5);
+  }
+}
+
 TEST(Bounded, NothingChangesWithoutALimit) {
   const Program p =
       rewrite::optimise_for_lowering(program("def main(x: f32) -> (y: f32) = fori(100000, fn(i, s) => s * 0.5 + x, 0.0)\n"));

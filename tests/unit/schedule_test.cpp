@@ -117,6 +117,9 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, no group computes it together");
   facts.group = 64;
   EXPECT_EQ(broken("k = serial 10; a = serial 2 unroll 4 local 64"), "");
+  facts.group = 1;
+  expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, the group has 1");
+  facts.group = 64;
   facts.extents = {10, 500};
   EXPECT_EQ(broken("k = serial 10; a = serial 2 unroll 4 local 64"), "") << "what is beyond the end counts as nothing";
   expect_in(broken("k = serial 10; a = serial 3 unroll 4 local 64"), "its parts count 768 elements, the axis has 500");
@@ -141,6 +144,15 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(to_string(scheduler.map(chain, test::cpu_target())), "e = grid 782 register 16 lane 8; tail recompute");
   EXPECT_EQ(to_string(scheduler.map(chain, gpu())), "i = grid 100000");
   EXPECT_EQ(to_string(scheduler.map(small, test::cpu_target())), "i = grid 1000");
+  const auto total = [&](double length) {
+    return to_string(scheduler.map({{2}, {}, 10, true, {{1, length, true}}, true}, gpu()));
+  };
+  EXPECT_EQ(total(63), "i = grid 2");
+  EXPECT_EQ(total(64), "i = grid 2; group 64");
+  EXPECT_EQ(total(255), "i = grid 2; group 64");
+  EXPECT_EQ(total(256), "i = grid 2; group 128");
+  EXPECT_EQ(total(512), "i = grid 2; group 256");
+  EXPECT_EQ(total(1e6), "i = grid 2; group 256");
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");
