@@ -36,6 +36,9 @@ void create_device(Device::Impl& d) {
   atomic.shaderBufferFloat32AtomicAdd = VK_TRUE;
   VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   if (d.plan.enable_atomic_float_add) f12.pNext = &atomic;
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+                                                      f12.pNext, VK_TRUE, VK_TRUE};
+  if (d.plan.enable_subgroup_size) f12.pNext = &size;
   f12.timelineSemaphore = VK_TRUE;
   f12.bufferDeviceAddress = d.plan.enable_device_address;
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
@@ -224,6 +227,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->facts.buffer_device_address = d->facts.buffer_device_address && e.buffer_device_address;
     d->facts.float64 = d->facts.float64 && e.float64;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
+    d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;
     d->plan = plan_device(d->facts, host_cores());
     d->info = describe(d->facts, d->plan);
     if (d->facts.api_version < VK_API_VERSION_1_2)

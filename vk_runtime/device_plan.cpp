@@ -57,6 +57,9 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
   if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
   if (f.portability_subset) p.extensions.push_back("VK_KHR_portability_subset");
+  p.enable_subgroup_size = f.subgroup_size_control && f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT &&
+                           f.subgroup_size >= f.least_subgroup && f.subgroup_size <= f.greatest_subgroup;
+  if (p.enable_subgroup_size) p.extensions.push_back("VK_EXT_subgroup_size_control");
   p.descriptor_alignment = std::max<uint64_t>(256, f.limits.minStorageBufferOffsetAlignment);
 
   Target& t = p.target;
@@ -70,9 +73,11 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   t.round_to_even = f.round_to_even;
   t.device_address = p.enable_device_address;
   t.subgroup_size = std::max(1u, f.subgroup_size);
-  // Only what the target has names for, so that equal targets share executables.
+  // Only what the target has names for, so that equal targets share executables. Subgroups whose size a driver chooses per
+  // kernel are of no use to kernels made for one size.
   constexpr uint32_t kKnown = kSubgroupBasic | kSubgroupVote | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
-  t.subgroup_operations = f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT ? f.subgroup_operations & kKnown : 0;
+  const bool in_compute = f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT;
+  t.subgroup_operations = in_compute ? f.subgroup_operations & (p.enable_subgroup_size ? kKnown : kSubgroupBasic) : 0;
   t.shared_bytes = f.limits.maxComputeSharedMemorySize;
   t.max_invocations = std::min(f.limits.maxComputeWorkGroupInvocations, f.limits.maxComputeWorkGroupSize[0]);
   t.max_groups = std::min(f.limits.maxComputeWorkGroupCount[0], f.limits.maxComputeWorkGroupCount[1]);

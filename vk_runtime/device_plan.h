@@ -34,6 +34,9 @@ struct DeviceFacts {
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;
   VkSubgroupFeatureFlags subgroup_operations = 0;
+  // VK_EXT_subgroup_size_control: subgroupSizeControl and computeFullSubgroups, and what compute stages may ask for.
+  bool subgroup_size_control = false;
+  uint32_t least_subgroup = 1, greatest_subgroup = 1;
   float timestamp_period = 0;  // nanoseconds per tick
   VkPhysicalDeviceLimits limits{};
 };
@@ -45,6 +48,7 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false, enable_timeline = false;
+  bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
   uint64_t descriptor_alignment = 256;  // of storage buffer offsets and of sub-allocations
   Target target;                        // atomic_float_add stays false until the self-test has proved it
 };

@@ -199,9 +199,13 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
     extensions.resize(n_extensions);
   }
   f.atomic_float_extension = has(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+  const bool size_extension = has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   f.portability_subset = has(extensions, "VK_KHR_portability_subset");
 
   VkPhysicalDeviceVulkan12Properties p12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
+  if (size_extension) p12.pNext = &sizes;
   VkPhysicalDeviceVulkan11Properties p11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &p12};
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p11};
   fns.vkGetPhysicalDeviceProperties2(device, &properties);
@@ -217,12 +221,19 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   if (f.atomic_float_extension) f12.pNext = &atomic;
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+                                                      f12.pNext};
+  if (size_extension) f12.pNext = &size;
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
   fns.vkGetPhysicalDeviceFeatures2(device, &features);
   f.timeline_semaphore = f12.timelineSemaphore;
   f.buffer_device_address = f12.bufferDeviceAddress;
   f.float64 = features.features.shaderFloat64;
   f.atomic_float_add = atomic.shaderBufferFloat32AtomicAdd;
+  f.subgroup_size_control = size.subgroupSizeControl && size.computeFullSubgroups &&
+                            sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
+  f.least_subgroup = sizes.minSubgroupSize;
+  f.greatest_subgroup = sizes.maxSubgroupSize;
   return f;
 }
 

@@ -64,6 +64,14 @@ VkResult Pipelines::create_pipeline(const KernelBinary& kernel, Pipeline& out) c
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.pName = "main";
+  // A kernel made for so many lanes gets so many, and no subgroup that is not full.
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT lanes{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT};
+  lanes.requiredSubgroupSize = kernel.needs.subgroup_size;
+  if (kernel.needs.subgroup_size != 0 && device_.plan.enable_subgroup_size) {
+    info.stage.pNext = &lanes;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+  }
   info.layout = out.layout;
   if (const VkResult r = f.vkCreateShaderModule(device_.device, &module, nullptr, &info.stage.module)) return r;
   const VkResult r = f.vkCreateComputePipelines(device_.device, device_.pipeline_cache, 1, &info, nullptr, &out.handle);

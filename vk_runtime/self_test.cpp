@@ -7,6 +7,7 @@
 #include "add_exchange.h"
 #include "add_native.h"
 #include "count_iterations.h"
+#include "lanes.h"
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/device.h"
 
@@ -94,6 +95,37 @@ uint64_t try_loops(const std::shared_ptr<Device>& device) {
   return limit;
 }
 
+constexpr uint32_t kLanesWorkgroup = 128;
+
+Executable exchange_lanes(uint32_t size) {
+  Executable e;
+  e.form = BindingForm::Descriptors;
+  Requirements needs;
+  needs.subgroup_size = size;
+  needs.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
+  e.kernels = {{"exchange lanes", {std::begin(lanes), std::end(lanes)}, kLanesWorkgroup, 2, needs}};
+  e.n_outputs = 1;
+  e.buffers = {{Role::Output, "report", u32({kLanesWorkgroup}), kLanesWorkgroup * uint64_t{4}, 0, {}},
+               {Role::Constant, "lanes", u32({1}), sizeof size, 0, std::vector<uint8_t>(sizeof size)}};
+  std::memcpy(e.buffers[1].data.data(), &size, sizeof size);
+  e.steps = {{Step::Kind::Fill, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}}, "zeros"},
+             {Step::Kind::Dispatch, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}, {1, 0, 4, true, false}}, "exchange"}};
+  return e;
+}
+
+Verdict try_lanes(const std::shared_ptr<Device>& device) {
+  const uint32_t size = device->target().subgroup_size;
+  const std::unique_ptr<Session> session = Session::create(device, exchange_lanes(size)).value();
+  const std::vector<double> report = session->run({}).value()[0].values();
+  for (uint32_t first = 0; first < kLanesWorkgroup; first += size) {
+    double sum = 0;
+    for (uint32_t number = first; number < first + size; ++number) sum += static_cast<double>(number * number);
+    for (uint32_t number = first; number < first + size; ++number)
+      if (report[number] != sum) return Verdict::Wrong;
+  }
+  return Verdict::Proved;
+}
+
 std::string sentence(Verdict v) {
   switch (v) {
     case Verdict::Untested: return "not tested";
@@ -109,26 +141,41 @@ namespace {
 
 // What the self-test found, as the cache keeps it.
 struct Findings {
-  Verdict native = Verdict::Untested, exchange = Verdict::Untested;
+  Verdict native = Verdict::Untested, exchange = Verdict::Untested, lanes = Verdict::Untested;
   uint64_t loop_limit = kAssumedLoopLimit;
   bool loops_tested = false;
 };
 
 std::vector<uint8_t> encode(const Findings& f) {
-  std::vector<uint8_t> bytes = {static_cast<uint8_t>(f.native), static_cast<uint8_t>(f.exchange)};
+  std::vector<uint8_t> bytes = {static_cast<uint8_t>(f.native), static_cast<uint8_t>(f.exchange),
+                                static_cast<uint8_t>(f.lanes)};
   for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(f.loop_limit >> (8 * i)));
   return bytes;
 }
 
 Findings decode(const std::optional<std::vector<uint8_t>>& bytes) {
   Findings f;
-  if (!bytes || bytes->size() != encode(f).size() || (*bytes)[0] > 2 || (*bytes)[1] > 2) return f;
+  if (!bytes || bytes->size() != encode(f).size() || *std::max_element(bytes->begin(), bytes->begin() + 3) > 2) return f;
   f.native = static_cast<Verdict>((*bytes)[0]);
   f.exchange = static_cast<Verdict>((*bytes)[1]);
+  f.lanes = static_cast<Verdict>((*bytes)[2]);
   f.loop_limit = 0;
-  for (size_t i = 0; i < 8; ++i) f.loop_limit |= static_cast<uint64_t>((*bytes)[2 + i]) << (8 * i);
+  for (size_t i = 0; i < 8; ++i) f.loop_limit |= static_cast<uint64_t>((*bytes)[3 + i]) << (8 * i);
   f.loops_tested = true;
   return f;
+}
+
+// Lanes are used where kernels can ask for a size that fills workgroups.
+bool offers_lanes(const Target& t) {
+  constexpr uint32_t needed = kSubgroupBasic | kSubgroupShuffle;
+  return t.subgroup_size > 1 && kLanesWorkgroup % t.subgroup_size == 0 && (t.subgroup_operations & needed) == needed;
+}
+
+std::string offer_text(bool offered, Verdict v) {
+  if (!offered) return "not offered";
+  return v == Verdict::Proved  ? "proved"
+         : v == Verdict::Wrong ? "offered, but wrong: not used"
+                               : "offered, but not tested: not used";
 }
 
 std::string loops_text(const Findings& f) {
@@ -143,7 +190,7 @@ std::string loops_text(const Findings& f) {
 
 void prove(const std::shared_ptr<Device>& device) {
   Device::Impl& d = Device::Impl::of(*device);
-  const bool offered = d.plan.enable_atomic_float_add;
+  const bool offered = d.plan.enable_atomic_float_add, offered_lanes = offers_lanes(d.plan.target);
   std::string path;
   std::optional<std::vector<uint8_t>> known;
   if (!d.options.cache_dir.empty()) {
@@ -151,23 +198,24 @@ void prove(const std::shared_ptr<Device>& device) {
     known = load_cache(path, d.facts.identity);
   }
   Findings found = decode(known);
-  const bool missing =
-      !found.loops_tested || found.exchange == Verdict::Untested || (offered && found.native == Verdict::Untested);
+  const bool missing = !found.loops_tested || found.exchange == Verdict::Untested ||
+                       (offered && found.native == Verdict::Untested) || (offered_lanes && found.lanes == Verdict::Untested);
   if (missing && d.plan.enable_timeline) {
     found.exchange = try_adds(device, "add by compare-exchange", add_exchange);
     if (offered) found.native = try_adds(device, "add by native atomic", add_native);
+    if (offered_lanes) found.lanes = try_lanes(device);
     found.loop_limit = try_loops(device);
     found.loops_tested = true;
     if (!path.empty()) save_cache(path, d.facts.identity, encode(found));
   }
   d.info.target.atomic_float_add = offered && found.native == Verdict::Proved;
   d.info.target.max_loop_iterations = found.loop_limit;
-  const std::string native_text = !offered                          ? "not offered"
-                                  : found.native == Verdict::Wrong  ? "offered, but wrong: not used"
-                                  : found.native == Verdict::Proved ? "proved"
-                                                                    : "offered, but not tested: not used";
-  d.info.verdicts = {"atomic f32 add: " + native_text, "compare-exchange f32 add: " + sentence(found.exchange),
-                     "loop iterations of one invocation: " + loops_text(found)};
+  if (!offered_lanes || found.lanes != Verdict::Proved) d.info.target.subgroup_operations &= kSubgroupBasic;
+  d.info.verdicts = {"atomic f32 add: " + offer_text(offered, found.native),
+                     "compare-exchange f32 add: " + sentence(found.exchange),
+                     "loop iterations of one invocation: " + loops_text(found),
+                     "subgroups of " + std::to_string(d.info.target.subgroup_size) +
+                         ", values of other lanes: " + offer_text(offered_lanes, found.lanes)};
 }
 
 }  // namespace spirograd::vk

@@ -255,7 +255,7 @@ TEST_F(SessionTest, MemoryIsGivenBackAndFewSlabsServeMany) {
 
 TEST_F(SessionTest, SelfTestToldItsVerdicts) {
   const DeviceInfo& i = device->info();
-  ASSERT_EQ(i.verdicts.size(), 3u);
+  ASSERT_EQ(i.verdicts.size(), 4u);
   EXPECT_EQ(i.verdicts[1], "compare-exchange f32 add: proved");
   const std::string driver = std::getenv("SPIROGRAD_TEST_DRIVER") ? std::getenv("SPIROGRAD_TEST_DRIVER") : "";
   if (driver == "lavapipe") {
@@ -265,6 +265,8 @@ TEST_F(SessionTest, SelfTestToldItsVerdicts) {
     EXPECT_EQ(i.verdicts[0], "atomic f32 add: not offered");
   }
   EXPECT_EQ(i.target.atomic_float_add, i.verdicts[0] == "atomic f32 add: proved");
+  EXPECT_EQ((i.target.subgroup_operations & kSubgroupShuffle) != 0, i.verdicts[3].ends_with("of other lanes: proved"));
+  EXPECT_TRUE(driver.empty() || i.verdicts[3].ends_with("proved")) << i.verdicts[3];
   EXPECT_NE(i.verdicts[2].find(std::to_string(i.target.max_loop_iterations)), std::string::npos) << i.verdicts[2];
 }
 

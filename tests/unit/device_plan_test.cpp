@@ -23,6 +23,9 @@ DeviceFacts gpu() {
   f.subgroup_size = 32;
   f.subgroup_stages = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
   f.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
+  f.subgroup_size_control = true;
+  f.least_subgroup = 32;
+  f.greatest_subgroup = 64;
   f.timestamp_period = 1;
   f.limits.maxComputeSharedMemorySize = 49152;
   f.limits.maxComputeWorkGroupInvocations = 1024;
@@ -63,24 +66,40 @@ TEST(DevicePlan, SubgroupOperationsCountInComputeOnly) {
   EXPECT_EQ(plan_device(f, 8).target.shared_bytes, 49152u);
   f.subgroup_stages = VK_SHADER_STAGE_FRAGMENT_BIT;
   EXPECT_EQ(plan_device(f, 8).target.subgroup_operations, 0u);
+  EXPECT_FALSE(plan_device(f, 8).enable_subgroup_size);
   EXPECT_EQ(uint32_t{kSubgroupVote}, uint32_t{VK_SUBGROUP_FEATURE_VOTE_BIT});
   EXPECT_EQ(uint32_t{kSubgroupArithmetic}, uint32_t{VK_SUBGROUP_FEATURE_ARITHMETIC_BIT});
   EXPECT_EQ(uint32_t{kSubgroupBallot}, uint32_t{VK_SUBGROUP_FEATURE_BALLOT_BIT});
+}
+
+TEST(DevicePlan, LanesAreOfNoUseWhereTheDriverChoosesHowManyThereAre) {
+  EXPECT_TRUE(plan_device(gpu(), 8).enable_subgroup_size);
+  const auto refused = [](auto change) {
+    DeviceFacts f = gpu();
+    change(f);
+    const DevicePlan p = plan_device(f, 8);
+    return !p.enable_subgroup_size && p.target.subgroup_operations == kSubgroupBasic && p.extensions.size() == 1;
+  };
+  EXPECT_TRUE(refused([](DeviceFacts& f) { f.subgroup_size_control = false; }));
+  EXPECT_TRUE(refused([](DeviceFacts& f) { f.least_subgroup = 33; }));
+  EXPECT_TRUE(refused([](DeviceFacts& f) { f.greatest_subgroup = 31; }));
+  EXPECT_FALSE(refused([](DeviceFacts& f) { f.least_subgroup = f.greatest_subgroup = 32; }));
 }
 
 TEST(DevicePlan, FloatAtomicsAreEnabledButNotTrustedBeforeTheSelfTest) {
   const DevicePlan p = plan_device(gpu(), 8);
   EXPECT_TRUE(p.enable_atomic_float_add);
   EXPECT_FALSE(p.target.atomic_float_add);
-  ASSERT_EQ(p.extensions.size(), 1u);
+  ASSERT_EQ(p.extensions.size(), 2u);
   EXPECT_STREQ(p.extensions[0], "VK_EXT_shader_atomic_float");
+  EXPECT_STREQ(p.extensions[1], "VK_EXT_subgroup_size_control");
 }
 
 TEST(DevicePlan, TheExtensionAloneDoesNotPromiseTheAdd) {
   DeviceFacts f = gpu();
   f.atomic_float_add = false;
   EXPECT_FALSE(plan_device(f, 8).enable_atomic_float_add);
-  EXPECT_TRUE(plan_device(f, 8).extensions.empty());
+  EXPECT_EQ(plan_device(f, 8).extensions.size(), 1u);
 }
 
 TEST(DevicePlan, NamesWhatIsMissing) {

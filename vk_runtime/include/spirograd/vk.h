@@ -67,6 +67,7 @@ struct External {
   bool buffer_device_address = false;  // enabled on the device
   bool float64 = false;
   bool atomic_float_add = false;             // shaderBufferFloat32AtomicAdd enabled
+  bool subgroup_size_control = false;        // subgroupSizeControl and computeFullSubgroups enabled
   bool timeline_semaphore = false;           // needed for run(); record() works without
   void (*lock_queue)(void* user) = nullptr;  // held around submits, if given
   void (*unlock_queue)(void* user) = nullptr;
