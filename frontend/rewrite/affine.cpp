@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/base/checked.h"
+#include "frontend/ir/reshape_groups.h"
 
 namespace spirograd::rewrite {
 
@@ -73,24 +74,17 @@ std::optional<Affine> combined(const Affine& f, int64_t k, const Affine& g) {
 
 std::vector<AxisGroup> axis_groups(const Shape& from, const Shape& to) {
   std::vector<AxisGroup> groups;
-  int i = 0, j = 0;
-  for (;;) {
-    while (i < from.rank() && from[i] == 1) ++i;
-    while (j < to.rank() && to[j] == 1) ++j;
-    if (i == from.rank() || j == to.rank()) return groups;
-    AxisGroup g{{i}, {j}};
-    int64_t p = from[i++], q = to[j++];
-    while (p != q) {
-      if (p < q) {
-        if (from[i] != 1) g.from.push_back(i);
-        p *= from[i++];
-      } else {
-        if (to[j] != 1) g.to.push_back(j);
-        q *= to[j++];
-      }
-    }
-    groups.push_back(std::move(g));
+  const auto long_axes = [](const Shape& s, const ir::AxisRange& range) {
+    std::vector<int> axes;
+    for (int a = range.first; a < range.end; ++a)
+      if (s[a] != 1) axes.push_back(a);
+    return axes;
+  };
+  for (const ir::ReshapeGroup& g : ir::reshape_groups(from, to)) {
+    AxisGroup axes{long_axes(from, g.from), long_axes(to, g.to)};
+    if (!axes.from.empty()) groups.push_back(std::move(axes));
   }
+  return groups;
 }
 
 std::optional<Affine> reshaped(const Affine& f, const Shape& from, const Shape& to) {

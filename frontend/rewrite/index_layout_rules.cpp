@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/ir/reshape_groups.h"
 #include "frontend/rewrite/index_steps.h"
 
 namespace spirograd::rewrite {
@@ -11,59 +12,31 @@ using namespace ir;
 
 namespace {
 
-/// Axes of the result and of the operand of a reshape that hold the same elements; a reshape is a list of such blocks.
-struct Block {
-  int first, last;    // axes of the result, last excluded
-  int source, limit;  // axes of the operand
-};
-
-// Pre: no extent is 0.
-std::vector<Block> blocks(const Shape& to, const Shape& from) {
-  std::vector<Block> out;
-  for (int i = 0, j = 0; i < to.rank() || j < from.rank();) {
-    Block b{i, i, j, j};
-    int64_t p = 1, q = 1;
-    if (i < to.rank())
-      p *= to[i++];
-    else
-      q *= from[j++];
-    while (p != q) {
-      if (p < q)
-        p *= to[i++];
-      else
-        q *= from[j++];
-    }
-    b.last = i;
-    b.limit = j;
-    out.push_back(b);
-  }
-  return out;
-}
-
 /// Coordinates of the operand of a reshape from those of its result: with l the position in row-major order within the
-/// block, axis t is (l quot stride_t) rem extent_t. `position` gives the coordinate along a result axis, all of one shape.
-std::vector<Expr> unflattened(const Block& b, const Shape& to, const Shape& from, const std::function<Expr(int)>& position) {
+/// group, axis t is (l quot stride_t) rem extent_t. `position` gives the coordinate along a result axis, all of one shape.
+std::vector<Expr> unflattened(const ReshapeGroup& g, const Shape& to, const Shape& from,
+                              const std::function<Expr(int)>& position) {
   const auto times = [](Expr e, int64_t k, Op op) {
     return binary(op, e, full(*e.graph, e.type(), static_cast<double>(k)));
   };
   Expr linear;
   int64_t stride = 1;
-  for (int a = b.last - 1; a >= b.first; --a) {
+  for (int a = g.to.end - 1; a >= g.to.first; --a) {
     const Expr term = stride == 1 ? position(a) : times(position(a), stride, Op::Mul);
     linear = linear ? term + linear : term;
     stride *= to[a];
   }
-  std::vector<Expr> out(at(b.limit - b.source));
+  std::vector<Expr> out(at(g.from.count()));
   stride = 1;
-  for (int a = b.limit - 1; a >= b.source; --a) {
-    Expr& e = out[at(a - b.source)];
+  for (int a = g.from.end - 1; a >= g.from.first; --a) {
+    Expr& e = out[at(a - g.from.first)];
     if (from[a] == 1) {
       e = times(linear, 0, Op::Mul);
       continue;
     }
     e = stride == 1 ? linear : times(linear, stride, Op::Quot);
     stride *= from[a];
-    if (stride != to.slice(b.first, b.last).count()) e = times(e, from[a], Op::Rem);
+    if (stride != to.slice(g.to.first, g.to.end).count()) e = times(e, from[a], Op::Rem);
   }
   return out;
 }
@@ -107,24 +80,24 @@ Step push_transpose(Context, const Slice& s) {
   });
 }
 
-// Blocks that are indexed in full are indexed in the operand. If a block is indexed in part, the elements are gathered.
+// Groups that are indexed in full are indexed in the operand. If a group is indexed in part, the elements are gathered.
 Step push_reshape(Context c, const Slice& s) {
   const Expr u = s.table.in(0);
   const Shape to = s.table.shape(), from = u.shape();
   std::vector<Expr> slots(at(from.rank()));
   std::vector<bool> flattened(s.at.size(), false);
   bool partly = false;
-  const std::vector<Block> all = blocks(to, from);
-  for (const Block& b : all) {
-    const auto indexed = std::count_if(s.at.begin() + b.first, s.at.begin() + b.last, [](Expr e) { return bool(e); });
+  const std::vector<ReshapeGroup> all = reshape_groups(from, to);
+  for (const ReshapeGroup& g : all) {
+    const auto indexed = std::count_if(s.at.begin() + g.to.first, s.at.begin() + g.to.end, [](Expr e) { return bool(e); });
     if (indexed == 0) continue;
-    partly = partly || indexed < b.last - b.first;
-    const bool same = b.last - b.first == 1 && b.limit - b.source == 1;
-    if (!same) std::fill(flattened.begin() + b.first, flattened.begin() + b.last, true);
-    if (partly || b.source == b.limit) continue;
+    partly = partly || indexed < g.to.count();
+    const bool same = g.to.count() == 1 && g.from.count() == 1;
+    if (!same) std::fill(flattened.begin() + g.to.first, flattened.begin() + g.to.end, true);
+    if (partly || g.from.count() == 0) continue;
     const std::vector<Expr> inner =
-        same ? part(s.at, at(b.first), at(b.last)) : unflattened(b, to, from, [&](int a) { return s.at[at(a)]; });
-    std::copy(inner.begin(), inner.end(), slots.begin() + b.source);
+        same ? part(s.at, at(g.to.first), at(g.to.end)) : unflattened(g, to, from, [&](int a) { return s.at[at(a)]; });
+    std::copy(inner.begin(), inner.end(), slots.begin() + g.from.first);
   }
   if (!partly)
     return after({{u, slots}}, [c, s, flattened](Values v) {
@@ -135,12 +108,12 @@ Step push_reshape(Context c, const Slice& s) {
     return iota(c.graph, s.shape(), static_cast<int>(a - indexed_before(s.at, a)));
   };
   std::vector<Expr> index;
-  for (const Block& b : all) {
-    if (b.first == b.last) {
-      for (int a = b.source; a < b.limit; ++a) index.push_back(zeros(c.graph, i32(s.shape())));
+  for (const ReshapeGroup& g : all) {
+    if (g.to.count() == 0) {
+      for (int a = g.from.first; a < g.from.end; ++a) index.push_back(zeros(c.graph, i32(s.shape())));
       continue;
     }
-    for (Expr e : unflattened(b, to, from, position)) index.push_back(e);
+    for (Expr e : unflattened(g, to, from, position)) index.push_back(e);
   }
   return finished(c.guarded(s, gather(u, index)));
 }
