@@ -6,38 +6,17 @@
 
 #include "spirv/kernel/finish.h"
 #include "spirv/kernel/interval.h"
-#include "spirv/kernel/scalar.h"
+#include "spirv/kernel/verify.h"
 
 namespace spirograd::kernel {
 namespace {
 
-bool is_comparison(KOp op) { return op >= KOp::Eq && op <= KOp::Ge; }
+bool is_comparison(KOp op) { return kind(op) == Kind::Comparison; }
 
 bool is_commutative(KOp op) {
   return op == KOp::Add || op == KOp::Mul || op == KOp::And || op == KOp::Or || op == KOp::Xor || op == KOp::MulHiU ||
          op == KOp::Eq || op == KOp::Ne;
 }
-
-// clang-format off
-[[maybe_unused]] bool allowed(KOp op, Scalar t) {
-  switch (op) {
-    case KOp::Add: case KOp::Sub: case KOp::Mul: case KOp::Neg: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
-      return t != Scalar::Bool;
-    case KOp::Div: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: return is_float(t);
-    case KOp::Quot: case KOp::Rem: case KOp::Min: case KOp::Max: case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
-      return is_integer(t);
-    case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not: return !is_float(t);
-    case KOp::MulHiU: return t == Scalar::U32;
-    case KOp::Eq: case KOp::Ne: case KOp::Bitcast: case KOp::Convert: return true;
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Select: case KOp::Var:
-    case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
-  }
-  return false;
-}
-// clang-format on
 
 }  // namespace
 
@@ -125,7 +104,7 @@ void Builder::atomic_add(uint32_t binding, Value index, Value value) {
 
 Value Builder::op(KOp op, Value a) {
   const Scalar t = type(a);
-  assert(allowed(op, t));
+  assert(takes(op, t));
   if (const auto folded = fold(op, t, a, std::nullopt)) return *folded;
   const Inst& of = at(a);
   if ((op == KOp::Not || op == KOp::Neg) && of.op == op) return of.in[0];
@@ -143,8 +122,8 @@ Value Builder::op(KOp op, Value a) {
 Value Builder::op(KOp op, Value a, Value b) {
   const bool compares = is_comparison(op);
   const Scalar t = type(a), result = compares ? Scalar::Bool : t;
-  assert(allowed(op, t));
-  assert(type(b) == t || ((op == KOp::Shl || op == KOp::ShrU || op == KOp::ShrS) && is_integer(type(b))));
+  assert(takes(op, t));
+  assert(type(b) == t || (is_shift(op) && is_integer(type(b))));
   if (op == KOp::Gt || op == KOp::Ge) return this->op(op == KOp::Gt ? KOp::Lt : KOp::Le, b, a);
   if (const auto folded = fold(op, result, a, b)) return *folded;
   // One order for both ways to write a commutative operation: constants last, otherwise older values first.

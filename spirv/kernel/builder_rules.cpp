@@ -103,7 +103,6 @@ std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
   return select(positive, constant(t, infinity), select(negative, constant(t, -infinity), nan));
 }
 
-// clang-format off
 std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
   const Scalar t = type(a);
   const auto c = constant_bits(b);
@@ -111,50 +110,37 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
     return at(v).op == op ? constant_bits(at(v).in[1]) : std::nullopt;
   };
   const auto again = [&](uint64_t word) { return this->op(op, at(a).in[0], constant_word(t, word)); };
-  switch (op) {
-    case KOp::Add:
-      if (c && *c == 0) return a;
-      if (const auto k = inner(a); c && k) return again(*k + *c);
-      return combined_sum(op, a, b);
-    case KOp::Sub:
-      if (a == b) return constant_word(t, 0);
-      if (c) return this->op(KOp::Add, a, constant_word(t, 0u - *c));
-      if (is_constant(a, 0)) return this->op(KOp::Neg, b);
-      return combined_sum(op, a, b);
-    case KOp::Mul:
-      if (c && *c == 0) return b;
-      if (c && *c == 1) return a;
-      if (const auto k = inner(a); c && k) return again(*k * *c);
-      break;
-    case KOp::Quot: case KOp::Rem:
-      if (c && signed_view(*c) > 0) return divided(op, a, signed_view(*c));
-      break;
-    case KOp::Min: case KOp::Max:
-      if (a == b) return a;
-      if (const auto lt = decide(KOp::Le, interval(a), interval(b))) return *lt == (op == KOp::Min) ? a : b;
-      break;
-    case KOp::And: case KOp::Or: case KOp::Xor: {
-      if (a == b) return op == KOp::Xor ? constant_word(t, 0) : a;
-      const uint64_t neutral = op == KOp::And ? 0xFFFFFFFFu : 0u;
-      if (c && *c == neutral) return a;
-      if (c && op != KOp::Xor && *c == (neutral ^ 0xFFFFFFFFu)) return b;
-      if (const auto k = inner(a); c && k) return again(op == KOp::And ? *k & *c : op == KOp::Or ? *k | *c : *k ^ *c);
-      break;
-    }
-    case KOp::Shl: case KOp::ShrU: case KOp::ShrS:
-      if (c && *c == 0) return a;
-      break;
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div: case KOp::Neg:
-    case KOp::Not: case KOp::MulHiU: case KOp::Eq: case KOp::Ne: case KOp::Lt: case KOp::Le: case KOp::Gt: case KOp::Ge:
-    case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var:
-    case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
+  if (op == KOp::Add) {
+    if (c && *c == 0) return a;
+    if (const auto k = inner(a); c && k) return again(*k + *c);
+    return combined_sum(op, a, b);
   }
+  if (op == KOp::Sub) {
+    if (a == b) return constant_word(t, 0);
+    if (c) return this->op(KOp::Add, a, constant_word(t, 0u - *c));
+    if (is_constant(a, 0)) return this->op(KOp::Neg, b);
+    return combined_sum(op, a, b);
+  }
+  if (op == KOp::Mul) {
+    if (c && *c == 0) return b;
+    if (c && *c == 1) return a;
+    if (const auto k = inner(a); c && k) return again(*k * *c);
+  }
+  if ((op == KOp::Quot || op == KOp::Rem) && c && signed_view(*c) > 0) return divided(op, a, signed_view(*c));
+  if (op == KOp::Min || op == KOp::Max) {
+    if (a == b) return a;
+    if (const auto lt = decide(KOp::Le, interval(a), interval(b))) return *lt == (op == KOp::Min) ? a : b;
+  }
+  if (op == KOp::And || op == KOp::Or || op == KOp::Xor) {
+    if (a == b) return op == KOp::Xor ? constant_word(t, 0) : a;
+    const uint64_t neutral = op == KOp::And ? 0xFFFFFFFFu : 0u;
+    if (c && *c == neutral) return a;
+    if (c && op != KOp::Xor && *c == (neutral ^ 0xFFFFFFFFu)) return b;
+    if (const auto k = inner(a); c && k) return again(op == KOp::And ? *k & *c : op == KOp::Or ? *k | *c : *k ^ *c);
+  }
+  if (is_shift(op) && c && *c == 0) return a;
   return std::nullopt;
 }
-// clang-format on
 
 // What integer intervals follow from a condition being true or false.
 void Builder::facts(Value condition, bool truth, std::vector<std::pair<Value, Interval>>& out) const {

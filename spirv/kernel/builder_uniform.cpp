@@ -3,9 +3,31 @@
 #include <unordered_map>
 
 #include "spirv/kernel/builder.h"
-#include "spirv/kernel/finish.h"
 
 namespace spirograd::kernel {
+namespace {
+
+// Whether invocations may get different results from equal operands.
+bool differs(const Kernel& kernel, const Inst& i) {
+  switch (kind(i.op)) {
+    case Kind::Leaf: return i.op != KOp::Const && i.op != KOp::GroupIndex;
+    case Kind::Memory:
+      return i.op != KOp::SharedLoad && (i.op != KOp::Load || kernel.bindings[i.in[0]].access != Access::Read);
+    case Kind::Arithmetic:
+    case Kind::Float:
+    case Kind::Integer:
+    case Kind::Bitwise:
+    case Kind::Comparison:
+    case Kind::Select:
+    case Kind::Conversion:
+    case Kind::Control: return false;  // the counter of a loop
+    case Kind::Subgroup:
+    case Kind::Variable: break;
+  }
+  return true;
+}
+
+}  // namespace
 
 bool Builder::uniform(Value v) const {
   std::unordered_map<Value, bool> known;
@@ -13,21 +35,15 @@ bool Builder::uniform(Value v) const {
   while (!stack.empty()) {
     const Value at = stack.back();
     const Inst& i = this->at(at);
-    const auto operands = static_cast<size_t>(operand_count(i.op));
-    const size_t first = names_memory(i.op) ? 1 : 0;
-    const bool own = i.op == KOp::Index || i.op == KOp::LocalIndex || i.op == KOp::LaneIndex || i.op == KOp::LocalLoad;
-    const bool written = i.op == KOp::Load && kernel_.bindings[i.in[0]].access != Access::Read;
-    const bool never = own || written || needs_all_lanes(i.op) || i.op == KOp::Var || i.op == KOp::Get;
-    bool all = !never, waits = false;
-    for (size_t j = first; j < operands && all; ++j) {
-      const auto it = known.find(i.in[j]);
-      if (it != known.end()) {
+    bool all = !differs(kernel_, i), waits = false;
+    for (const Value operand : operands(i)) {
+      if (!all || waits) break;
+      const auto it = known.find(operand);
+      waits = it == known.end();
+      if (waits)
+        stack.push_back(operand);
+      else
         all = it->second;
-        continue;
-      }
-      stack.push_back(i.in[j]);
-      waits = true;
-      break;
     }
     if (waits) continue;
     known[at] = all;

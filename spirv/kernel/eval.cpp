@@ -17,7 +17,6 @@ namespace spirograd::kernel {
 namespace {
 
 constexpr size_t kLanes = 32;
-constexpr size_t kOps = static_cast<size_t>(KOp::Barrier) + 1;
 constexpr size_t kTypes = 5;
 using Pure = void (*)(uint64_t* out, const uint64_t* a, const uint64_t* b);  // on a batch
 
@@ -36,18 +35,13 @@ constexpr auto convert_table(std::index_sequence<k...>) {
   return std::array<Pure, sizeof...(k)>{
       run_pure<KOp::Convert, static_cast<Scalar>(k / kTypes), static_cast<Scalar>(k % kTypes)>...};
 }
-constexpr auto kPure = pure_table(std::make_index_sequence<kOps * kTypes>());
+constexpr auto kPure = pure_table(std::make_index_sequence<kOpCount * kTypes>());
 constexpr auto kConvert = convert_table(std::make_index_sequence<kTypes * kTypes>());
 
 Pure pure_function(const Kernel& kernel, const Inst& i) {
   const auto operand = static_cast<size_t>(kernel.body[i.in[0]].type);
   if (i.op == KOp::Convert) return kConvert[operand * kTypes + static_cast<size_t>(i.type)];
   return kPure[static_cast<size_t>(i.op) * kTypes + operand];
-}
-
-bool is_pure(KOp op) {
-  return (op >= KOp::Add && op <= KOp::Ge) || op == KOp::Bitcast || op == KOp::Convert || op == KOp::Sqrt ||
-         op == KOp::Floor || op == KOp::Trunc;
 }
 
 /// together: the lanes are one workgroup, in as many batches as it takes; otherwise one batch of any invocations.
@@ -62,12 +56,10 @@ class Machine {
     if constexpr (together) mask_.resize((kernel.workgroup + kLanes - 1) / kLanes * kLanes);
     registers_.resize(kernel.body.size() * lanes());
     for (const Array& a : kernel.locals) locals_.emplace_back(a.count * lanes());
-    functions_.resize(kernel.body.size());
     jumps_.resize(kernel.body.size());
     std::vector<size_t> open;
     for (size_t at = 0; at < kernel.body.size(); ++at) {
       const Inst& i = kernel.body[at];
-      if (is_pure(i.op)) functions_[at] = pure_function(kernel, i);
       if (i.op == KOp::Const) std::fill_n(lanes_of(at), lanes(), i.imm);
       if (i.op == KOp::If || i.op == KOp::Loop) open.push_back(at);
       if (i.op == KOp::Else || i.op == KOp::EndIf || i.op == KOp::EndLoop) {
@@ -176,17 +168,18 @@ class Machine {
   }
 
   void subgroup(size_t at, size_t first, size_t size) {
-    const Inst& i = kernel_.body[at];
-    const uint64_t *from = lanes_of(i.in[0]) + first, *lane = lanes_of(i.in[1]) + first;
-    uint64_t* out = lanes_of(at) + first;
-    if (i.op == KOp::Broadcast || i.op == KOp::Shuffle) {
-      for (size_t l = 0; l < size; ++l) {
-        if (lane[l] >= size) defect(at, first + l, "there is no lane " + std::to_string(lane[l]));
-        if (i.op == KOp::Broadcast && lane[l] != lane[0]) defect(at, first + l, "lanes of a broadcast differ");
-        out[l] = from[lane[l]];
-      }
-      return;
+    switch (as<SubgroupOp>(kernel_.body[at].op)) {
+      case SubgroupOp::SubgroupReduce:
+      case SubgroupOp::SubgroupScan: return combine_lanes(at, first, size);
+      case SubgroupOp::Broadcast:
+      case SubgroupOp::Shuffle: return read_lanes(at, first, size);
     }
+  }
+
+  void combine_lanes(size_t at, size_t first, size_t size) {
+    const Inst& i = kernel_.body[at];
+    const uint64_t* from = lanes_of(i.in[0]) + first;
+    uint64_t* out = lanes_of(at) + first;
     const KOp by = combiner(i);
     uint64_t sum = identity(by, i.type);
     for (size_t l = 0; l < size; ++l) {
@@ -195,6 +188,17 @@ class Machine {
       sum = combine(by, i.type, sum, from[l]);
     }
     if (i.op == KOp::SubgroupReduce) std::fill_n(out, size, sum);
+  }
+
+  void read_lanes(size_t at, size_t first, size_t size) {
+    const Inst& i = kernel_.body[at];
+    const uint64_t *from = lanes_of(i.in[0]) + first, *lane = lanes_of(i.in[1]) + first;
+    uint64_t* out = lanes_of(at) + first;
+    for (size_t l = 0; l < size; ++l) {
+      if (lane[l] >= size) defect(at, first + l, "there is no lane " + std::to_string(lane[l]));
+      if (i.op == KOp::Broadcast && lane[l] != lane[0]) defect(at, first + l, "lanes of a broadcast differ");
+      out[l] = from[lane[l]];
+    }
   }
 
   static uint64_t read(const uint8_t* from, Scalar t) {
@@ -248,103 +252,100 @@ class Machine {
   size_t step(size_t at) {
     const Inst& i = kernel_.body[at];
     uint64_t* out = lanes_of(at);
-    if (functions_[at]) {
-      if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
-      const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]);
-      for (size_t l = 0; l < lanes(); l += kLanes) functions_[at](out + l, a + l, b + l);
-      return at;
-    }
-    switch (i.op) {
-      case KOp::Const: return at;
-      case KOp::Index:
-        for (size_t l = 0; l < lanes(); ++l) out[l] = static_cast<uint32_t>(first_ + l);
+    switch (kind(i.op)) {
+      case Kind::Arithmetic:
+      case Kind::Float:
+      case Kind::Integer:
+      case Kind::Bitwise:
+      case Kind::Comparison:
+      case Kind::Conversion: {
+        if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
+        const Pure function = pure_function(kernel_, i);
+        const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]);
+        for (size_t l = 0; l < lanes(); l += kLanes) function(out + l, a + l, b + l);
         return at;
-      case KOp::LocalIndex:
-        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) % kernel_.workgroup;
-        return at;
-      case KOp::GroupIndex:
-        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) / kernel_.workgroup;
-        return at;
-      case KOp::LaneIndex:
-        for (size_t l = 0; l < lanes(); ++l) out[l] = (first_ + l) % kernel_.workgroup % std::max(1u, kernel_.subgroup);
-        return at;
-      case KOp::Load: each_active([&](size_t l) { out[l] = read(element(at, l), i.type); }); return at;
-      case KOp::Store:
-        each_active([&](size_t l) { std::memcpy(element(at, l), &lanes_of(i.in[2])[l], bytes_of(i.type)); });
-        return at;
-      case KOp::AtomicAdd:
-        each_active([&](size_t l) {
-          uint8_t* place = element(at, l);
-          const uint64_t sum = apply(KOp::Add, i.type, i.type, read(place, i.type), lanes_of(i.in[2])[l]);
-          std::memcpy(place, &sum, bytes_of(i.type));
-        });
-        return at;
-      case KOp::SharedLoad:
-      case KOp::SharedStore: each_active([&](size_t l) { shared_access(at, l); }); return at;
-      case KOp::LocalLoad: each_active([&](size_t l) { out[l] = local_load(at, l); }); return at;
-      case KOp::LocalStore: each_active([&](size_t l) { local_element(at, l) = {lanes_of(i.in[2])[l], true}; }); return at;
-      case KOp::SubgroupReduce:
-      case KOp::SubgroupScan:
-      case KOp::Broadcast:
-      case KOp::Shuffle: subgroups(at); return at;
-      case KOp::Barrier:
-        if (all_here(at, 0, kernel_.workgroup)) shared_.barrier();
-        return at;
-      case KOp::Select: {
+      }
+      case Kind::Select: {
         const uint64_t *c = lanes_of(i.in[0]), *a = lanes_of(i.in[1]), *b = lanes_of(i.in[2]);
         for (size_t l = 0; l < lanes(); ++l) out[l] = c[l] ? a[l] : b[l];
         return at;
       }
-      case KOp::Var:
-      case KOp::Get: each_active([&](size_t l) { out[l] = lanes_of(i.in[0])[l]; }); return at;
-      case KOp::Set: each_active([&](size_t l) { lanes_of(i.in[0])[l] = lanes_of(i.in[1])[l]; }); return at;
-      case KOp::If:
+      case Kind::Leaf: leaf(i.op, out); return at;
+      case Kind::Memory: memory(at); return at;
+      case Kind::Subgroup: subgroups(at); return at;
+      case Kind::Variable: variable(at); return at;
+      case Kind::Control: return control(at);
+    }
+    return at;
+  }
+
+  // Constants are there since the beginning.
+  void leaf(KOp op, uint64_t* out) const {
+    const auto number = [&](auto of) {
+      for (size_t l = 0; l < lanes(); ++l) out[l] = of(first_ + l);
+    };
+    switch (as<LeafOp>(op)) {
+      case LeafOp::Const: return;
+      case LeafOp::Index: return number([](uint64_t at) { return static_cast<uint32_t>(at); });
+      case LeafOp::LocalIndex: return number([&](uint64_t at) { return at % kernel_.workgroup; });
+      case LeafOp::GroupIndex: return number([&](uint64_t at) { return at / kernel_.workgroup; });
+      case LeafOp::LaneIndex:
+        return number([&](uint64_t at) { return at % kernel_.workgroup % std::max(1u, kernel_.subgroup); });
+    }
+  }
+
+  void memory(size_t at) {
+    const Inst& i = kernel_.body[at];
+    uint64_t* out = lanes_of(at);
+    const uint64_t* value = lanes_of(i.in[2]);
+    switch (as<MemoryOp>(i.op)) {
+      case MemoryOp::Load: return each_active([&](size_t l) { out[l] = read(element(at, l), i.type); });
+      case MemoryOp::Store: return each_active([&](size_t l) { std::memcpy(element(at, l), &value[l], bytes_of(i.type)); });
+      case MemoryOp::AtomicAdd:
+        return each_active([&](size_t l) {
+          uint8_t* place = element(at, l);
+          const uint64_t sum = apply(KOp::Add, i.type, i.type, read(place, i.type), value[l]);
+          std::memcpy(place, &sum, bytes_of(i.type));
+        });
+      case MemoryOp::SharedLoad:
+      case MemoryOp::SharedStore: return each_active([&](size_t l) { shared_access(at, l); });
+      case MemoryOp::LocalLoad: return each_active([&](size_t l) { out[l] = local_load(at, l); });
+      case MemoryOp::LocalStore: return each_active([&](size_t l) { local_element(at, l) = {value[l], true}; });
+    }
+  }
+
+  void variable(size_t at) {
+    const Inst& i = kernel_.body[at];
+    const auto copy = [&](uint64_t* to, const uint64_t* from) { each_active([&](size_t l) { to[l] = from[l]; }); };
+    switch (as<VariableOp>(i.op)) {
+      case VariableOp::Var:
+      case VariableOp::Get: return copy(lanes_of(at), lanes_of(i.in[0]));
+      case VariableOp::Set: return copy(lanes_of(i.in[0]), lanes_of(i.in[1]));
+    }
+  }
+
+  size_t control(size_t at) {
+    const Inst& i = kernel_.body[at];
+    switch (as<ControlOp>(i.op)) {
+      case ControlOp::If:
         open_.push_back({mask_, at, 0});
         for (size_t l = 0; l < lanes(); ++l) mask_[l] &= lanes_of(i.in[0])[l] != 0;
         return any() ? at : jumps_[at] - 1;
-      case KOp::Else: {
+      case ControlOp::Else: {
         const uint64_t* condition = lanes_of(kernel_.body[open_.back().at].in[0]);
         mask_ = open_.back().outer;
         for (size_t l = 0; l < lanes(); ++l) mask_[l] &= condition[l] == 0;
         return any() ? at : jumps_[at] - 1;
       }
-      case KOp::EndIf:
-        mask_ = open_.back().outer;
-        open_.pop_back();
-        return at;
-      case KOp::Loop: open_.push_back({mask_, at, 0}); return enter(at, 0) ? at : leave(jumps_[at]);
-      case KOp::EndLoop: {
+      case ControlOp::EndIf: return leave(at);
+      case ControlOp::Loop: open_.push_back({mask_, at, 0}); return enter(at, 0) ? at : leave(jumps_[at]);
+      case ControlOp::EndLoop: {
         const size_t loop = jumps_[at];
         return enter(loop, ++open_.back().trip) ? loop : leave(at);
       }
-      case KOp::Add:
-      case KOp::Sub:
-      case KOp::Mul:
-      case KOp::Div:
-      case KOp::Quot:
-      case KOp::Rem:
-      case KOp::Neg:
-      case KOp::Min:
-      case KOp::Max:
-      case KOp::And:
-      case KOp::Or:
-      case KOp::Xor:
-      case KOp::Not:
-      case KOp::Shl:
-      case KOp::ShrU:
-      case KOp::ShrS:
-      case KOp::MulHiU:
-      case KOp::Eq:
-      case KOp::Ne:
-      case KOp::Lt:
-      case KOp::Le:
-      case KOp::Gt:
-      case KOp::Ge:
-      case KOp::Bitcast:
-      case KOp::Convert:
-      case KOp::Sqrt:
-      case KOp::Floor:
-      case KOp::Trunc: break;
+      case ControlOp::Barrier:
+        if (all_here(at, 0, kernel_.workgroup)) shared_.barrier();
+        return at;
     }
     return at;
   }
@@ -362,10 +363,10 @@ class Machine {
     return any();
   }
 
-  size_t leave(size_t end_loop) {
+  size_t leave(size_t end) {
     mask_ = open_.back().outer;
     open_.pop_back();
-    return end_loop;
+    return end;
   }
 
   const Kernel& kernel_;
@@ -373,8 +374,7 @@ class Machine {
   SharedMemory shared_;
   std::vector<std::vector<Element>> locals_;  // per array: all lanes of element 0, of element 1, ..
   std::vector<uint64_t> registers_;           // the same per value
-  std::vector<Pure> functions_;
-  std::vector<size_t> jumps_;  // If: its Else or EndIf; Else: its EndIf; Loop: its EndLoop; EndLoop: its Loop
+  std::vector<size_t> jumps_;                 // If: its Else or EndIf; Else: its EndIf; Loop: its EndLoop; EndLoop: its Loop
   std::vector<Open> open_;
   Mask mask_{};
   uint64_t first_ = 0, executed_ = 0;

@@ -7,11 +7,6 @@
 
 namespace spirograd::kernel {
 
-/// Number of leading entries of Inst::in that are in use; where the operation names memory, the first is no value but the
-/// number of a binding or of an array.
-int operand_count(KOp op);
-bool names_memory(KOp op);
-
 /// `body` without instructions that nothing uses. Each of `natural_divisions` (ascending positions of Quot and Rem of a
 /// number at least 0 by one above 0) becomes a shift or a mask if the divisor is a constant power of two, else an unsigned
 /// division.

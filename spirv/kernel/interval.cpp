@@ -43,16 +43,58 @@ Interval rem_range(Interval a, Interval b) {
   return {a.lo >= 0 ? 0 : std::max(a.lo, -most), a.hi <= 0 ? 0 : std::min(a.hi, most)};
 }
 
-Interval shift_range(KOp op, Scalar type, Interval a, Interval count) {
+Interval shift_range(IntegerOp op, Scalar type, Interval a, Interval count) {
   if (count.lo < 0 || count.hi > 31) return whole(type);
-  if (op == KOp::Shl) return wrap(type, exact_mul(a, {int64_t{1} << count.lo, int64_t{1} << count.hi}));
-  if (op == KOp::ShrS) {
+  if (op == IntegerOp::Shl) return wrap(type, exact_mul(a, {int64_t{1} << count.lo, int64_t{1} << count.hi}));
+  if (op == IntegerOp::ShrS) {
     if (type == Scalar::U32 && a.hi > std::numeric_limits<int32_t>::max()) return whole(type);
     return {a.lo >> (a.lo >= 0 ? count.hi : count.lo), a.hi >> (a.hi >= 0 ? count.lo : count.hi)};
   }
   if (a.lo >= 0) return {a.lo >> count.hi, a.hi >> count.lo};
   // Only i32 gets here; 32 - count ones fit in i32 from a count of 1 on.
   return count.lo > 0 ? Interval{0, (kWindow - 1) >> count.lo} : whole(type);
+}
+
+Interval arithmetic_range(ArithmeticOp op, Scalar type, Interval a, Interval b) {
+  switch (op) {
+    case ArithmeticOp::Add: return wrap(type, exact_add(a, b));
+    case ArithmeticOp::Sub: return wrap(type, exact_sub(a, b));
+    case ArithmeticOp::Mul: return wrap(type, exact_mul(a, b));
+    case ArithmeticOp::Neg: return wrap(type, {-a.hi, -a.lo});
+  }
+  return whole(type);
+}
+
+Interval integer_range(IntegerOp op, Scalar type, Interval a, Interval b) {
+  switch (op) {
+    case IntegerOp::Quot: return quot_range(type, a, b);
+    case IntegerOp::Rem: return rem_range(a, b);
+    case IntegerOp::Min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case IntegerOp::Max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    case IntegerOp::Shl:
+    case IntegerOp::ShrU:
+    case IntegerOp::ShrS: return shift_range(op, type, a, b);
+    case IntegerOp::MulHiU:
+      return {static_cast<int64_t>(static_cast<uint64_t>(a.lo) * static_cast<uint64_t>(b.lo) >> 32),
+              static_cast<int64_t>(static_cast<uint64_t>(a.hi) * static_cast<uint64_t>(b.hi) >> 32)};
+  }
+  return whole(type);
+}
+
+Interval bitwise_range(BitwiseOp op, Scalar type, Interval a, Interval b) {
+  switch (op) {
+    case BitwiseOp::And:
+      if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
+      if (a.lo >= 0) return {0, a.hi};
+      return b.lo >= 0 ? Interval{0, b.hi} : whole(type);
+    case BitwiseOp::Or:
+    case BitwiseOp::Xor:
+      if (a.lo < 0 || b.lo < 0) return whole(type);
+      return {op == BitwiseOp::Or ? std::max(a.lo, b.lo) : 0, ones_above(std::max(a.hi, b.hi))};
+    case BitwiseOp::Not:
+      return type == Scalar::I32 ? Interval{-1 - a.hi, -1 - a.lo} : Interval{kWindow - 1 - a.hi, kWindow - 1 - a.lo};
+  }
+  return whole(type);
 }
 
 }  // namespace
@@ -101,69 +143,19 @@ Interval wrap(Scalar type, Interval exact) {
 
 Interval range(KOp op, Scalar type, Interval a, Interval b) {
   if (!is_integer(type)) return whole(type);
-  switch (op) {
-    case KOp::Add: return wrap(type, exact_add(a, b));
-    case KOp::Sub: return wrap(type, exact_sub(a, b));
-    case KOp::Mul: return wrap(type, exact_mul(a, b));
-    case KOp::Neg: return wrap(type, {-a.hi, -a.lo});
-    case KOp::Quot: return quot_range(type, a, b);
-    case KOp::Rem: return rem_range(a, b);
-    case KOp::Min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    case KOp::Max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-    case KOp::And:
-      if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
-      if (a.lo >= 0) return {0, a.hi};
-      return b.lo >= 0 ? Interval{0, b.hi} : whole(type);
-    case KOp::Or:
-    case KOp::Xor:
-      if (a.lo < 0 || b.lo < 0) return whole(type);
-      return {op == KOp::Or ? std::max(a.lo, b.lo) : 0, ones_above(std::max(a.hi, b.hi))};
-    case KOp::Not:
-      return type == Scalar::I32 ? Interval{-1 - a.hi, -1 - a.lo} : Interval{kWindow - 1 - a.hi, kWindow - 1 - a.lo};
-    case KOp::Shl:
-    case KOp::ShrU:
-    case KOp::ShrS: return shift_range(op, type, a, b);
-    case KOp::MulHiU:
-      return {static_cast<int64_t>(static_cast<uint64_t>(a.lo) * static_cast<uint64_t>(b.lo) >> 32),
-              static_cast<int64_t>(static_cast<uint64_t>(a.hi) * static_cast<uint64_t>(b.hi) >> 32)};
-    case KOp::LocalIndex:
-    case KOp::GroupIndex:
-    case KOp::LaneIndex:
-    case KOp::SharedLoad:
-    case KOp::SharedStore:
-    case KOp::LocalLoad:
-    case KOp::LocalStore:
-    case KOp::SubgroupReduce:
-    case KOp::SubgroupScan:
-    case KOp::Broadcast:
-    case KOp::Shuffle:
-    case KOp::Barrier:
-    case KOp::Const:
-    case KOp::Index:
-    case KOp::Load:
-    case KOp::Store:
-    case KOp::AtomicAdd:
-    case KOp::Div:
-    case KOp::Eq:
-    case KOp::Ne:
-    case KOp::Lt:
-    case KOp::Le:
-    case KOp::Gt:
-    case KOp::Ge:
-    case KOp::Select:
-    case KOp::Bitcast:
-    case KOp::Convert:
-    case KOp::Sqrt:
-    case KOp::Floor:
-    case KOp::Trunc:
-    case KOp::Var:
-    case KOp::Get:
-    case KOp::Set:
-    case KOp::If:
-    case KOp::Else:
-    case KOp::EndIf:
-    case KOp::Loop:
-    case KOp::EndLoop: break;
+  switch (kind(op)) {
+    case Kind::Arithmetic: return arithmetic_range(as<ArithmeticOp>(op), type, a, b);
+    case Kind::Integer: return integer_range(as<IntegerOp>(op), type, a, b);
+    case Kind::Bitwise: return bitwise_range(as<BitwiseOp>(op), type, a, b);
+    case Kind::Leaf:
+    case Kind::Memory:
+    case Kind::Float:
+    case Kind::Comparison:
+    case Kind::Select:
+    case Kind::Conversion:
+    case Kind::Subgroup:
+    case Kind::Variable:
+    case Kind::Control: break;
   }
   return whole(type);
 }

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 
-#include "spirv/kernel/finish.h"
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
@@ -47,8 +46,12 @@ std::string array(const std::vector<Array>& arrays, uint32_t a, const char* kind
 
 // "name[": what an access is made to.
 std::string place(const Kernel& kernel, const Inst& i) {
-  if (i.op == KOp::SharedLoad || i.op == KOp::SharedStore) return array(kernel.shared, i.in[0], "shared") + "[";
-  if (i.op == KOp::LocalLoad || i.op == KOp::LocalStore) return array(kernel.locals, i.in[0], "local") + "[";
+  switch (info(i.op).memory) {
+    case Memory::Shared: return array(kernel.shared, i.in[0], "shared") + "[";
+    case Memory::Local: return array(kernel.locals, i.in[0], "local") + "[";
+    case Memory::Binding:
+    case Memory::None: break;
+  }
   return binding(kernel, i.in[0]) + "[";
 }
 
@@ -69,13 +72,12 @@ std::string to_string(const Kernel& kernel, Value v) {
   const auto in = [&](size_t k) { return operand(kernel, i.in[k]); };
   const std::string op(name(i.op)), result = "%" + std::to_string(v) + ": " + std::string(name(i.type)) + " = ";
   if (i.op == KOp::Const) return result + "const " + constant(i);
-  if (names_memory(i.op) && operand_count(i.op) == 2) return result + op + " " + place(kernel, i) + in(1) + "]";
+  if (names_memory(i.op) && has_result(i.op)) return result + op + " " + place(kernel, i) + in(1) + "]";
   if (names_memory(i.op)) return op + " " + place(kernel, i) + in(1) + "], " + in(2);
   if (i.op == KOp::SubgroupReduce || i.op == KOp::SubgroupScan)
     return result + op + " " + std::string(name(combiner(i))) + ", " + in(0);
-  std::string text = i.op == KOp::Set || i.op == KOp::If || i.op >= KOp::Else ? op : result + op;
-  if (i.op == KOp::Loop) text = result + op;
-  for (int k = 0; k < operand_count(i.op); ++k) text += (k ? ", " : " ") + in(static_cast<size_t>(k));
+  std::string text = has_result(i.op) ? result + op : op;
+  for (size_t k = 0; k < operand_count(i.op); ++k) text += (k ? ", " : " ") + in(k);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "spirv/kernel/kernel.h"
 
@@ -16,14 +17,6 @@ inline double as_f64(uint64_t bits) { return std::bit_cast<double>(bits); }
 inline int32_t as_i32(uint64_t bits) { return static_cast<int32_t>(static_cast<uint32_t>(bits)); }
 inline uint32_t as_u32(uint64_t bits) { return static_cast<uint32_t>(bits); }
 
-template <class F>
-F bits_to(uint64_t b) {
-  if constexpr (sizeof(F) == 4)
-    return as_f32(b);
-  else
-    return as_f64(b);
-}
-
 // Truncates; values out of range (which no kernel converts) saturate, NaN gives 0.
 template <class I, class F>
 I truncate_to(F x) {
@@ -33,100 +26,68 @@ I truncate_to(F x) {
   return static_cast<I>(x);
 }
 
-// clang-format off
 template <class F>
-uint64_t apply_float(KOp op, uint64_t a, uint64_t b) {
-  const F x = bits_to<F>(a), y = bits_to<F>(b);
+uint64_t apply_arithmetic(ArithmeticOp op, F x, F y) {
   switch (op) {
-    case KOp::Add: return bits(x + y);
-    case KOp::Sub: return bits(x - y);
-    case KOp::Mul: return bits(x * y);
-    case KOp::Div: return bits(x / y);
-    case KOp::Neg: return a ^ (sizeof(F) == 4 ? uint64_t{1} << 31 : uint64_t{1} << 63);
-    case KOp::Eq: return x == y;
-    case KOp::Ne: return x != y;
-    case KOp::Lt: return x < y;
-    case KOp::Le: return x <= y;
-    case KOp::Gt: return x > y;
-    case KOp::Ge: return x >= y;
-    case KOp::Sqrt: return bits(std::sqrt(x));
-    case KOp::Floor: return bits(std::floor(x));
-    case KOp::Trunc: return bits(std::trunc(x));
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Quot:
-    case KOp::Rem: case KOp::Min: case KOp::Max: case KOp::And: case KOp::Or: case KOp::Xor: case KOp::Not:
-    case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU: case KOp::Select: case KOp::Bitcast:
-    case KOp::Convert: case KOp::Var: case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf:
-    case KOp::Loop: case KOp::EndLoop: break;
+    case ArithmeticOp::Add: return bits(x + y);
+    case ArithmeticOp::Sub: return bits(x - y);
+    case ArithmeticOp::Mul: return bits(x * y);
+    case ArithmeticOp::Neg: return bits(-x);
   }
-  return 0;  // not an operation on floats; the verifier has rejected it
+  return 0;
 }
-// clang-format on
 
-// clang-format off
+template <class F>
+uint64_t apply_float(FloatOp op, F x, F y) {
+  switch (op) {
+    case FloatOp::Div: return bits(x / y);
+    case FloatOp::Sqrt: return bits(std::sqrt(x));
+    case FloatOp::Floor: return bits(std::floor(x));
+    case FloatOp::Trunc: return bits(std::trunc(x));
+  }
+  return 0;
+}
+
 template <class I>
-uint64_t apply_integer(KOp op, uint64_t a, uint64_t b) {
-  const uint32_t u = as_u32(a), v = as_u32(b);
-  const I x = static_cast<I>(u), y = static_cast<I>(v);
+uint32_t apply_integer(IntegerOp op, I x, I y) {
+  const auto u = static_cast<uint32_t>(x), v = static_cast<uint32_t>(y);
   const bool overflow = std::is_signed_v<I> && x == std::numeric_limits<I>::min() && y == static_cast<I>(-1);
   switch (op) {
-    case KOp::Add: return u + v;
-    case KOp::Sub: return u - v;
-    case KOp::Mul: return u * v;
-    case KOp::Quot: return y == 0 || overflow ? u : static_cast<uint32_t>(x / y);
-    case KOp::Rem: return y == 0 || overflow ? 0 : static_cast<uint32_t>(x % y);
-    case KOp::Neg: return 0u - u;
-    case KOp::Min: return y < x ? v : u;
-    case KOp::Max: return y > x ? v : u;
-    case KOp::And: return u & v;
-    case KOp::Or: return u | v;
-    case KOp::Xor: return u ^ v;
-    case KOp::Not: return static_cast<uint32_t>(~u);
-    case KOp::Shl: return static_cast<uint32_t>(u << (v & 31));
-    case KOp::ShrU: return u >> (v & 31);
-    case KOp::ShrS: return static_cast<uint32_t>(static_cast<int32_t>(u) >> (v & 31));
-    case KOp::MulHiU: return uint64_t{u} * v >> 32;
-    case KOp::Eq: return x == y;
-    case KOp::Ne: return x != y;
-    case KOp::Lt: return x < y;
-    case KOp::Le: return x <= y;
-    case KOp::Gt: return x > y;
-    case KOp::Ge: return x >= y;
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Div:
-    case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc:
-    case KOp::Var: case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop:
-    case KOp::EndLoop: break;
+    case IntegerOp::Quot: return y == 0 || overflow ? u : static_cast<uint32_t>(x / y);
+    case IntegerOp::Rem: return y == 0 || overflow ? 0 : static_cast<uint32_t>(x % y);
+    case IntegerOp::Min: return y < x ? v : u;
+    case IntegerOp::Max: return y > x ? v : u;
+    case IntegerOp::Shl: return u << (v & 31);
+    case IntegerOp::ShrU: return u >> (v & 31);
+    case IntegerOp::ShrS: return static_cast<uint32_t>(static_cast<int32_t>(u) >> (v & 31));
+    case IntegerOp::MulHiU: return static_cast<uint32_t>(uint64_t{u} * v >> 32);
   }
-  return 0;  // not an operation on integers; the verifier has rejected it
+  return 0;
 }
-// clang-format on
 
-// clang-format off
-inline uint64_t apply_bool(KOp op, uint64_t a, uint64_t b) {
+// Bools are 0 or 1.
+inline uint32_t apply_bitwise(BitwiseOp op, bool bools, uint32_t u, uint32_t v) {
   switch (op) {
-    case KOp::And: return a & b;
-    case KOp::Or: return a | b;
-    case KOp::Xor: case KOp::Ne: return a ^ b;
-    case KOp::Eq: return (a ^ b) ^ 1;
-    case KOp::Not: return a ^ 1;
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Add:
-    case KOp::Sub: case KOp::Mul: case KOp::Div: case KOp::Quot: case KOp::Rem: case KOp::Neg: case KOp::Min:
-    case KOp::Max: case KOp::Shl: case KOp::ShrU: case KOp::ShrS: case KOp::MulHiU: case KOp::Lt: case KOp::Le:
-    case KOp::Gt: case KOp::Ge: case KOp::Select: case KOp::Bitcast: case KOp::Convert: case KOp::Sqrt: case KOp::Floor:
-    case KOp::Trunc: case KOp::Var: case KOp::Get: case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf:
-    case KOp::Loop: case KOp::EndLoop: break;
+    case BitwiseOp::And: return u & v;
+    case BitwiseOp::Or: return u | v;
+    case BitwiseOp::Xor: return u ^ v;
+    case BitwiseOp::Not: return bools ? u ^ 1 : ~u;
   }
-  return 0;  // not an operation on bools; the verifier has rejected it
+  return 0;
 }
-// clang-format on
+
+template <class T>
+bool apply_comparison(ComparisonOp op, T x, T y) {
+  switch (op) {
+    case ComparisonOp::Eq: return x == y;
+    case ComparisonOp::Ne: return x != y;
+    case ComparisonOp::Lt: return x < y;
+    case ComparisonOp::Le: return x <= y;
+    case ComparisonOp::Gt: return x > y;
+    case ComparisonOp::Ge: return x >= y;
+  }
+  return false;
+}
 
 inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
   const auto converted = [&](auto x) -> uint64_t {
@@ -149,16 +110,42 @@ inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
   return 0;
 }
 
-/// A pure operation of one or two operands of type `operand` (for Convert and Bitcast: to `result`).
+/// A pure operation of one or two operands of type `operand` (for Convert and Bitcast: to `result`). A type that the
+/// operation does not take, which the verifier rejects, gives any bits.
 inline uint64_t apply(KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b) {
-  if (op == KOp::Bitcast) return a;
-  if (op == KOp::Convert) return apply_convert(operand, result, a);
-  switch (operand) {
-    case Scalar::Bool: return apply_bool(op, a, b);
-    case Scalar::I32: return apply_integer<int32_t>(op, a, b);
-    case Scalar::U32: return apply_integer<uint32_t>(op, a, b);
-    case Scalar::F32: return apply_float<float>(op, a, b);
-    case Scalar::F64: return apply_float<double>(op, a, b);
+  switch (kind(op)) {
+    case Kind::Arithmetic: {
+      const auto arithmetic = as<ArithmeticOp>(op);
+      if (operand == Scalar::F32) return apply_arithmetic(arithmetic, as_f32(a), as_f32(b));
+      if (operand == Scalar::F64) return apply_arithmetic(arithmetic, as_f64(a), as_f64(b));
+      return apply_arithmetic(arithmetic, as_u32(a), as_u32(b));  // wraps around; the same bits for i32
+    }
+    case Kind::Float:
+      return operand == Scalar::F32 ? apply_float(as<FloatOp>(op), as_f32(a), as_f32(b))
+                                    : apply_float(as<FloatOp>(op), as_f64(a), as_f64(b));
+    case Kind::Integer:
+      return operand == Scalar::I32 ? apply_integer(as<IntegerOp>(op), as_i32(a), as_i32(b))
+                                    : apply_integer(as<IntegerOp>(op), as_u32(a), as_u32(b));
+    case Kind::Bitwise: return apply_bitwise(as<BitwiseOp>(op), operand == Scalar::Bool, as_u32(a), as_u32(b));
+    case Kind::Comparison: {
+      const auto comparison = as<ComparisonOp>(op);
+      if (operand == Scalar::I32) return apply_comparison(comparison, as_i32(a), as_i32(b));
+      if (operand == Scalar::F32) return apply_comparison(comparison, as_f32(a), as_f32(b));
+      if (operand == Scalar::F64) return apply_comparison(comparison, as_f64(a), as_f64(b));
+      return apply_comparison(comparison, as_u32(a), as_u32(b));
+    }
+    case Kind::Conversion:
+      switch (as<ConversionOp>(op)) {
+        case ConversionOp::Bitcast: return a;
+        case ConversionOp::Convert: return apply_convert(operand, result, a);
+      }
+      break;
+    case Kind::Leaf:
+    case Kind::Memory:
+    case Kind::Select:
+    case Kind::Subgroup:
+    case Kind::Variable:
+    case Kind::Control: break;
   }
   return 0;
 }

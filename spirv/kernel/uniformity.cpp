@@ -5,7 +5,6 @@
 #include <bit>
 #include <optional>
 
-#include "spirv/kernel/finish.h"
 #include "spirv/kernel/interval.h"
 
 namespace spirograd::kernel {
@@ -48,8 +47,7 @@ class Analysis {
 
   Uniformity of_operands(const Inst& i) const {
     Uniformity u = Uniformity::Workgroup;
-    const auto count = static_cast<size_t>(operand_count(i.op));
-    for (size_t k = names_memory(i.op) ? 1 : 0; k < count; ++k) u = std::max(u, of(i, k));
+    for (const Value v : operands(i)) u = std::max(u, facts_.value[v]);
     return u;
   }
 
@@ -105,67 +103,60 @@ class Analysis {
     return i.op == KOp::And && c && std::has_single_bit(lanes) && (*c & (lanes - 1)) == 0;
   }
 
-  Uniformity result(const Inst& i) {
-    switch (i.op) {
-      case KOp::Const:
-      case KOp::GroupIndex: return Uniformity::Workgroup;
-      case KOp::Index:
-      case KOp::LocalIndex:
-      case KOp::LaneIndex: return Uniformity::Divergent;
-      case KOp::Load: return kernel_.bindings[i.in[0]].access == Access::Read ? of(i, 1) : Uniformity::Divergent;
-      case KOp::SharedLoad: return of(i, 1);
-      case KOp::LocalLoad: return std::max(of(i, 1), locals_[i.in[0]]);
-      case KOp::SubgroupReduce:
-      case KOp::Broadcast: return std::min(of(i, 0), Uniformity::Subgroup);
-      case KOp::Shuffle: return of(i, 0);
-      case KOp::SubgroupScan: return Uniformity::Divergent;
-      case KOp::Get: return of(i, 0);
-      case KOp::Var: return std::max(of(i, 0), path_);
-      case KOp::Loop: return std::max(of(i, 0), path_);
-      case KOp::Add:
-      case KOp::Sub:
-      case KOp::Mul:
-      case KOp::Div:
-      case KOp::Quot:
-      case KOp::Rem:
-      case KOp::Neg:
-      case KOp::Min:
-      case KOp::Max:
-      case KOp::And:
-      case KOp::Or:
-      case KOp::Xor:
-      case KOp::Not:
-      case KOp::Shl:
-      case KOp::ShrU:
-      case KOp::ShrS:
-      case KOp::MulHiU:
-      case KOp::Eq:
-      case KOp::Ne:
-      case KOp::Lt:
-      case KOp::Le:
-      case KOp::Gt:
-      case KOp::Ge:
-      case KOp::Select:
-      case KOp::Bitcast:
-      case KOp::Convert:
-      case KOp::Sqrt:
-      case KOp::Floor:
-      case KOp::Trunc: {
+  Uniformity result(const Inst& i) const {
+    if (!has_result(i.op)) return Uniformity::Workgroup;
+    switch (kind(i.op)) {
+      case Kind::Leaf: return of_leaf(as<LeafOp>(i.op));
+      case Kind::Memory: return of_memory(i);
+      case Kind::Arithmetic:
+      case Kind::Float:
+      case Kind::Integer:
+      case Kind::Bitwise:
+      case Kind::Comparison:
+      case Kind::Select:
+      case Kind::Conversion: {
         const Uniformity u = of_operands(i);
         return ignores_lanes(i) ? std::min(u, Uniformity::Subgroup) : u;
       }
-      case KOp::Store:
-      case KOp::AtomicAdd:
-      case KOp::SharedStore:
-      case KOp::LocalStore:
-      case KOp::Set:
-      case KOp::If:
-      case KOp::Else:
-      case KOp::EndIf:
-      case KOp::EndLoop:
-      case KOp::Barrier: break;
+      case Kind::Subgroup: return of_subgroup(i);
+      case Kind::Variable: return i.op == KOp::Get ? of(i, 0) : std::max(of(i, 0), path_);
+      case Kind::Control: return std::max(of(i, 0), path_);  // the counter of a loop
+    }
+    return Uniformity::Divergent;
+  }
+
+  static Uniformity of_leaf(LeafOp op) {
+    switch (op) {
+      case LeafOp::Const:
+      case LeafOp::GroupIndex: return Uniformity::Workgroup;
+      case LeafOp::Index:
+      case LeafOp::LocalIndex:
+      case LeafOp::LaneIndex: break;
+    }
+    return Uniformity::Divergent;
+  }
+
+  Uniformity of_memory(const Inst& i) const {
+    switch (as<MemoryOp>(i.op)) {
+      case MemoryOp::Load: return kernel_.bindings[i.in[0]].access == Access::Read ? of(i, 1) : Uniformity::Divergent;
+      case MemoryOp::SharedLoad: return of(i, 1);
+      case MemoryOp::LocalLoad: return std::max(of(i, 1), locals_[i.in[0]]);
+      case MemoryOp::Store:
+      case MemoryOp::AtomicAdd:
+      case MemoryOp::SharedStore:
+      case MemoryOp::LocalStore: break;
     }
     return Uniformity::Workgroup;
+  }
+
+  Uniformity of_subgroup(const Inst& i) const {
+    switch (as<SubgroupOp>(i.op)) {
+      case SubgroupOp::SubgroupReduce:
+      case SubgroupOp::Broadcast: return std::min(of(i, 0), Uniformity::Subgroup);
+      case SubgroupOp::Shuffle: return of(i, 0);
+      case SubgroupOp::SubgroupScan: break;
+    }
+    return Uniformity::Divergent;
   }
 
   void visit(Value v) {

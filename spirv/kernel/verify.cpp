@@ -20,7 +20,10 @@ class Verifier {
       at_ = kernel_.body.size();
       check_groups();
       visible_.assign(kernel_.body.size(), false);
-      for (at_ = 0; at_ < kernel_.body.size(); ++at_) check(kernel_.body[at_]);
+      for (at_ = 0; at_ < kernel_.body.size(); ++at_) {
+        check(kernel_.body[at_]);
+        if (has_result(kernel_.body[at_].op)) define();
+      }
       if (!open_.empty()) throw std::string("a block is not closed");
       if (cooperates(kernel_)) check_paths();
     } catch (const std::string& what) {
@@ -80,18 +83,27 @@ class Verifier {
       throw "operand " + std::to_string(k) + " is " + std::string(name(is)) + " and should be " + std::string(name(t));
   }
 
-  void variable(Scalar t) const {
-    const Value v = kernel_.body[at_].in[0];
+  void visible_variable(const Inst& i) const {
+    const Value v = i.in[0];
     require(v < at_ && visible_[v] && kernel_.body[v].op == KOp::Var, "not a visible variable");
-    require(kernel_.body[v].type == t, "the variable has another type");
+    require(kernel_.body[v].type == i.type, "the variable has another type");
   }
 
   void access(const Inst& i) const {
+    switch (info(i.op).memory) {
+      case Memory::Binding: return binding_access(i);
+      case Memory::Shared: return array_access(i, kernel_.shared);
+      case Memory::Local: return array_access(i, kernel_.locals);
+      case Memory::None: break;
+    }
+  }
+
+  void binding_access(const Inst& i) const {
     require(i.in[0] < kernel_.bindings.size(), "no such binding");
     const Binding& b = kernel_.bindings[i.in[0]];
     require(is_integer(operand(1)), "the index is not an integer");
     require(i.type == b.type, "the type is not that of the binding");
-    if (i.op != KOp::Load) operand_is(2, b.type);
+    if (!has_result(i.op)) operand_is(2, b.type);
     switch (b.access) {
       case Access::Read: require(i.op == KOp::Load, "the binding is read only"); break;
       case Access::Write: require(i.op == KOp::Store, "the binding is written only"); break;
@@ -105,27 +117,32 @@ class Verifier {
     require(i.in[0] < arrays.size(), "no such array");
     require(is_integer(operand(1)), "the index is not an integer");
     require(i.type == arrays[i.in[0]].type, "the type is not that of the array");
-    if (i.op == KOp::SharedStore || i.op == KOp::LocalStore) operand_is(2, i.type);
+    if (!has_result(i.op)) operand_is(2, i.type);
   }
 
-  void subgroup_operation(const Inst& i) {
-    require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has");
+  void has_lanes() const { require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has"); }
+
+  void subgroup_operation(const Inst& i) const {
+    has_lanes();
     operand_is(0, i.type);
-    if (i.op == KOp::Broadcast || i.op == KOp::Shuffle) {
-      operand_is(1, Scalar::U32);
-    } else {
-      const KOp by = combiner(i);
-      require(by == KOp::Add || by == KOp::Mul || by == KOp::Min || by == KOp::Max,
-              "lanes are combined by add, mul, min, max");
-      require(i.type != Scalar::Bool, "not for bools");
+    const KOp by = combiner(i);
+    switch (as<SubgroupOp>(i.op)) {
+      case SubgroupOp::SubgroupReduce:
+      case SubgroupOp::SubgroupScan:
+        require(by == KOp::Add || by == KOp::Mul || by == KOp::Min || by == KOp::Max,
+                "lanes are combined by add, mul, min, max");
+        return require(i.type != Scalar::Bool, "not for bools");
+      case SubgroupOp::Broadcast:
+      case SubgroupOp::Shuffle: return operand_is(1, Scalar::U32);
     }
-    define(i);
   }
 
-  void define(const Inst&) {
+  void define() {
     visible_[at_] = true;
     if (!open_.empty()) open_.back().defined.push_back(static_cast<Value>(at_));
   }
+
+  void begin(KOp op) { open_.push_back({op, {}}); }
 
   void end(KOp a, KOp b) {
     require(!open_.empty() && (open_.back().op == a || open_.back().op == b), "this end does not match the open block");
@@ -134,107 +151,85 @@ class Verifier {
   }
 
   void check(const Inst& i) {
-    const Scalar t = i.type;
-    switch (i.op) {
-      case KOp::Const:
-        require(t != Scalar::Bool || i.imm <= 1, "a bool is 0 or 1");
-        require(t == Scalar::F64 || i.imm <= 0xFFFFFFFFu, "the constant has more bits than its type");
-        return define(i);
-      case KOp::Index:
-      case KOp::LocalIndex:
-      case KOp::GroupIndex: require(t == Scalar::U32, "the index is u32"); return define(i);
-      case KOp::LaneIndex:
-        require(t == Scalar::U32, "the index is u32");
-        require(kernel_.subgroup != 0, "the kernel does not say how many lanes a subgroup has");
-        return define(i);
-      case KOp::Load: access(i); return define(i);
-      case KOp::Store:
-      case KOp::AtomicAdd: return access(i);
-      case KOp::SharedLoad: array_access(i, kernel_.shared); return define(i);
-      case KOp::SharedStore: return array_access(i, kernel_.shared);
-      case KOp::LocalLoad: array_access(i, kernel_.locals); return define(i);
-      case KOp::LocalStore: return array_access(i, kernel_.locals);
-      case KOp::SubgroupReduce:
-      case KOp::SubgroupScan:
-      case KOp::Broadcast:
-      case KOp::Shuffle: return subgroup_operation(i);
-      case KOp::Barrier: return;
-      case KOp::Add:
-      case KOp::Sub:
-      case KOp::Mul: require(t != Scalar::Bool, "not for bools"); return binary(i);
-      case KOp::Div: require(is_float(t), "for floats only"); return binary(i);
-      case KOp::Quot:
-      case KOp::Rem:
-      case KOp::Min:
-      case KOp::Max: require(is_integer(t), "for integers only"); return binary(i);
-      case KOp::And:
-      case KOp::Or:
-      case KOp::Xor: require(!is_float(t), "not for floats"); return binary(i);
-      case KOp::MulHiU: require(t == Scalar::U32, "for u32 only"); return binary(i);
-      case KOp::Shl:
-      case KOp::ShrU:
-      case KOp::ShrS:
-        require(is_integer(t), "for integers only");
-        operand_is(0, t);
-        require(is_integer(operand(1)), "the shift count is not an integer");
-        return define(i);
-      case KOp::Neg: require(t != Scalar::Bool, "not for bools"); return unary(i);
-      case KOp::Not: require(!is_float(t), "not for floats"); return unary(i);
-      case KOp::Sqrt:
-      case KOp::Floor:
-      case KOp::Trunc: require(is_float(t), "for floats only"); return unary(i);
-      case KOp::Eq:
-      case KOp::Ne:
-      case KOp::Lt:
-      case KOp::Le:
-      case KOp::Gt:
-      case KOp::Ge:
-        require(t == Scalar::Bool, "a comparison gives a bool");
+    switch (kind(i.op)) {
+      case Kind::Leaf: return leaf(i);
+      case Kind::Memory: return access(i);
+      case Kind::Arithmetic: return of_one_type(i, "not for bools");
+      case Kind::Float: return of_one_type(i, "for floats only");
+      case Kind::Integer: return of_one_type(i, i.op == KOp::MulHiU ? "for u32 only" : "for integers only");
+      case Kind::Bitwise: return of_one_type(i, "not for floats");
+      case Kind::Comparison:
+        require(i.type == Scalar::Bool, "a comparison gives a bool");
         require(operand(0) == operand(1), "the operands have different types");
-        require(operand(0) != Scalar::Bool || i.op == KOp::Eq || i.op == KOp::Ne, "bools have no order");
-        return define(i);
-      case KOp::Select:
+        return require(takes(i.op, operand(0)), "bools have no order");
+      case Kind::Select:
         operand_is(0, Scalar::Bool);
-        operand_is(1, t);
-        operand_is(2, t);
-        return define(i);
-      case KOp::Bitcast:
-        require(t != Scalar::Bool && t != Scalar::F64 && operand(0) != Scalar::Bool && operand(0) != Scalar::F64,
-                "only 32-bit numbers are reinterpreted");
-        return define(i);
-      case KOp::Convert:
-        require(t != Scalar::Bool && operand(0) != Scalar::Bool && (is_float(t) || is_float(operand(0))) && operand(0) != t,
-                "converts between integers and floats, or between floats");
-        return define(i);
-      case KOp::Var: operand_is(0, t); return define(i);
-      case KOp::Get: variable(t); return define(i);
-      case KOp::Set: variable(t); return operand_is(1, t);
-      case KOp::If:
-        operand_is(0, Scalar::Bool);
-        open_.push_back({KOp::If, {}});
-        return;
-      case KOp::Else:
-        end(KOp::If, KOp::If);
-        open_.push_back({KOp::Else, {}});
-        return;
-      case KOp::EndIf: return end(KOp::If, KOp::Else);
-      case KOp::Loop:
-        require(t == Scalar::I32, "a counter is i32");
-        operand_is(0, Scalar::I32);
-        open_.push_back({KOp::Loop, {}});
-        return define(i);
-      case KOp::EndLoop: return end(KOp::Loop, KOp::Loop);
+        operand_is(1, i.type);
+        return operand_is(2, i.type);
+      case Kind::Conversion: return conversion(i);
+      case Kind::Subgroup: return subgroup_operation(i);
+      case Kind::Variable: return variable(i);
+      case Kind::Control: return control(i);
     }
   }
 
-  void unary(const Inst& i) {
-    operand_is(0, i.type);
-    define(i);
+  void leaf(const Inst& i) const {
+    const Scalar t = i.type;
+    switch (as<LeafOp>(i.op)) {
+      case LeafOp::Const:
+        require(t != Scalar::Bool || i.imm <= 1, "a bool is 0 or 1");
+        return require(t == Scalar::F64 || i.imm <= 0xFFFFFFFFu, "the constant has more bits than its type");
+      case LeafOp::Index:
+      case LeafOp::LocalIndex:
+      case LeafOp::GroupIndex: return require(t == Scalar::U32, "the index is u32");
+      case LeafOp::LaneIndex: require(t == Scalar::U32, "the index is u32"); return has_lanes();
+    }
   }
-  void binary(const Inst& i) {
+
+  // The result, too. A shift count may be of the other integer type.
+  void of_one_type(const Inst& i, const char* types) const {
+    require(takes(i.op, i.type), types);
     operand_is(0, i.type);
-    operand_is(1, i.type);
-    define(i);
+    if (operand_count(i.op) < 2) return;
+    if (is_shift(i.op))
+      require(is_integer(operand(1)), "the shift count is not an integer");
+    else
+      operand_is(1, i.type);
+  }
+
+  void conversion(const Inst& i) const {
+    const Scalar t = i.type;
+    switch (as<ConversionOp>(i.op)) {
+      case ConversionOp::Bitcast:
+        return require(t != Scalar::Bool && t != Scalar::F64 && operand(0) != Scalar::Bool && operand(0) != Scalar::F64,
+                       "only 32-bit numbers are reinterpreted");
+      case ConversionOp::Convert:
+        return require(
+            t != Scalar::Bool && operand(0) != Scalar::Bool && (is_float(t) || is_float(operand(0))) && operand(0) != t,
+            "converts between integers and floats, or between floats");
+    }
+  }
+
+  void variable(const Inst& i) const {
+    switch (as<VariableOp>(i.op)) {
+      case VariableOp::Var: return operand_is(0, i.type);
+      case VariableOp::Get: return visible_variable(i);
+      case VariableOp::Set: visible_variable(i); return operand_is(1, i.type);
+    }
+  }
+
+  void control(const Inst& i) {
+    switch (as<ControlOp>(i.op)) {
+      case ControlOp::If: operand_is(0, Scalar::Bool); return begin(KOp::If);
+      case ControlOp::Else: end(KOp::If, KOp::If); return begin(KOp::Else);
+      case ControlOp::EndIf: return end(KOp::If, KOp::Else);
+      case ControlOp::Loop:
+        require(i.type == Scalar::I32, "a counter is i32");
+        operand_is(0, Scalar::I32);
+        return begin(KOp::Loop);
+      case ControlOp::EndLoop: return end(KOp::Loop, KOp::Loop);
+      case ControlOp::Barrier: return;
+    }
   }
 
   const Kernel& kernel_;
@@ -244,6 +239,24 @@ class Verifier {
 };
 
 }  // namespace
+
+bool takes(KOp op, Scalar operand) {
+  switch (kind(op)) {
+    case Kind::Arithmetic: return operand != Scalar::Bool;
+    case Kind::Float: return is_float(operand);
+    case Kind::Integer: return op == KOp::MulHiU ? operand == Scalar::U32 : is_integer(operand);
+    case Kind::Bitwise: return !is_float(operand);
+    case Kind::Comparison: return operand != Scalar::Bool || op == KOp::Eq || op == KOp::Ne;
+    case Kind::Leaf:
+    case Kind::Memory:
+    case Kind::Select:
+    case Kind::Conversion:
+    case Kind::Subgroup:
+    case Kind::Variable:
+    case Kind::Control: break;
+  }
+  return false;
+}
 
 std::optional<Error> verify(const Kernel& kernel) { return Verifier(kernel).run(); }
 
