@@ -25,8 +25,7 @@ std::vector<uint32_t> Emitter::run() {
   number_invocations();
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
     ids_[at] = emit(at);
-    const KOp op = kernel_.body[at].op;
-    const bool own = op != KOp::Const && (op < KOp::Index || op > KOp::LaneIndex);  // others may share an id
+    const bool own = kind(kernel_.body[at].op) != Kind::Leaf;  // others may share an id
     if (options_.value_names && ids_[at] && own) module_.name(ids_[at], "v" + std::to_string(at));
   }
   put(Op::OpReturn, {});

@@ -1,4 +1,4 @@
-// Instructions: by a table of SPIR-V opcodes or, where it takes more than one, by a function each.
+// Instructions: a function per kind, and one for each operation that takes more than one SPIR-V instruction.
 #include "spirv/emit/emitter.h"
 
 namespace spirograd::spirv {
@@ -7,8 +7,8 @@ namespace {
 // GLSL.std.450 instruction numbers.
 enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31, kUMin = 38, kSMin = 39, kUMax = 41, kSMax = 42 };
 
-// The opcode of an operation on operands of type t that is one SPIR-V instruction; OpNop if it is not.
-Op opcode(KOp op, Scalar t) {
+Op opcode(kernel::ComparisonOp op, Scalar t) {
+  using kernel::ComparisonOp;
   const auto of = [t](Op floats, Op ints, Op unsigneds, Op bools) {
     switch (t) {
       case Scalar::F32:
@@ -21,34 +21,12 @@ Op opcode(KOp op, Scalar t) {
   };
   // clang-format off
   switch (op) {
-    case KOp::Add:  return of(Op::OpFAdd, Op::OpIAdd, Op::OpIAdd, Op::OpNop);
-    case KOp::Sub:  return of(Op::OpFSub, Op::OpISub, Op::OpISub, Op::OpNop);
-    case KOp::Mul:  return of(Op::OpFMul, Op::OpIMul, Op::OpIMul, Op::OpNop);
-    case KOp::Div:  return of(Op::OpFDiv, Op::OpNop, Op::OpNop, Op::OpNop);
-    case KOp::Quot: return of(Op::OpNop, Op::OpSDiv, Op::OpUDiv, Op::OpNop);
-    case KOp::Rem:  return of(Op::OpNop, Op::OpNop, Op::OpUMod, Op::OpNop);
-    case KOp::Neg:  return of(Op::OpNop, Op::OpSNegate, Op::OpSNegate, Op::OpNop);
-    case KOp::And:  return of(Op::OpNop, Op::OpBitwiseAnd, Op::OpBitwiseAnd, Op::OpLogicalAnd);
-    case KOp::Or:   return of(Op::OpNop, Op::OpBitwiseOr, Op::OpBitwiseOr, Op::OpLogicalOr);
-    case KOp::Xor:  return of(Op::OpNop, Op::OpBitwiseXor, Op::OpBitwiseXor, Op::OpLogicalNotEqual);
-    case KOp::Not:  return of(Op::OpNop, Op::OpNot, Op::OpNot, Op::OpLogicalNot);
-    case KOp::Shl:  return of(Op::OpNop, Op::OpShiftLeftLogical, Op::OpShiftLeftLogical, Op::OpNop);
-    case KOp::ShrU: return of(Op::OpNop, Op::OpShiftRightLogical, Op::OpShiftRightLogical, Op::OpNop);
-    case KOp::ShrS: return of(Op::OpNop, Op::OpShiftRightArithmetic, Op::OpShiftRightArithmetic, Op::OpNop);
-    case KOp::Eq:   return of(Op::OpFOrdEqual, Op::OpIEqual, Op::OpIEqual, Op::OpLogicalEqual);
-    case KOp::Ne:   return of(Op::OpFUnordNotEqual, Op::OpINotEqual, Op::OpINotEqual, Op::OpLogicalNotEqual);
-    case KOp::Lt:   return of(Op::OpFOrdLessThan, Op::OpSLessThan, Op::OpULessThan, Op::OpNop);
-    case KOp::Le:   return of(Op::OpFOrdLessThanEqual, Op::OpSLessThanEqual, Op::OpULessThanEqual, Op::OpNop);
-    case KOp::Gt:   return of(Op::OpFOrdGreaterThan, Op::OpSGreaterThan, Op::OpUGreaterThan, Op::OpNop);
-    case KOp::Ge:   return of(Op::OpFOrdGreaterThanEqual, Op::OpSGreaterThanEqual, Op::OpUGreaterThanEqual, Op::OpNop);
-    case KOp::Select:  return Op::OpSelect;
-    case KOp::Bitcast: return Op::OpBitcast;
-    case KOp::LocalIndex: case KOp::GroupIndex: case KOp::LaneIndex: case KOp::SharedLoad: case KOp::SharedStore:
-    case KOp::LocalLoad: case KOp::LocalStore: case KOp::SubgroupReduce: case KOp::SubgroupScan: case KOp::Broadcast:
-    case KOp::Shuffle: case KOp::Barrier:
-    case KOp::Const: case KOp::Index: case KOp::Load: case KOp::Store: case KOp::AtomicAdd: case KOp::Min: case KOp::Max:
-    case KOp::MulHiU: case KOp::Convert: case KOp::Sqrt: case KOp::Floor: case KOp::Trunc: case KOp::Var: case KOp::Get:
-    case KOp::Set: case KOp::If: case KOp::Else: case KOp::EndIf: case KOp::Loop: case KOp::EndLoop: break;
+    case ComparisonOp::Eq: return of(Op::OpFOrdEqual, Op::OpIEqual, Op::OpIEqual, Op::OpLogicalEqual);
+    case ComparisonOp::Ne: return of(Op::OpFUnordNotEqual, Op::OpINotEqual, Op::OpINotEqual, Op::OpLogicalNotEqual);
+    case ComparisonOp::Lt: return of(Op::OpFOrdLessThan, Op::OpSLessThan, Op::OpULessThan, Op::OpNop);
+    case ComparisonOp::Le: return of(Op::OpFOrdLessThanEqual, Op::OpSLessThanEqual, Op::OpULessThanEqual, Op::OpNop);
+    case ComparisonOp::Gt: return of(Op::OpFOrdGreaterThan, Op::OpSGreaterThan, Op::OpUGreaterThan, Op::OpNop);
+    case ComparisonOp::Ge: return of(Op::OpFOrdGreaterThanEqual, Op::OpSGreaterThanEqual, Op::OpUGreaterThanEqual, Op::OpNop);
   }
   // clang-format on
   return Op::OpNop;
@@ -82,9 +60,22 @@ void Emitter::label(Id id) {
   label_ = id;
 }
 
-// By the sign bit: some drivers' optimisers mistreat FNegate. There are no 64-bit integers to do so for f64.
+Id Emitter::leaf(const Inst& i) {
+  using kernel::LeafOp;
+  switch (as<LeafOp>(i.op)) {
+    case LeafOp::Const: return constant(i);
+    case LeafOp::Index: return index_;
+    case LeafOp::LocalIndex: return local_;
+    case LeafOp::GroupIndex: return group_;
+    case LeafOp::LaneIndex: return lane_;
+  }
+  return 0;
+}
+
+// Floats by the sign bit: some drivers' optimisers mistreat FNegate. There are no 64-bit integers to do so for f64.
 Id Emitter::negate(const Inst& i) {
   const Id a = ids_[i.in[0]];
+  if (!is_float(i.type)) return result(Op::OpSNegate, type(i.type), {a});
   if (i.type == Scalar::F64) {
     const uint64_t minus_one = kernel::bits(-1.0);
     return arithmetic(Op::OpFMul, i.type, {a, constant({KOp::Const, i.type, {}, minus_one})});
@@ -94,11 +85,77 @@ Id Emitter::negate(const Inst& i) {
   return result(Op::OpBitcast, type(i.type), {flipped});
 }
 
+Id Emitter::arithmetic(const Inst& i) {
+  using kernel::ArithmeticOp;
+  const bool floats = is_float(i.type);
+  const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
+  switch (as<ArithmeticOp>(i.op)) {
+    case ArithmeticOp::Add: return arithmetic(floats ? Op::OpFAdd : Op::OpIAdd, i.type, {a, b});
+    case ArithmeticOp::Sub: return arithmetic(floats ? Op::OpFSub : Op::OpISub, i.type, {a, b});
+    case ArithmeticOp::Mul: return arithmetic(floats ? Op::OpFMul : Op::OpIMul, i.type, {a, b});
+    case ArithmeticOp::Neg: return negate(i);
+  }
+  return 0;
+}
+
+Id Emitter::float_only(const Inst& i) {
+  using kernel::FloatOp;
+  const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
+  switch (as<FloatOp>(i.op)) {
+    case FloatOp::Div: return arithmetic(Op::OpFDiv, i.type, {a, b});
+    case FloatOp::Sqrt: return ext(i.type, kSqrt, {a});
+    case FloatOp::Floor: return ext(i.type, kFloor, {a});
+    case FloatOp::Trunc: return ext(i.type, kTrunc, {a});
+  }
+  return 0;
+}
+
 // Vulkan leaves OpSRem undefined for negative operands (SPIR-V environment appendix); a - (a quot b) * b is not.
 Id Emitter::remainder(const Inst& i) {
   const Id t = type(i.type), a = ids_[i.in[0]], b = ids_[i.in[1]];
   const Id quotient = result(Op::OpSDiv, t, {a, b});
   return result(Op::OpISub, t, {a, result(Op::OpIMul, t, {quotient, b})});
+}
+
+Id Emitter::high_word(const Inst& i) {
+  const Id t = type(i.type), both = module_.type(Op::OpTypeStruct, {t, t});
+  return result(Op::OpCompositeExtract, t, {result(Op::OpUMulExtended, both, {ids_[i.in[0]], ids_[i.in[1]]}), 1});
+}
+
+Id Emitter::integer(const Inst& i) {
+  using kernel::IntegerOp;
+  const bool is_signed = i.type == Scalar::I32;
+  const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
+  const auto one_instruction = [&](Op op) { return result(op, type(i.type), {a, b}); };
+  switch (as<IntegerOp>(i.op)) {
+    case IntegerOp::Quot: return one_instruction(is_signed ? Op::OpSDiv : Op::OpUDiv);
+    case IntegerOp::Rem: return is_signed ? remainder(i) : one_instruction(Op::OpUMod);
+    case IntegerOp::Min: return ext(i.type, is_signed ? kSMin : kUMin, {a, b});
+    case IntegerOp::Max: return ext(i.type, is_signed ? kSMax : kUMax, {a, b});
+    case IntegerOp::Shl: return one_instruction(Op::OpShiftLeftLogical);
+    case IntegerOp::ShrU: return one_instruction(Op::OpShiftRightLogical);
+    case IntegerOp::ShrS: return one_instruction(Op::OpShiftRightArithmetic);
+    case IntegerOp::MulHiU: return high_word(i);
+  }
+  return 0;
+}
+
+Id Emitter::bitwise(const Inst& i) {
+  using kernel::BitwiseOp;
+  const bool bools = i.type == Scalar::Bool;
+  const Id t = type(i.type), a = ids_[i.in[0]], b = ids_[i.in[1]];
+  switch (as<BitwiseOp>(i.op)) {
+    case BitwiseOp::And: return result(bools ? Op::OpLogicalAnd : Op::OpBitwiseAnd, t, {a, b});
+    case BitwiseOp::Or: return result(bools ? Op::OpLogicalOr : Op::OpBitwiseOr, t, {a, b});
+    case BitwiseOp::Xor: return result(bools ? Op::OpLogicalNotEqual : Op::OpBitwiseXor, t, {a, b});
+    case BitwiseOp::Not: return result(bools ? Op::OpLogicalNot : Op::OpNot, t, {a});
+  }
+  return 0;
+}
+
+Id Emitter::comparison(const Inst& i) {
+  const Op op = opcode(as<kernel::ComparisonOp>(i.op), kernel_.body[i.in[0]].type);
+  return result(op, type(Scalar::Bool), {ids_[i.in[0]], ids_[i.in[1]]});
 }
 
 Id Emitter::convert(const Inst& i) {
@@ -120,10 +177,13 @@ Id Emitter::convert(const Inst& i) {
   return arithmetic(Op::OpFMul, Scalar::F32, {converted, factor});
 }
 
-Id Emitter::min_max(const Inst& i) {
-  const bool is_signed = i.type == Scalar::I32;
-  const uint32_t which = i.op == KOp::Min ? (is_signed ? kSMin : kUMin) : (is_signed ? kSMax : kUMax);
-  return ext(i.type, which, {ids_[i.in[0]], ids_[i.in[1]]});
+Id Emitter::conversion(const Inst& i) {
+  using kernel::ConversionOp;
+  switch (as<ConversionOp>(i.op)) {
+    case ConversionOp::Bitcast: return result(Op::OpBitcast, type(i.type), {ids_[i.in[0]]});
+    case ConversionOp::Convert: return convert(i);
+  }
+  return 0;
 }
 
 void Emitter::begin_if(size_t at) {
@@ -170,82 +230,59 @@ void Emitter::end_loop() {
   label(b.merge);
 }
 
-Id Emitter::emit(size_t at) {
-  const Inst& i = kernel_.body[at];
-  const Id t = i.op < KOp::If ? type(i.type) : 0;
-  const auto in = [&](int k) { return ids_[i.in[static_cast<size_t>(k)]]; };
-  const auto operand = [&] { return kernel_.body[i.in[0]].type; };
-  switch (i.op) {
-    case KOp::Const: return constant(i);
-    case KOp::Index: return index_;
-    case KOp::LocalIndex: return local_;
-    case KOp::GroupIndex: return group_;
-    case KOp::LaneIndex: return lane_;
-    case KOp::Load: return load(i);
-    case KOp::Store: store(i); return 0;
-    case KOp::AtomicAdd: atomic_add(i); return 0;
-    case KOp::SharedLoad:
-    case KOp::LocalLoad: return array_load(i);
-    case KOp::SharedStore:
-    case KOp::LocalStore: array_store(i); return 0;
-    case KOp::Add:
-    case KOp::Sub:
-    case KOp::Mul:
-    case KOp::Div:
-    case KOp::Quot: return arithmetic(opcode(i.op, i.type), i.type, {in(0), in(1)});
-    case KOp::Rem: return i.type == Scalar::I32 ? remainder(i) : result(opcode(i.op, i.type), t, {in(0), in(1)});
-    case KOp::Neg: return is_float(i.type) ? negate(i) : result(Op::OpSNegate, t, {in(0)});
-    case KOp::Min:
-    case KOp::Max: return min_max(i);
-    case KOp::Not: return result(opcode(i.op, i.type), t, {in(0)});
-    case KOp::And:
-    case KOp::Or:
-    case KOp::Xor:
-    case KOp::Shl:
-    case KOp::ShrU:
-    case KOp::ShrS: return result(opcode(i.op, i.type), t, {in(0), in(1)});
-    case KOp::MulHiU: {
-      const Id both = module_.type(Op::OpTypeStruct, {t, t});
-      return result(Op::OpCompositeExtract, t, {result(Op::OpUMulExtended, both, {in(0), in(1)}), 1});
-    }
-    case KOp::Eq:
-    case KOp::Ne:
-    case KOp::Lt:
-    case KOp::Le:
-    case KOp::Gt:
-    case KOp::Ge: return result(opcode(i.op, operand()), t, {in(0), in(1)});
-    case KOp::Select: return result(Op::OpSelect, t, {in(0), in(1), in(2)});
-    case KOp::Bitcast: return result(Op::OpBitcast, t, {in(0)});
-    case KOp::Convert: return convert(i);
-    case KOp::Sqrt: return ext(i.type, kSqrt, {in(0)});
-    case KOp::Floor: return ext(i.type, kFloor, {in(0)});
-    case KOp::Trunc: return ext(i.type, kTrunc, {in(0)});
-    case KOp::SubgroupReduce:
-    case KOp::SubgroupScan: return combine_lanes(i);
-    case KOp::Broadcast:
-    case KOp::Shuffle: return value_of_lane(i);
-    case KOp::Var: {
+Id Emitter::variable(const Inst& i) {
+  using kernel::VariableOp;
+  const Id a = ids_[i.in[0]], t = type(i.type);
+  switch (as<VariableOp>(i.op)) {
+    case VariableOp::Var: {
       constexpr auto function = spv::StorageClass::Function;
       const Id variable = module_.fresh();
       append(variables_, Op::OpVariable, {pointer(function, t), variable, static_cast<uint32_t>(function)});
-      put(Op::OpStore, {variable, in(0)});
+      put(Op::OpStore, {variable, a});
       return variable;
     }
-    case KOp::Get: return result(Op::OpLoad, t, {in(0)});
-    case KOp::Set: put(Op::OpStore, {in(0), in(1)}); return 0;
-    case KOp::If: begin_if(at); return 0;
-    case KOp::Else:
+    case VariableOp::Get: return result(Op::OpLoad, t, {a});
+    case VariableOp::Set: put(Op::OpStore, {a, ids_[i.in[1]]}); return 0;
+  }
+  return 0;
+}
+
+Id Emitter::control(size_t at) {
+  using kernel::ControlOp;
+  switch (as<ControlOp>(kernel_.body[at].op)) {
+    case ControlOp::If: begin_if(at); return 0;
+    case ControlOp::Else:
       put(Op::OpBranch, {blocks_.back().merge});
       label(blocks_.back().other);
       return 0;
-    case KOp::EndIf:
+    case ControlOp::EndIf:
       put(Op::OpBranch, {blocks_.back().merge});
       label(blocks_.back().merge);
       blocks_.pop_back();
       return 0;
-    case KOp::Loop: begin_loop(at); return ids_[at];
-    case KOp::EndLoop: end_loop(); return 0;
-    case KOp::Barrier: barrier(); return 0;
+    case ControlOp::Loop: begin_loop(at); return ids_[at];
+    case ControlOp::EndLoop: end_loop(); return 0;
+    case ControlOp::Barrier: barrier(); return 0;
+  }
+  return 0;
+}
+
+Id Emitter::emit(size_t at) {
+  const Inst& i = kernel_.body[at];
+  const Id t = kind(i.op) == Kind::Control ? 0 : type(i.type);
+  switch (kind(i.op)) {
+    case Kind::Leaf: return leaf(i);
+    case Kind::Memory: return access(i);
+    case Kind::Arithmetic: return arithmetic(i);
+    case Kind::Float: return float_only(i);
+    case Kind::Integer: return integer(i);
+    case Kind::Bitwise: return bitwise(i);
+    case Kind::Comparison: return comparison(i);
+    case Kind::Select: return result(Op::OpSelect, t, {ids_[i.in[0]], ids_[i.in[1]], ids_[i.in[2]]});
+    case Kind::Conversion: return conversion(i);
+    case Kind::Subgroup: return subgroup(i);
+    case Kind::Variable: return variable(i);
+    case Kind::Control: return control(at);
   }
   return 0;
 }

@@ -104,4 +104,15 @@ Id Emitter::value_of_lane(const Inst& i) {
   return from_memory(i.type, result(op, type(in_memory(i.type)), {word(kSubgroup), value, ids_[i.in[1]]}));
 }
 
+Id Emitter::subgroup(const Inst& i) {
+  using kernel::SubgroupOp;
+  switch (as<SubgroupOp>(i.op)) {
+    case SubgroupOp::SubgroupReduce:
+    case SubgroupOp::SubgroupScan: return combine_lanes(i);
+    case SubgroupOp::Broadcast:
+    case SubgroupOp::Shuffle: return value_of_lane(i);
+  }
+  return 0;
+}
+
 }  // namespace spirograd::spirv

@@ -19,8 +19,22 @@ Id Emitter::from_memory(Scalar t, Id word_or_value) {
   return t == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, word(0)}) : word_or_value;
 }
 
+Id Emitter::access(const Inst& i) {
+  using kernel::MemoryOp;
+  switch (as<MemoryOp>(i.op)) {
+    case MemoryOp::Load: return load(i);
+    case MemoryOp::Store: store(i); return 0;
+    case MemoryOp::AtomicAdd: atomic_add(i); return 0;
+    case MemoryOp::SharedLoad:
+    case MemoryOp::LocalLoad: return array_load(i);
+    case MemoryOp::SharedStore:
+    case MemoryOp::LocalStore: array_store(i); return 0;
+  }
+  return 0;
+}
+
 Id Emitter::array_element(const Inst& i) {
-  const bool shared = i.op == KOp::SharedLoad || i.op == KOp::SharedStore;
+  const bool shared = info(i.op).memory == kernel::Memory::Shared;
   const auto storage = shared ? spv::StorageClass::Workgroup : spv::StorageClass::Function;
   const Id variable = shared ? shared_[i.in[0]] : locals_[i.in[0]];
   return result(Op::OpAccessChain, pointer(storage, type(in_memory(i.type))), {variable, ids_[i.in[1]]});

@@ -9,9 +9,11 @@
 namespace spirograd::spirv {
 
 using kernel::Access;
+using kernel::as;
 using kernel::Binding;
 using kernel::Inst;
 using kernel::Kernel;
+using kernel::Kind;
 using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
@@ -68,10 +70,12 @@ class Emitter {
   Id subgroup_built_in(spv::BuiltIn which);
   void number_invocations();
   void barrier();
+  Id subgroup(const Inst& i);
   Id combine_lanes(const Inst& i);
   Id value_of_lane(const Inst& i);
   Id to_memory(Scalar t, Id value);
   Id from_memory(Scalar t, Id word);
+  Id access(const Inst& i);
   Id array_element(const Inst& i);
   Id array_load(const Inst& i);
   void array_store(const Inst& i);
@@ -80,13 +84,22 @@ class Emitter {
   void store(const Inst& i);
   void atomic_add(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
+  Id leaf(const Inst& i);
   Id negate(const Inst& i);
+  Id arithmetic(const Inst& i);
+  Id float_only(const Inst& i);
   Id remainder(const Inst& i);
+  Id high_word(const Inst& i);
+  Id integer(const Inst& i);
+  Id bitwise(const Inst& i);
+  Id comparison(const Inst& i);
   Id convert(const Inst& i);
-  Id min_max(const Inst& i);
+  Id conversion(const Inst& i);
+  Id variable(const Inst& i);
   void begin_if(size_t at);
   void begin_loop(size_t at);
   void end_loop();
+  Id control(size_t at);
   Id emit(size_t at);
 
   const Kernel& kernel_;
