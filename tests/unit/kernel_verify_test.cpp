@@ -1,4 +1,4 @@
-// Every rule of kernel.h has a kernel that breaks it; and the printer's text.
+// Every rule of kernel.h and op.h has a kernel that breaks it; and the printer's text.
 #include "spirv/kernel/verify.h"
 
 #include <gtest/gtest.h>
