@@ -297,8 +297,8 @@ Expr matmul(Expr a, Expr b) {
 
 namespace {
 
-// One loop along the first axis.
-Expr running_loop(Op op, Expr a) {
+// One loop along the first axis. How it runs in parallel is the lowering's business.
+Expr running(Op op, Expr a) {
   Graph& g = *a.graph;
   const Type row{a.dtype(), a.shape().slice(1, a.rank())};
   const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = binary(op, state, e);
@@ -307,35 +307,16 @@ Expr running_loop(Op op, Expr a) {
   return map_accum(g, {close_function(g, vars, results), false, a.shape()[0], {start}, {a}, {}})[1];
 }
 
-// Along the first axis, in parts that run side by side where one loop would leave a device idle: all sums within each part,
-// then the same of the parts' totals, then what is before a part is added to it. The last part is filled up with zeros.
-Expr running_sums(Expr a) {
-  constexpr int64_t kPart = 64, kLongLoop = 2 * kPart, kManyRows = 4096;
-  const int64_t n = a.shape()[0];
-  const Shape row = a.shape().slice(1, a.rank());
-  if (n <= kLongLoop || row.count() >= kManyRows || a.rank() + 1 > kMaxRank) return running_loop(Op::Add, a);
-  const int64_t parts = (n + kPart - 1) / kPart;
-  const Expr whole = reshape(window(a, 0, 0, parts * kPart), row.inserted(0, kPart).inserted(0, parts));
-  const Expr inside = running_loop(Op::Add, move_axis(whole, 1, 0));
-  const Expr totals = reshape(window(inside, 0, kPart - 1, 1), row.inserted(0, parts));
-  const Expr before = window(running_sums(totals), 0, -1, parts);
-  const Expr sums = replicate(before, 0, kPart) + inside;
-  return window(reshape(move_axis(sums, 0, 1), row.inserted(0, parts * kPart)), 0, 0, n);
-}
-
-// Products are one loop: those of a part could be beyond the range of the type where what is asked for is not.
-Expr running_products(Expr a) { return running_loop(Op::Mul, a); }
-
-Expr cumulative(Expr (*along_first)(Expr), Expr a, int axis, std::string_view what) {
+Expr cumulative(Op op, Expr a, int axis, std::string_view what) {
   if (a.dtype() == DType::Bool)
     throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type())).hint("cast to i32 first");
-  return a.shape().count() == 0 ? a : move_axis(along_first(move_axis(a, axis, 0)), 0, axis);
+  return a.shape().count() == 0 ? a : move_axis(running(op, move_axis(a, axis, 0)), 0, axis);
 }
 
 }  // namespace
 
-Expr cumsum(Expr a, int axis) { return cumulative(running_sums, a, axis, "cumsum"); }
-Expr cumprod(Expr a, int axis) { return cumulative(running_products, a, axis, "cumprod"); }
+Expr cumsum(Expr a, int axis) { return cumulative(Op::Add, a, axis, "cumsum"); }
+Expr cumprod(Expr a, int axis) { return cumulative(Op::Mul, a, axis, "cumprod"); }
 
 Expr scan_rows(Expr start, Expr stack) {
   const Expr parts[] = {replicate(start, 0, 1), stack};

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/split_reduce.h"
 
 namespace spirograd::lower {
 
@@ -56,20 +57,29 @@ int64_t chunk_length(int64_t length, int64_t most) {
   return most;
 }
 
+// What has become of the nodes that the draft knows.
+void move_nodes(Draft& draft, const ir::Memo& memo) {
+  const auto moved = [&](uint32_t id) {
+    const auto it = memo.find(id);
+    return it == memo.end() ? id : it->second.v;
+  };
+  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched}) {
+    std::set<uint32_t> all;
+    for (uint32_t id : *nodes) all.insert(moved(id));
+    *nodes = std::move(all);
+  }
+  Scans scans;
+  for (auto& [id, s] : draft.scans) scans[moved(id)] = std::move(s);
+  draft.scans = std::move(scans);
+}
+
 // Puts other results in the place of a loop's own, everywhere in the draft. `others` are mapped to what they become.
 void replace_loop(Graph& g, Draft& draft, NodeId loop, std::span<const Expr> results, std::span<NodeId> others) {
   ir::Memo memo;
   const std::vector<Expr> old = ir::projections(g, loop);
   for (size_t j = 0; j < old.size(); ++j) memo[old[j].id.v] = results[j].id;
   draft.roots = ir::rebuild(g, draft.roots, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); });
-  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched}) {
-    std::set<uint32_t> moved;
-    for (uint32_t id : *nodes) {
-      const auto it = memo.find(id);
-      moved.insert(it == memo.end() ? id : it->second.v);
-    }
-    *nodes = std::move(moved);
-  }
+  move_nodes(draft, memo);
   for (NodeId& id : others)
     if (const auto it = memo.find(id.v); it != memo.end()) id = it->second;
 }
@@ -155,6 +165,17 @@ std::vector<Expr> strip_mine(Graph& g, NodeId map_accum, int64_t chunk, std::set
   for (size_t j = 0; j < low.size(); ++j)
     out.push_back(left == 0 ? low[j] : ir::concat(std::vector<Expr>{low[j], high[j]}, 0));
   return out;
+}
+
+Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& target, const schedule::Scheduler& scheduler) {
+  SplitScans scans = split_scans(g, results, target, scheduler);
+  Draft draft{
+      .roots = {}, .stored = std::move(scans.stored), .alone = {}, .dispatched = {}, .scans = std::move(scans.scans)};
+  SplitReductions split = split_reductions(g, scans.roots, target);
+  move_nodes(draft, split.moved);
+  draft.roots = std::move(split.roots);
+  draft.stored.merge(split.partial);
+  return draft;
 }
 
 bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t limit) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spirv/lower/compute.h"
+#include "spirv/lower/split_scan.h"
 
 namespace spirograd::lower {
 
@@ -17,7 +18,12 @@ struct Draft {
   std::set<uint32_t> stored;      // nodes that get a buffer
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
+  Scans scans;                    // loops that are scans
 };
+
+/// What is asked for, with reductions and scans in as many parts as the target likes.
+Draft first_draft(ir::Graph& g, std::span<const ir::NodeId> results, const Target& target,
+                  const schedule::Scheduler& scheduler);
 
 /// A kernel that is beyond the bounds: its computes, in order.
 struct Excess {

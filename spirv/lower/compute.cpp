@@ -206,6 +206,7 @@ void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<c
       case Compute::Kind::Scatter: emit_scatter(inliner, b, g, s, local); break;
       case Compute::Kind::SerialScatter: emit_serial_scatter(inliner, b, g, s, local); break;
       case Compute::Kind::Loop: emit_loop(inliner, b, g, s, local); break;
+      case Compute::Kind::Scan: emit_scan(inliner, b, g, s, local); break;
     }
     if (group.size() > 1) {
       inliner.pop_block();
@@ -241,7 +242,18 @@ std::vector<ir::NodeId> repeated_nodes(const ir::Graph& g, const std::unordered_
 }  // namespace
 
 int64_t invocations(const Compute& s) {
-  return s.kind == Compute::Kind::Map ? schedule::invocations(s.schedule) : s.domain.count();
+  return s.kind == Compute::Kind::Map ? schedule::invocations(s.schedule)
+                                      : s.domain.count() * std::max<int64_t>(1, group_of(s));
+}
+
+int64_t group_of(const Compute& s) {
+  return s.kind == Compute::Kind::Map ? s.schedule.group : s.kind == Compute::Kind::Scan ? schedule::group(s.scan) : 0;
+}
+
+std::string schedule_of(const Compute& s) {
+  if (s.kind == Compute::Kind::Map) return schedule::to_string(s.schedule);
+  if (s.kind == Compute::Kind::Scan) return schedule::to_string(s.scan);
+  return std::to_string(invocations(s)) + " invocations";
 }
 
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
@@ -256,7 +268,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     total += group.size() == 1 ? invocations(s) : (invocations(s) + width - 1) / width * width;
   }
   const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
-  const int64_t together = group[0].kind == Compute::Kind::Map ? group[0].schedule.group : 0;
+  const int64_t together = group_of(group[0]);
   const auto workgroup = static_cast<uint32_t>(together > 0          ? together
                                                : total <= 64 * width ? std::min<int64_t>(most, width)
                                                                      : most);

@@ -22,13 +22,13 @@ struct Store {
 };
 
 struct Compute {
-  enum class Kind : uint8_t { Map, Scatter, SerialScatter, Loop } kind = Kind::Map;
+  enum class Kind : uint8_t { Map, Scatter, SerialScatter, Loop, Scan } kind = Kind::Map;
   Shape domain;
   std::vector<Store> stores;                      // Map
-  ir::NodeId node;                                // Scatter, Loop: the node
+  ir::NodeId node;                                // Scatter, Loop, Scan: the node
   BufferRef to;                                   // Scatter: the destination
   int64_t first = 0, count = 0;                   // SerialScatter: the updates it adds
-  std::vector<std::optional<BufferRef>> results;  // Loop: where accumulators and stacks go, if anybody reads them
+  std::vector<std::optional<BufferRef>> results;  // Loop, Scan: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;
@@ -39,10 +39,18 @@ struct Compute {
   bool reduces = false;            // a reduction runs inside of it
   bool alone = false;              // shares no kernel
   schedule::MapSchedule schedule;  // Map: chosen when it is known what shares the kernel
+  schedule::ScanSchedule scan;     // Scan
 };
 
 /// Invocations that run a compute.
 int64_t invocations(const Compute& s);
+/// Those of a workgroup that work together on it, or 0.
+int64_t group_of(const Compute& s);
+/// How it runs, for people.
+std::string schedule_of(const Compute& s);
+
+/// The instructions of a Scan: `index` numbers the chunks of all rows.
+void emit_scan(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
 
 /// Groups computes into kernels. Pre: a compute comes after those whose results it reads. A compute may join the kernel
 /// that computes what it reads if it reads it at its own point only.

@@ -48,6 +48,35 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   return s;
 }
 
+// The buffers of those results of a loop that anybody reads; notes them as written.
+std::vector<std::optional<BufferRef>> result_places(const Region& r, NodeId loop, std::vector<uint32_t>& writes) {
+  std::vector<std::optional<BufferRef>> out;
+  for (Expr e : ir::projections(r.graph, loop)) {
+    const auto it = r.places.find(e.id.v);
+    out.push_back(it == r.places.end() ? std::nullopt : std::optional(it->second));
+    if (it != r.places.end()) writes.push_back(it->second.buffer);
+  }
+  return out;
+}
+
+Compute scan_compute(const Region& r, NodeId id, const schedule::ScanSchedule& schedule) {
+  const Node& n = r.graph[id];
+  Compute s;
+  s.kind = Compute::Kind::Scan;
+  s.node = id;
+  s.scan = schedule;
+  s.domain = n.type.shape.inserted(0, schedule::chunks(schedule));
+  std::vector<uint32_t> writes;
+  s.results = result_places(r, id, writes);
+  const ir::LoopParts parts = ir::loop_parts(r.graph, n);
+  s.label = "scan of " + std::to_string(parts.length) + " steps over " + to_string(n.type.shape);
+  s = described(r, std::move(s), id, id, writes);
+  s.code += body_code(r.graph, parts.function);
+  s.work *= static_cast<double>(schedule::chunk_length(schedule));
+  s.alone = s.alone || schedule::group(schedule) > 0;
+  return s;
+}
+
 Compute loop_compute(const Region& r, NodeId id) {
   Graph& g = r.graph;
   Compute s;
@@ -56,11 +85,7 @@ Compute loop_compute(const Region& r, NodeId id) {
   runs_in_kernel(g, id, &s.domain);
   std::vector<uint32_t> writes;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
-  for (Expr e : ir::projections(g, id)) {
-    const auto it = r.places.find(e.id.v);
-    s.results.push_back(it == r.places.end() ? std::nullopt : std::optional(it->second));
-    if (it != r.places.end()) writes.push_back(it->second.buffer);
-  }
+  s.results = result_places(r, id, writes);
   s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(s.domain);
   s = described(r, std::move(s), id, id, writes);
   Materialised constants;
@@ -111,6 +136,7 @@ void place_body_constants(const Graph& g, int64_t function, const std::function<
 std::vector<Compute> computes_of(const Region& r, NodeId id) {
   const Graph& g = r.graph;
   const Node& n = g[id];
+  if (const auto scan = r.scans.find(id.v); scan != r.scans.end()) return {scan_compute(r, id, scan->second)};
   if (n.op == Op::MapAccum) return {loop_compute(r, id)};
   std::vector<Compute> out;
   if (n.type.shape.count() == 0) return out;

@@ -18,7 +18,8 @@ struct Region {
   const std::vector<ParamSource>& params;
   const Materialised& places;
   ExtentWalk& extent;
-  const std::set<uint32_t>& alone;                       // nodes whose computes share no kernel
+  const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
+  const Scans& scans;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
 };
 

@@ -11,7 +11,6 @@
 #include "spirv/lower/computes.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
-#include "spirv/lower/split_reduce.h"
 
 namespace spirograd::lower {
 
@@ -109,8 +108,7 @@ class Lowering {
   void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name) {
     std::vector<NodeId> results;
     for (const Wanted& w : wanted) results.push_back(w.node);
-    SplitReductions split = split_reductions(g_, results, target_);
-    Draft draft{.roots = std::move(split.roots), .stored = std::move(split.partial), .alone = {}, .dispatched = {}};
+    Draft draft = first_draft(g_, results, target_, scheduler_);
     const size_t kernels = plan_.kernels.size(), steps = plan_.steps.size(), buffers = plan_.buffers.size();
     for (int attempt = 1;; ++attempt) {
       for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = draft.roots[j];
@@ -143,7 +141,7 @@ class Lowering {
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name) {
     check_extents(draft.roots);
-    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, target_);
+    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans, target_);
     Materialised places;
     std::vector<Wanted> copies;  // results that have a buffer already
     for (const Wanted& w : wanted) {
@@ -165,7 +163,7 @@ class Lowering {
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_, target_, partition, params, places, extent, draft.alone, constant};
+    const Region region{g_, target_, partition, params, places, extent, draft.alone, draft.scans, constant};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -255,10 +253,7 @@ class Lowering {
 
   static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made) {
     std::vector<ScheduleLine> lines;
-    for (const Compute& s : group) {
-      const bool map = s.kind == Compute::Kind::Map;
-      lines.push_back({s.label, map ? schedule::to_string(s.schedule) : std::to_string(invocations(s)) + " invocations"});
-    }
+    for (const Compute& s : group) lines.push_back({s.label, schedule_of(s)});
     for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, schedule::to_string(r.schedule)});
     return lines;
   }

@@ -68,8 +68,8 @@ double idle(double invocations, const Target& t) { return std::max(1.0, t.price.
 class Chooser {
  public:
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-          const std::set<uint32_t>& dispatched, const Target& target)
-      : g_(g), target_(target), dispatched_(dispatched) {
+          const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target)
+      : g_(g), target_(target), dispatched_(dispatched), scans_(scans) {
     const uint32_t buffers = kernel_buffers(target);
     leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : 2;
     c_.order = ir::postorder(g, results);
@@ -98,7 +98,8 @@ class Chooser {
     if (n.op == Op::Scatter) forced_.insert(id.v);
     if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
-    if (!dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr) && least_buffers(id) <= kernel_buffers(target_)) {
+    const bool inside = !dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr);
+    if (scans_.contains(id.v) || (inside && least_buffers(id) <= kernel_buffers(target_))) {
       c_.loops_in_kernel.insert(id.v);
     } else {
       for (NodeId in : n.in) forced_.insert(in.v);
@@ -154,6 +155,10 @@ class Chooser {
     if (!c_.loops_in_kernel.contains(id.v)) return;  // its operands are roots anyway
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
+    if (const auto scan = scans_.find(id.v); scan != scans_.end()) {
+      use_scan_operands(id, scan->second);
+      return;
+    }
     Shape state;
     runs_in_kernel(g_, id, &state);
     for (size_t j = 0; j < n.in.size(); ++j) {
@@ -163,6 +168,22 @@ class Chooser {
       const bool own_row = k >= parts.n_acc && k < parts.n_acc + parts.n_es && s == state.inserted(0, parts.length);
       if (k >= parts.n_acc && s != state && s.rank() > 0) {
         u.loops = {own_row ? static_cast<double>(parts.length) : count(s)};
+        u.place[0].axes = 1;
+      }
+      add_use(n.in[j], std::move(u), false);
+    }
+  }
+
+  // A chunk reads the state before it once, and a term per step.
+  void use_scan_operands(NodeId id, const schedule::ScanSchedule& s) {
+    const Node& n = g_[id];
+    const double chunks = static_cast<double>(schedule::chunks(s)),
+                 side = std::max(1.0, static_cast<double>(schedule::group(s)));
+    for (size_t j = 0; j < n.in.size(); ++j) {
+      const Shape& shape = g_[n.in[j]].type.shape;
+      Use u{id.v, chunks * count(n.type.shape) * side, {}, Place(static_cast<size_t>(shape.rank()))};
+      if (j == 1) {
+        u.loops = {static_cast<double>(schedule::chunk_length(s)) / side};
         u.place[0].axes = 1;
       }
       add_use(n.in[j], std::move(u), false);
@@ -253,6 +274,7 @@ class Chooser {
   const Graph& g_;
   const Target& target_;
   const std::set<uint32_t>& dispatched_;
+  const Scans& scans_;
   size_t leaf_limit_;  // buffers that one kernel reads
   Partition c_;
   ExtentWalk extent_{g_, c_.roots};
@@ -303,8 +325,8 @@ Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
 }
 
 Partition choose_partition(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-                           const std::set<uint32_t>& dispatched, const Target& target) {
-  return Chooser(g, results, forced, dispatched, target).run();
+                           const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target) {
+  return Chooser(g, results, forced, dispatched, scans, target).run();
 }
 
 }  // namespace spirograd::lower

@@ -10,6 +10,7 @@
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/split_scan.h"
 
 namespace spirograd::lower {
 
@@ -19,9 +20,10 @@ struct Partition {
   NodeSet loops_in_kernel;        // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
 };
 
-/// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches.
+/// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches, those
+/// in `scans` as kernels of their kind.
 Partition choose_partition(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
-                           const std::set<uint32_t>& dispatched, const Target& target);
+                           const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target);
 
 /// What a kernel that computes `root` reads and how large it gets: the walk stops at roots, parameters and constant arrays.
 struct Extent {

@@ -196,4 +196,14 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
   return kTable[static_cast<size_t>(op)]->make(b, in, result);
 }
 
+Value add_compensated(Builder& b, Value sum, Value x, Value lost) {
+  const Value y = b.sub(x, b.get(lost)), next = b.add(sum, y);
+  // Nothing is lost once the sum is infinite.
+  const Value rest = b.sub(b.sub(next, sum), y);
+  const Value size = b.op(KOp::And, b.bitcast(Scalar::U32, next), b.constant_word(Scalar::U32, 0x7fffffff));
+  const Value finite = b.op(KOp::Lt, size, b.constant_word(Scalar::U32, 0x7f800000));
+  b.set(lost, b.select(finite, rest, b.constant(Scalar::F32, 0)));
+  return next;
+}
+
 }  // namespace spirograd::lower

@@ -22,4 +22,7 @@ kernel::Value is_nan(kernel::Builder& b, kernel::Value x);
 /// The value that a scalar of that type has when an array is read out of range.
 kernel::Value zero(kernel::Builder& b, kernel::Scalar t);
 
+/// sum + x in f32. What this addition rounds away is taken off the next one (Kahan 1965); `lost` is the variable for it.
+kernel::Value add_compensated(kernel::Builder& b, kernel::Value sum, kernel::Value x, kernel::Value lost);
+
 }  // namespace spirograd::lower

@@ -161,8 +161,7 @@ class Splitter {
 SplitReductions split_reductions(ir::Graph& g, std::span<const NodeId> roots, const Target& target) {
   SplitReductions out;
   Splitter splitter(target, out.partial);
-  ir::Memo memo;
-  out.roots = ir::rebuild(g, roots, memo, [&](NodeId, ir::Node n) -> NodeId {
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, ir::Node n) -> NodeId {
     if (ir::info(n.op).kind != ir::Kind::Reduce) return g.intern(std::move(n));
     const Expr x{&g, n.in[0]};
     if (n.op == Op::ArgMax || n.op == Op::ArgMin) return splitter.position(x, n.op, static_cast<int>(n.attr[0])).id;

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "frontend/ir/graph.h"
+#include "frontend/ir/traverse.h"
 #include "spirograd/target.h"
 
 namespace spirograd::lower {
@@ -13,6 +13,7 @@ namespace spirograd::lower {
 struct SplitReductions {
   std::vector<ir::NodeId> roots;  // in place of the given ones
   std::set<uint32_t> partial;     // nodes that must be materialised: the partial results
+  ir::Memo moved;                 // what has become of the nodes below
 };
 SplitReductions split_reductions(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target);
 

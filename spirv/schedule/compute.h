@@ -43,4 +43,14 @@ struct ReduceFacts {
   int64_t group = 0;  // invocations that compute the same points together, all of them on the same path; 0: none
 };
 
+/// All states of a loop whose step is associative, for each of `rows` on its own.
+struct ScanFacts {
+  DType dtype = DType::F32;
+  int64_t length = 1;  // steps
+  int64_t rows = 1;
+  int64_t code = 0;        // estimated instructions per term
+  bool contiguous = true;  // the terms of neighbouring steps are neighbours in memory
+  bool chunkable = true;   // its totals can be computed: there is an axis left for them
+};
+
 }  // namespace spirograd::schedule

@@ -125,4 +125,32 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   return std::nullopt;
 }
 
+std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const Target& target) {
+  constexpr Bind kOrder[] = {Bind::Grid, Bind::Serial, Bind::Local, Bind::Register};
+  if (s.steps.size() != 2 && s.steps.size() != 4)
+    return illegal(s, "the parts of a scan are chunks and steps, or chunks, tiles and what a workgroup shares");
+  for (size_t j = 0; j < s.steps.size(); ++j)
+    if (s.steps[j].bind != kOrder[j])
+      return illegal(s, "part " + std::to_string(j + 1) + " of a scan is " + std::string(name(kOrder[j])) + ", not " +
+                            std::string(name(s.steps[j].bind)));
+  if (!counts(s.steps)) return illegal(s, "a part has no extent that can be counted");
+  const int64_t have = extent(s.steps), length = chunk_length(s);
+  if (have < facts.length || have - length >= facts.length) return illegal(s, counted(have, facts.length));
+  if (chunks(s) > 1 && !facts.chunkable) return illegal(s, "there is no axis left for the totals of chunks");
+  const int64_t members = group(s), side = std::max<int64_t>(1, members);
+  if (chunks(s) > kMostInvocations / side / std::max<int64_t>(1, facts.rows))
+    return illegal(s, "more invocations than can be numbered");
+  if (members == 0) return std::nullopt;
+  if ((members & (members - 1)) != 0) return illegal(s, "the size of a group is no power of two");
+  if (members > target.max_invocations)
+    return illegal(s, std::to_string(members) + " invocations in a workgroup, the device allows " +
+                          std::to_string(target.max_invocations));
+  if (s.steps[3].extent > kPlainSum)
+    return illegal(s, std::to_string(s.steps[3].extent) + " elements side by side, at most " + std::to_string(kPlainSum));
+  if (const int64_t bytes = scan_bytes(facts, s), most = target.shared_bytes / 4 * 3; bytes > most)
+    return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, three quarters of the device's are " +
+                          std::to_string(most));
+  return std::nullopt;
+}
+
 }  // namespace spirograd::schedule

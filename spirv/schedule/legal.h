@@ -14,6 +14,13 @@ namespace spirograd::schedule {
 /// The first rule that the schedule breaks, as SG0306; none: it is legal.
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& schedule, const Target& target);
 std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& schedule, const Target& target);
+std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& schedule, const Target& target);
+
+/// Memory that a workgroup shares: the elements of a tile, one place between those of neighbours, so that they lie in
+/// different banks, and two totals per invocation.
+inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
+  return group(s) * (s.steps.back().extent + 3) * static_cast<int64_t>(device_bytes(facts.dtype));
+}
 
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
 inline constexpr int64_t kPlainSum = 64;

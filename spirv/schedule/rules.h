@@ -20,16 +20,29 @@ struct MapRule {
 /// In order; where none fits an invocation computes one element.
 std::span<const MapRule> map_rules();
 
+struct ScanRule {
+  std::string_view name;
+  bool (*fits)(const ScanFacts&, const Target&);
+  ScanSchedule (*make)(const ScanFacts&, const Target&);
+};
+
+/// In order; the last one always fits.
+std::span<const ScanRule> scan_rules();
+
 /// Chooses how a lowering runs. The default follows the tables; tests draw at random among what is legal.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual MapSchedule map(const MapFacts& facts, const Target& target) const;
   virtual ReduceSchedule reduction(const ReduceFacts& facts, const Target& target) const;
+  virtual ScanSchedule scan(const ScanFacts& facts, const Target& target) const;
 };
 
 /// Invocations that work should be spread over, if there is enough of it: some wait for memory while others compute.
 inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
+
+/// One loop.
+ScanSchedule serial_scan(const ScanFacts& facts);
 
 /// One element per invocation.
 MapSchedule plain_map(const MapFacts& facts);

@@ -112,6 +112,11 @@ int64_t tile(const MapSchedule& s) {
   return n;
 }
 
+int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
+int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
+int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }
+bool is_serial(const ScanSchedule& s) { return chunks(s) == 1 && group(s) == 0; }
+
 std::string to_string(const MapSchedule& s) {
   std::string out;
   for (size_t a = 0; a < s.axes.size(); ++a) {
@@ -131,6 +136,8 @@ std::string to_string(const ReduceSchedule& s) {
   if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
   return out;
 }
+
+std::string to_string(const ScanSchedule& s) { return "k =" + to_string(s.steps); }
 
 MapSchedule parse_map(std::string_view text) {
   Reader in(text);
@@ -171,6 +178,15 @@ ReduceSchedule parse_reduction(std::string_view text) {
     in.expect("=", "after the name of an axis");
     s.axes.push_back(in.split());
   } while (in.take(";"));
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
+ScanSchedule parse_scan(std::string_view text) {
+  Reader in(text);
+  in.expect("k", "as the name of the axis");
+  in.expect("=", "after the name of an axis");
+  ScanSchedule s{in.split()};
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

@@ -6,6 +6,8 @@
 //   k = serial 64 unroll 8; accumulators 4                    a reduction of 512 elements
 //   i = grid 300; group 64                                    a workgroup for each of 300 elements,
 //   k = serial 2 unroll 4 local 64                            whose invocations share a reduction of 512 elements
+//   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
+//   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
 #pragma once
 
 #include <cstdint>
@@ -73,10 +75,25 @@ struct ReduceSchedule {
   bool operator==(const ReduceSchedule&) const = default;
 };
 
+/// Of a scan: chunks, side by side on the grid, of tiles, one after the other. A tile is one step, or as many as the
+/// invocations of a workgroup have in their registers. The last chunk may have fewer steps. One chunk of one-step tiles is
+/// the loop as it stands.
+struct ScanSchedule {
+  Split steps = {{Bind::Grid, 1}, {Bind::Serial, 1}};
+  bool operator==(const ScanSchedule&) const = default;
+};
+int64_t chunks(const ScanSchedule& s);
+int64_t chunk_length(const ScanSchedule& s);
+/// Invocations that share a tile; 0: each has a chunk for itself.
+int64_t group(const ScanSchedule& s);
+bool is_serial(const ScanSchedule& s);
+
 std::string to_string(const MapSchedule& s);
 std::string to_string(const ReduceSchedule& s);
+std::string to_string(const ScanSchedule& s);
 /// Inverses of to_string. Throw SG0306 with the place of what they do not understand.
 MapSchedule parse_map(std::string_view text);
 ReduceSchedule parse_reduction(std::string_view text);
+ScanSchedule parse_scan(std::string_view text);
 
 }  // namespace spirograd::schedule

@@ -1,0 +1,215 @@
+#include "spirv/lower/split_scan.h"
+
+#include <algorithm>
+
+#include "frontend/ir/composite.h"
+#include "frontend/ir/traverse.h"
+#include "frontend/rewrite/build_rules.h"
+#include "spirv/lower/associative.h"
+#include "spirv/lower/partition.h"
+#include "spirv/schedule/legal.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+Op reduction_of(Op step) { return step == Op::Add ? Op::Sum : step == Op::Max ? Op::ReduceMax : Op::ReduceMin; }
+
+// The operand order that ignores NaN in terms (associative.h).
+Expr stepped(Op op, Expr state, Expr term) { return op == Op::Add ? state + term : ir::binary(op, term, state); }
+
+// What a step of the body computes, of all steps at once, has one more axis. Loops and scatters inside of the body would need
+// far more memory that way.
+bool has_bulk_form(const Graph& g, const ir::Function& f) {
+  const std::vector<NodeId> order = ir::postorder(g, f.results);
+  return std::none_of(order.begin(), order.end(), [&](NodeId id) {
+    const Node& n = g[id];
+    return n.op == Op::MapAccum || n.op == Op::Scatter || n.type.shape.rank() == kMaxRank;
+  });
+}
+
+// Which states of an accumulator are read besides the last one.
+struct Needs {
+  bool before = false, after = false;  // each step
+};
+
+class Splitter {
+ public:
+  Splitter(Graph& g, const Target& target, const schedule::Scheduler& scheduler)
+      : g_(g), target_(target), scheduler_(scheduler), ranges_(g) {}
+
+  // What becomes of the results of a loop: none where it stays.
+  const std::vector<Expr>& results(NodeId loop) {
+    const auto [it, fresh] = results_.try_emplace(loop.v);
+    if (fresh) it->second = split(loop);
+    return it->second;
+  }
+
+  std::set<uint32_t> stored;
+  Scans scans;
+
+ private:
+  std::vector<Expr> split(NodeId loop);
+  std::vector<Expr> scan(Op op, Expr terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s);
+  schedule::ScanSchedule scheduled(Op op, Expr terms) const;
+
+  Graph& g_;
+  const Target& target_;
+  const schedule::Scheduler& scheduler_;
+  rewrite::Intervals ranges_;
+  std::map<uint32_t, std::vector<Expr>> results_;
+};
+
+schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms) const {
+  const Shape row = terms.shape().slice(1, terms.rank());
+  const Expr total = ir::reduce(reduction_of(op), terms, {0});
+  const NodeSet nothing;
+  const std::vector<schedule::Reduction> found = accesses(g_, total.id, nothing).reductions;
+  schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), ExtentWalk(g_, nothing)(terms.id).code};
+  facts.contiguous = found.empty() || found[0].contiguous || row.count() == 1;
+  facts.chunkable = terms.rank() < kMaxRank;
+  schedule::ScanSchedule s = scheduler_.scan(facts, target_);
+  if (auto broken = schedule::check(facts, s, target_)) throw *std::move(broken);
+  return s;
+}
+
+// The last state, then the states that are needed.
+std::vector<Expr> Splitter::scan(Op op, Expr terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s) {
+  const int64_t n = terms.shape()[0];
+  const Expr state = ir::fresh_var(g_, start.type()), term = ir::fresh_var(g_, start.type());
+  std::vector<Expr> vars = {state, term}, results = {stepped(op, state, term)};
+  if (needs.before) results.push_back(state);
+  if (needs.after) results.push_back(results[0]);
+  ir::Loop loop{.function = 0, .reverse = reverse, .length = n, .acc = {start}, .es = {terms}, .consts = {}};
+  const int64_t chunks = schedule::chunks(s), length = schedule::chunk_length(s);
+  if (chunks > 1) {
+    const Shape row = start.shape();
+    const Expr forward = reverse ? ir::reverse(terms, 0) : terms;
+    const Expr whole =
+        ir::reshape(ir::window(forward, 0, 0, (chunks - 1) * length), row.inserted(0, length).inserted(0, chunks - 1));
+    const Expr totals = ir::reduce(reduction_of(op), whole, {1});
+    stored.insert(totals.id.v);
+    const Expr behind = scan(op, totals, start, false, {.before = false, .after = true}, scheduled(op, totals))[1];
+    loop.consts.push_back(ir::scan_rows(start, behind));
+    vars.push_back(ir::fresh_var(g_, loop.consts[0].type()));
+  }
+  loop.function = ir::close_function(g_, vars, results);
+  std::vector<Expr> out = ir::map_accum(g_, loop);
+  if (!schedule::is_serial(s)) scans[out[0].in(0).id.v] = s;
+  return out;
+}
+
+std::vector<Expr> Splitter::split(NodeId id) {
+  const Node n = g_[id];
+  const ir::LoopParts parts = ir::loop_parts(g_, n);
+  const ir::Function& f = g_.function(parts.function);
+  const auto n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
+  if (n_acc == 0 || parts.length < 2 || !has_bulk_form(g_, f)) return {};
+  std::vector<AssociativeStep> steps;
+  for (int64_t slot = 0; slot < parts.n_acc; ++slot) {
+    std::optional<AssociativeStep> step = associative_step(g_, f, slot);
+    if (!step || f.params[static_cast<size_t>(slot)].shape.count() == 0) return {};
+    steps.push_back(*std::move(step));
+  }
+
+  // The body with every operand in the place of its parameter; stacks at an index that stands for the step.
+  const Expr step_index = ir::index_var(g_, 0, parts.length);
+  const auto at_step = [&](Expr stack) { return ir::gather(stack, {&step_index, 1}); };
+  ir::Memo given;
+  for (size_t j = n_acc; j < n.in.size(); ++j) {
+    const Expr operand{&g_, n.in[j]};
+    given[ir::param(g_, static_cast<int64_t>(j), f.params[j]).id.v] = (j < n_acc + n_es ? at_step(operand) : operand).id;
+  }
+  rewrite::Lifting lifting(g_, ranges_, 0, parts.length);
+  const auto bulk = [&](NodeId node) {
+    ir::Memo memo = given;
+    const NodeId roots[] = {node};
+    return lifting.lift({&g_, ir::rebuild(g_, roots, memo, [&](NodeId, Node m) { return g_.intern(std::move(m)); })[0]});
+  };
+
+  // What the walk down from a node meets of the accumulators' states.
+  const auto state_param = [&](size_t slot) { return ir::param(g_, static_cast<int64_t>(slot), f.params[slot]).id; };
+  std::vector<Needs> needs(n_acc);
+  const auto note_needs = [&](std::span<const NodeId> from, std::vector<Needs>& to) {
+    std::set<uint32_t> seen;
+    std::vector<NodeId> stack(from.begin(), from.end());
+    while (!stack.empty()) {
+      const NodeId at = stack.back();
+      stack.pop_back();
+      if (!seen.insert(at.v).second) continue;
+      bool state = false;
+      for (size_t slot = 0; slot < n_acc; ++slot) {
+        to[slot].after |= at == f.results[slot];
+        to[slot].before |= at == state_param(slot);
+        state = state || at == f.results[slot];
+      }
+      if (!state) stack.insert(stack.end(), g_[at].in.begin(), g_[at].in.end());
+    }
+  };
+  std::vector<std::vector<Needs>> of_terms(n_acc, needs);
+  note_needs(std::span(f.results).subspan(n_acc), needs);
+  for (size_t slot = 0; slot < n_acc; ++slot) {
+    note_needs(steps[slot].terms, of_terms[slot]);
+    for (size_t other = 0; other < n_acc; ++other) {
+      needs[other].before |= of_terms[slot][other].before;
+      needs[other].after |= of_terms[slot][other].after;
+    }
+  }
+
+  // Accumulators one after the other: terms may depend on the states of those before.
+  std::vector<Expr> out(n_acc);
+  for (size_t made = 0; made < n_acc; ++made) {
+    const auto ready = [&](size_t slot) {
+      if (out[slot]) return false;
+      for (size_t other = 0; other < n_acc; ++other)
+        if (!out[other] && (of_terms[slot][other].before || of_terms[slot][other].after)) return false;
+      return true;
+    };
+    size_t slot = 0;
+    while (slot < n_acc && !ready(slot)) ++slot;
+    if (slot == n_acc) return {};
+    const AssociativeStep& step = steps[slot];
+    Expr terms;
+    for (size_t j = step.terms.size(); j-- > 0;) {
+      const Expr t = bulk(step.terms[j]), signed_term = step.negative[j] ? -t : t;
+      terms = terms ? stepped(step.op, terms, signed_term) : signed_term;
+    }
+    const schedule::ScanSchedule s = scheduled(step.op, terms);
+    if (schedule::is_serial(s)) return {};
+    const Expr start{&g_, n.in[slot]};
+    if (!needs[slot].before && !needs[slot].after) {
+      out[slot] = stepped(step.op, start, ir::reduce(reduction_of(step.op), terms, {0}));
+      continue;
+    }
+    const std::vector<Expr> states = scan(step.op, terms, start, parts.reverse, needs[slot], s);
+    out[slot] = states[0];
+    if (needs[slot].before) given[state_param(slot).v] = at_step(states[1]).id;
+    if (needs[slot].after) given[f.results[slot].v] = at_step(states.back()).id;
+  }
+  for (NodeId r : std::span(f.results).subspan(n_acc)) out.push_back(bulk(r));
+  return out;
+}
+
+}  // namespace
+
+SplitScans split_scans(Graph& g, std::span<const NodeId> roots, const Target& target, const schedule::Scheduler& scheduler) {
+  Splitter splitter(g, target, scheduler);
+  ir::Memo memo;
+  SplitScans out;
+  out.roots = ir::rebuild(g, roots, memo, [&](NodeId, Node n) -> NodeId {
+    if (n.op != Op::Proj) return g.intern(std::move(n));
+    const std::vector<Expr>& made = splitter.results(n.in[0]);
+    return made.empty() ? g.intern(std::move(n)) : made[static_cast<size_t>(n.attr[0])].id;
+  });
+  out.stored = std::move(splitter.stored);
+  out.scans = std::move(splitter.scans);
+  return out;
+}
+
+}  // namespace spirograd::lower
