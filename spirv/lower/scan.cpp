@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kPlainSteps = 32;  // of f32 sums that need no compensation
 
-// A scan while it is written. Steps are counted as the loop runs; the place of a step in the stacks is another one if it runs
-// backwards.
+// A scan while it is written. Steps are counted as the loop runs; the place of a step in the stacks is another one if it
+// runs backwards.
 struct ScanKernel {
   Inliner& inliner;
   Builder& b;
@@ -51,6 +51,7 @@ struct ScanKernel {
   };
   Totals add_up_totals(Value own_total) const;
   Value combined(Value early, Value late) const;
+  std::vector<Value> states_of(const std::vector<Value>& sums, Value others) const;
   void store_tile(size_t result, Value base, const std::vector<Value>& values);
 
   // Of a workgroup:
@@ -141,8 +142,8 @@ void ScanKernel::load_tile(Value base) {
   const std::vector<Value> values = inliner.eval(0, terms, points);
   for (int64_t j = 0; j < own; ++j) {
     const auto k = static_cast<size_t>(j);
-    const bool counts = !surplus || op != Op::Add;
-    b.shared_store(elements, slot(element(j)), counts ? values[k] : b.select(inside[k], values[k], zero(b, b.type(values[k]))));
+    const Value v = surplus && op == Op::Add ? b.select(inside[k], values[k], zero(b, b.type(values[k]))) : values[k];
+    b.shared_store(elements, slot(element(j)), v);
   }
 }
 
@@ -172,6 +173,23 @@ ScanKernel::Totals ScanKernel::add_up_totals(Value own_total) const {
   b.barrier();
   const Value before = b.op(KOp::Max, b.add(me, b.i32(half - 1)), b.i32(half));
   return {b.shared_load(totals, before), b.shared_load(totals, b.i32(half + members - 1))};
+}
+
+// The states of the invocation's row: the first one before it. `others`: the total of the invocations before this one.
+std::vector<Value> ScanKernel::states_of(const std::vector<Value>& sums, Value others) const {
+  const Value before = b.get(state), is_first = b.op(KOp::Eq, me, b.i32(0));
+  if (!compensated) {
+    std::vector<Value> states = {b.select(is_first, before, stepped(before, others))};
+    for (Value v : sums) states.push_back(stepped(states[0], v));
+    return states;
+  }
+  // What the first addition rounds away the second one takes into account.
+  const Value rounded = b.var(b.get(lost));
+  const Value with_others = add_compensated(b, before, others, rounded), from = b.select(is_first, before, with_others),
+              rest = b.select(is_first, b.get(lost), b.get(rounded));
+  std::vector<Value> states = {from};
+  for (Value v : sums) states.push_back(b.add(from, b.sub(v, rest)));
+  return states;
 }
 
 // `values`: of the steps of the invocation's row.
@@ -205,10 +223,7 @@ void ScanKernel::run_together() {
   b.barrier();
   const std::vector<Value> sums = own_totals();
   const Totals others = add_up_totals(sums.back());
-  const Value before = b.get(state);
-  const Value from = b.select(b.op(KOp::Gt, me, b.i32(0)), stepped(before, others.before), before);
-  std::vector<Value> states = {from};
-  for (Value v : sums) states.push_back(stepped(from, v));
+  const std::vector<Value> states = states_of(sums, others.before);
   if (before_slot > 0) store_tile(before_slot, base, {states.begin(), states.end() - 1});
   if (before_slot > 0 && after_slot > 0) b.barrier();
   if (after_slot > 0) store_tile(after_slot, base, {states.begin() + 1, states.end()});

@@ -24,8 +24,8 @@ Op reduction_of(Op step) { return step == Op::Add ? Op::Sum : step == Op::Max ? 
 // The operand order that ignores NaN in terms (associative.h).
 Expr stepped(Op op, Expr state, Expr term) { return op == Op::Add ? state + term : ir::binary(op, term, state); }
 
-// What a step of the body computes, of all steps at once, has one more axis. Loops and scatters inside of the body would need
-// far more memory that way.
+// What a step of the body computes, of all steps at once, has one more axis. Loops and scatters inside of the body would
+// need far more memory that way.
 bool has_bulk_form(const Graph& g, const ir::Function& f) {
   const std::vector<NodeId> order = ir::postorder(g, f.results);
   return std::none_of(order.begin(), order.end(), [&](NodeId id) {
@@ -57,7 +57,9 @@ class Splitter {
  private:
   std::vector<Expr> split(NodeId loop);
   std::vector<Expr> scan(Op op, Expr terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s);
-  schedule::ScanSchedule scheduled(Op op, Expr terms) const;
+  Expr totals(Op op, Expr terms, bool reverse, int64_t chunks, int64_t length);
+  Expr last_state(Op op, Expr terms, Expr start, bool reverse);
+  schedule::ScanSchedule scheduled(Op op, Expr terms, bool chunkable) const;
 
   Graph& g_;
   const Target& target_;
@@ -66,17 +68,41 @@ class Splitter {
   std::map<uint32_t, std::vector<Expr>> results_;
 };
 
-schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms) const {
+schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) const {
   const Shape row = terms.shape().slice(1, terms.rank());
   const Expr total = ir::reduce(reduction_of(op), terms, {0});
   const NodeSet nothing;
   const std::vector<schedule::Reduction> found = accesses(g_, total.id, nothing).reductions;
   schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), ExtentWalk(g_, nothing)(terms.id).code};
   facts.contiguous = found.empty() || found[0].contiguous || row.count() == 1;
-  facts.chunkable = terms.rank() < kMaxRank;
+  facts.chunkable = chunkable && terms.rank() < kMaxRank;
   schedule::ScanSchedule s = scheduler_.scan(facts, target_);
   if (auto broken = schedule::check(facts, s, target_)) throw *std::move(broken);
   return s;
+}
+
+// Of the first `chunks` chunks of `length` steps, in the order of the loop. What sums lack is 0. Sums of f32 are compensated
+// at every step, as those of a loop are: the blocks of a reduction are less exact.
+Expr Splitter::totals(Op op, Expr terms, bool reverse, int64_t chunks, int64_t length) {
+  const Shape row = terms.shape().slice(1, terms.rank());
+  const Expr forward = ir::window(reverse ? ir::reverse(terms, 0) : terms, 0, 0, chunks * length);
+  const Expr whole = ir::reshape(forward, row.inserted(0, length).inserted(0, chunks));
+  if (op == Op::Add && terms.dtype() == DType::F32) {
+    const Expr side_by_side = ir::move_axis(whole, 1, 0);
+    const Expr none = ir::zeros(g_, {DType::F32, row.inserted(0, chunks)});
+    return scan(op, side_by_side, none, false, {}, scheduled(op, side_by_side, false))[0];
+  }
+  const Expr out = ir::reduce(reduction_of(op), whole, {1});
+  stored.insert(out.id.v);
+  return out;
+}
+
+Expr Splitter::last_state(Op op, Expr terms, Expr start, bool reverse) {
+  if (op != Op::Add || terms.dtype() != DType::F32) return stepped(op, start, ir::reduce(reduction_of(op), terms, {0}));
+  const schedule::ScanSchedule s = scheduled(op, terms, true);
+  const int64_t chunks = schedule::chunks(s);
+  if (chunks == 1) return scan(op, terms, start, reverse, {}, s)[0];
+  return last_state(op, totals(op, terms, reverse, chunks, schedule::chunk_length(s)), start, false);
 }
 
 // The last state, then the states that are needed.
@@ -89,13 +115,8 @@ std::vector<Expr> Splitter::scan(Op op, Expr terms, Expr start, bool reverse, Ne
   ir::Loop loop{.function = 0, .reverse = reverse, .length = n, .acc = {start}, .es = {terms}, .consts = {}};
   const int64_t chunks = schedule::chunks(s), length = schedule::chunk_length(s);
   if (chunks > 1) {
-    const Shape row = start.shape();
-    const Expr forward = reverse ? ir::reverse(terms, 0) : terms;
-    const Expr whole =
-        ir::reshape(ir::window(forward, 0, 0, (chunks - 1) * length), row.inserted(0, length).inserted(0, chunks - 1));
-    const Expr totals = ir::reduce(reduction_of(op), whole, {1});
-    stored.insert(totals.id.v);
-    const Expr behind = scan(op, totals, start, false, {.before = false, .after = true}, scheduled(op, totals))[1];
+    const Expr all = totals(op, terms, reverse, chunks - 1, length);
+    const Expr behind = scan(op, all, start, false, {.before = false, .after = true}, scheduled(op, all, true))[1];
     loop.consts.push_back(ir::scan_rows(start, behind));
     vars.push_back(ir::fresh_var(g_, loop.consts[0].type()));
   }
@@ -180,11 +201,11 @@ std::vector<Expr> Splitter::split(NodeId id) {
       const Expr t = bulk(step.terms[j]), signed_term = step.negative[j] ? -t : t;
       terms = terms ? stepped(step.op, terms, signed_term) : signed_term;
     }
-    const schedule::ScanSchedule s = scheduled(step.op, terms);
+    const schedule::ScanSchedule s = scheduled(step.op, terms, true);
     if (schedule::is_serial(s)) return {};
     const Expr start{&g_, n.in[slot]};
     if (!needs[slot].before && !needs[slot].after) {
-      out[slot] = stepped(step.op, start, ir::reduce(reduction_of(step.op), terms, {0}));
+      out[slot] = last_state(step.op, terms, start, parts.reverse);
       continue;
     }
     const std::vector<Expr> states = scan(step.op, terms, start, parts.reverse, needs[slot], s);

@@ -1,6 +1,6 @@
-// Loops whose steps are associative become scans: what a step adds, of all steps at once, then the totals of chunks of steps,
-// the states before each chunk, and all states. An identity on values (up to rounding); it gives the device something to do
-// in parallel.
+// Loops whose steps are associative become scans: what a step adds, of all steps at once, then the totals of chunks of
+// steps, the states before each chunk, and all states. An identity on values (up to rounding); it gives the device something
+// to do in parallel.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// Schedules of scans. Where there are enough rows each is a loop of its own. Else the steps are cut into chunks, whose totals
-// are computed first: an invocation per chunk reads a contiguous range, as a CPU likes it; a workgroup per chunk reads
-// neighbours together.
+// Schedules of scans. Where there are enough rows each is a loop of its own. Else the steps are cut into chunks, whose
+// totals are computed first: an invocation per chunk reads a contiguous range, as a CPU likes it; a workgroup per chunk
+// reads neighbours together.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -27,14 +27,17 @@ ScanSchedule tiled(int64_t chunks, int64_t tiles, int64_t local, int64_t own) {
   return {{{Bind::Grid, chunks}, {Bind::Serial, tiles}, {Bind::Local, local}, {Bind::Register, own}}};
 }
 
+// As few rounds as there can be, for an invocation of its own costs less than a round with barriers; but several chunks only
+// in as many parts as keep the device busy.
 ScanSchedule by_groups(const ScanFacts& f, const Target& t) {
   int64_t local = kLeastGroup, own = 1;
   while (2 * local <= std::min<int64_t>(256, t.max_invocations) && local < f.length) local *= 2;
-  while (own < 8 && local * own < f.length && 2 * own * f.code <= kTileCode &&
+  const int64_t wanted = divided_up(wanted_invocations(t), local * f.rows), busy = f.length <= 8 * local ? 0 : wanted;
+  while (own < 8 && local * own < f.length && 2 * own * local * busy <= f.length && 2 * own * f.code <= kTileCode &&
          scan_bytes(f, tiled(1, 1, local, 2 * own)) <= t.shared_bytes / 4 * 3)
     own *= 2;
-  const int64_t tiles = divided_up(f.length, local * own), chunks = divided_up(wanted_invocations(t), local * f.rows);
-  const int64_t serial = f.chunkable ? std::min(divided_up(tiles, chunks), most_steps(t)) : tiles;
+  const int64_t tiles = divided_up(f.length, local * own);
+  const int64_t serial = f.chunkable ? std::min(divided_up(tiles, wanted), most_steps(t)) : tiles;
   return tiled(divided_up(tiles, serial), serial, local, own);
 }
 

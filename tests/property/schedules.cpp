@@ -17,7 +17,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 16> kPrograms = {
+constexpr std::array<std::string_view, 20> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 16> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = softmax(x)",
     "def f(c: f32[K, M], x: f32[N, M]) -> f32 = sum(for i: N => min(for k: K => sum(square(x[i] - c[k]))))",
     "def f(a: f32[M], s: f32[M], xs: f32[K, M]) -> f32[M] = fold(fn(s, x) => tanh(s * a + x), s, xs)",
+    "def f(x: f32[N, M]) -> f32 = sum(square(cumsum(x)))",
+    "def f(x: f32[N, M]) -> f32[N, M] = cumsum(x * x, axis=1)",
+    "def f(x: f32[N], y: f32) -> (s: f32, b: f32[N]) = map_accum_r(fn(s, e) => (max(e, s), s - e), y, x)",
+    "def f(x: i32[N, M], y: i32[M]) -> (s: i32[M], b: i32[N, M]) = map_accum_l(fn(s, e) => (s + e, s), y, x)",
 };
 
 }  // namespace
@@ -104,6 +108,21 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     return s;
   }
   return Scheduler::reduction(facts, target);
+}
+
+schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, const Target& target) const {
+  for (int tries = 0; tries < 50; ++tries) {
+    schedule::ScanSchedule s;
+    const int64_t local = int64_t{1} << below(7), own = 1 + below(5), tile = below(2) ? 1 : local * own;
+    const int64_t tiles = (facts.length + tile - 1) / tile, serial = 1 + below(std::min<int64_t>(tiles, 12));
+    s.steps = {{Bind::Grid, (tiles + serial - 1) / serial}, {Bind::Serial, serial}};
+    if (tile > 1) s.steps.insert(s.steps.end(), {{Bind::Local, local}, {Bind::Register, own}});
+    if (own * facts.code > most_code_ || check(facts, s, target)) continue;
+    scans_ += !schedule::is_serial(s);
+    drawn_ += "  " + schedule::to_string(s) + "\n";
+    return s;
+  }
+  return schedule::serial_scan(facts);
 }
 
 RandomProgram scheduled_program(uint64_t seed) {

@@ -16,7 +16,9 @@ class RandomScheduler : public schedule::Scheduler {
   explicit RandomScheduler(uint64_t seed, int64_t most_code = 600) : random_(seed), most_code_(most_code) {}
   schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
+  schedule::ScanSchedule scan(const schedule::ScanFacts& facts, const Target& target) const override;
   int maps() const { return maps_; }
+  int scans() const { return scans_; }  // in chunks, or by workgroups
   int reductions() const { return reductions_; }
   int shared() const { return shared_; }  // reductions that a workgroup shares
   std::string drawn() const { return drawn_; }
@@ -26,7 +28,7 @@ class RandomScheduler : public schedule::Scheduler {
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
   mutable std::mt19937_64 random_;
   int64_t most_code_;
-  mutable int maps_ = 0, reductions_ = 0, shared_ = 0;
+  mutable int maps_ = 0, reductions_ = 0, shared_ = 0, scans_ = 0;
   mutable std::string drawn_;
 };
 

@@ -135,6 +135,95 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 1 serial 100 local 64"), "partial sums of more than 64");
 }
 
+TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
+  for (const std::string text : {"k = grid 1 serial 9", "k = grid 25 serial 4 local 128 register 8"})
+    EXPECT_EQ(to_string(parse_scan(text)), text);
+  EXPECT_THROW(parse_scan("k = grid 2 serial 3; accumulators 2"), Error);
+  EXPECT_THROW(parse_scan("i = grid 2 serial 3"), Error);
+  EXPECT_THROW(parse_scan("k grid 2 serial 3"), Error);
+  const ScanSchedule alone = parse_scan("k = grid 25 serial 40"),
+                     together = parse_scan("k = grid 25 serial 4 local 16 register 8");
+  EXPECT_EQ(chunks(alone), 25);
+  EXPECT_EQ(chunk_length(alone), 40);
+  EXPECT_EQ(group(alone), 0);
+  EXPECT_EQ(chunk_length(together), 512);
+  EXPECT_EQ(group(together), 16);
+  EXPECT_TRUE(is_serial(serial_scan({DType::F32, 9})));
+  EXPECT_FALSE(is_serial(parse_scan("k = grid 2 serial 9")));
+  EXPECT_FALSE(is_serial(parse_scan("k = grid 1 serial 1 local 1 register 9")));
+
+  ScanFacts facts{DType::F32, 1000, 3, 10};
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_scan(text), gpu());
+    return e ? e->message : "";
+  };
+  for (const char* text : {"k = grid 1 serial 1000", "k = grid 10 serial 100", "k = grid 9 serial 120",
+                           "k = grid 1 serial 1001", "k = grid 2 serial 2 local 64 register 4"})
+    EXPECT_EQ(broken(text), "") << text;
+  EXPECT_EQ(broken("k = grid 1 serial 16 local 1 register 64"), "") << "64 elements side by side";
+  EXPECT_EQ(broken("k = grid 1 serial 1 local 512 register 2"), "");
+  expect_in(broken("k = grid 1 serial 8 local 1 register 128"), "128 elements side by side, at most 64");
+  expect_in(broken("k = grid 10 serial 99"), "its parts count 990 elements, the axis has 1000");
+  expect_in(broken("k = grid 10 serial 112"), "its parts count 1120 elements, the axis has 1000");
+  EXPECT_EQ(broken("k = grid 10 serial 111"), "") << "the last chunk has one step";
+  expect_in(broken("k = serial 1000"), "the parts of a scan are chunks and steps");
+  expect_in(broken("k = grid 5 serial 10 local 20"), "the parts of a scan are chunks and steps");
+  expect_in(broken("k = serial 10 grid 100"), "part 1 of a scan is grid, not serial");
+  expect_in(broken("k = grid 10 lane 100"), "part 2 of a scan is serial, not lane");
+  expect_in(broken("k = grid 1 serial 4 register 16 local 16"), "part 3 of a scan is local, not register");
+  expect_in(broken("k = grid 1 serial 4 local 16 lane 16"), "part 4 of a scan is register, not lane");
+  expect_in(broken("k = grid 4000000000 serial 1"), "no extent that can be counted");
+  expect_in(broken("k = grid 1 serial 7 local 48 register 3"), "no power of two");
+  expect_in(broken("k = grid 1 serial 1 local 2048 register 1"), "2048 invocations in a workgroup, the device allows 1024");
+  expect_in(broken("k = grid 1 serial 1 local 1024 register 1"),
+            "it shares 16384 bytes of memory, three quarters of the device's are 12288");
+  facts.dtype = DType::F64;
+  expect_in(broken("k = grid 1 serial 1 local 512 register 2"), "it shares 20480 bytes");
+  facts.dtype = DType::F32;
+  facts.chunkable = false;
+  EXPECT_EQ(broken("k = grid 1 serial 1000"), "");
+  expect_in(broken("k = grid 2 serial 500"), "there is no axis left");
+  facts.chunkable = true;
+  facts.rows = 3000000;
+  expect_in(broken("k = grid 1000 serial 1"), "more invocations than can be numbered");
+  EXPECT_EQ(broken("k = grid 500 serial 2"), "");
+  expect_in(broken("k = grid 500 serial 1 local 2 register 1"), "more invocations than can be numbered");
+}
+
+TEST(Schedule, TheTableOfScansChoosesByCounting) {
+  const Scheduler scheduler;
+  const auto on_cpu = [&](const ScanFacts& f) { return to_string(scheduler.scan(f, test::cpu_target())); };
+  const auto on_gpu = [&](const ScanFacts& f) { return to_string(scheduler.scan(f, gpu())); };
+  EXPECT_EQ(on_cpu({DType::F32, 1000000, 1, 2}), "k = grid 128 serial 7813");
+  EXPECT_EQ(on_cpu({DType::F32, 1000000, 20, 2}), "k = grid 7 serial 142858");
+  EXPECT_EQ(on_cpu({DType::F32, 512, 1, 2}), "k = grid 16 serial 32");
+  EXPECT_EQ(on_cpu({DType::F32, 511, 1, 2}), "k = grid 1 serial 511");
+  EXPECT_EQ(on_cpu({DType::F32, 1000, 32, 2}), "k = grid 4 serial 250");
+  EXPECT_EQ(on_cpu({DType::F32, 1000, 33, 2}), "k = grid 1 serial 1000");
+  EXPECT_EQ(on_cpu({DType::F32, 1000, 1, 2, true, false}), "k = grid 1 serial 1000");
+  EXPECT_EQ(on_gpu({DType::F32, 1000000, 1, 2}), "k = grid 123 serial 4 local 256 register 8");
+  EXPECT_EQ(on_gpu({DType::F32, 1000000, 1, 100}), "k = grid 123 serial 8 local 256 register 4");
+  EXPECT_EQ(on_gpu({DType::F64, 1000000, 1, 2}), "k = grid 123 serial 16 local 256 register 2");
+  EXPECT_EQ(on_gpu({DType::F32, 100, 1, 2}), "k = grid 1 serial 1 local 128 register 1");
+  EXPECT_EQ(on_gpu({DType::F32, 300, 1, 2}), "k = grid 1 serial 1 local 256 register 2");
+  EXPECT_EQ(on_gpu({DType::F32, 2048, 1, 2}), "k = grid 1 serial 1 local 256 register 8");
+  EXPECT_EQ(on_gpu({DType::F32, 2049, 1, 2}), "k = grid 9 serial 1 local 256 register 1");
+  EXPECT_EQ(on_gpu({DType::F32, 65535, 1, 2}), "k = grid 128 serial 2 local 256 register 1");
+  EXPECT_EQ(on_gpu({DType::F32, 65536, 1, 2}), "k = grid 128 serial 1 local 256 register 2");
+  EXPECT_EQ(on_gpu({DType::F32, 32, 1, 2}), "k = grid 1 serial 1 local 32 register 1");
+  EXPECT_EQ(on_gpu({DType::F32, 31, 1, 2}), "k = grid 1 serial 31");
+  EXPECT_EQ(on_gpu({DType::F32, 10000, 1024, 2}), "k = grid 1 serial 5 local 256 register 8");
+  EXPECT_EQ(on_gpu({DType::F32, 10000, 1025, 2}), "k = grid 32 serial 313");
+  EXPECT_EQ(on_gpu({DType::F32, 10000, 3, 2, false}), "k = grid 313 serial 32");
+  Target limited = test::cpu_target();
+  limited.max_loop_iterations = 100;
+  EXPECT_EQ(to_string(scheduler.scan({DType::F32, 300, 1000, 2}, limited)), "k = grid 12 serial 25");
+  EXPECT_EQ(to_string(scheduler.scan({DType::F32, 25, 1000, 2}, limited)), "k = grid 1 serial 25");
+  Target small = gpu();
+  small.max_invocations = 16;
+  EXPECT_EQ(to_string(scheduler.scan({DType::F32, 300, 1, 2}, small)), "k = grid 1 serial 300");
+}
+
 TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   const Scheduler scheduler;
   const MapFacts product{{512, 512}, {{0, 1, false}, {1, 2, false}}, 20, true}, chain{{100000}, {{0, 1, true}}, 10, false},

@@ -1,0 +1,312 @@
+// Loops whose steps are associative, as scans: which are recognised, what they compute on every kind of target, at every
+// length and with infinities and NaN, and in how many dispatches.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "frontend/ir/traverse.h"
+#include "frontend/rewrite/passes.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/kernel/verify.h"
+#include "spirv/lower/associative.h"
+#include "support/lowered.h"
+
+namespace spirograd {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+using Inputs = std::vector<std::vector<double>>;
+
+Target gpu_target() {
+  Target t = test::cpu_target();
+  t.price = {};
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
+// Few invocations are wanted, so that small programs have several chunks.
+Target small_gpu() {
+  Target t = gpu_target();
+  t.price.busy = 64;
+  t.max_invocations = 64;
+  return t;
+}
+
+Program program(const std::string& text) {
+  const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
+  return rewrite::optimise_for_lowering(p, {.verify = true});
+}
+
+Program gradient(const std::string& text) {
+  const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
+  return rewrite::optimise_for_lowering(grad(p).value(), {.verify = true});
+}
+
+std::string with_length(std::string text, int64_t n) {
+  for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, std::to_string(n));
+  return text;
+}
+
+// Sums of these are exact in f32.
+Inputs inputs_of(const Program& p) {
+  Inputs out;
+  uint64_t random = 1;
+  for (const Param& param : p.params) {
+    out.emplace_back();
+    for (int64_t j = 0; j < param.type.shape.count(); ++j) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      const auto x = static_cast<double>(static_cast<int64_t>(random >> 33) % 17 - (param.type.dtype == DType::U32 ? 0 : 8));
+      out.back().push_back(is_float(param.type.dtype) ? x / 4 : x);
+    }
+  }
+  return out;
+}
+
+testing::AssertionResult runs_right(const Program& p, const Inputs& inputs, const Target& target, double tolerance = 0,
+                                    lower::Plan* plan_out = nullptr) {
+  try {
+    lower::Plan plan = lower::lower(p, target);
+    for (const kernel::Kernel& k : plan.kernels) {
+      if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+      if (kernel::loop_iterations(k) > target.max_loop_iterations)
+        return testing::AssertionFailure() << k.name << " runs " << kernel::loop_iterations(k) << " iterations";
+    }
+    if (const auto same = test::same_as_interpreter(p, plan, inputs, tolerance); !same) return same;
+    if (plan_out) *plan_out = std::move(plan);
+  } catch (const Error& e) {
+    return testing::AssertionFailure() << e.str();
+  }
+  return testing::AssertionSuccess();
+}
+
+int scans(const lower::Plan& plan) {
+  int n = 0;
+  for (const auto& lines : plan.schedules)
+    for (const lower::ScheduleLine& line : lines) n += line.what.starts_with("scan of");
+  return n;
+}
+
+size_t dispatches(const lower::Plan& plan) { return runs(plan.steps, Step::Kind::Dispatch); }
+
+// How the first accumulator of the only loop changes: the operation and the number of terms, those subtracted marked.
+std::string step_of(const std::string& text) {
+  const Program p = program(text);
+  std::vector<ir::NodeId> roots;
+  for (const ProgramResult& r : p.results) roots.push_back({r.node});
+  for (const ir::NodeId id : ir::postorder(*p.graph, roots)) {
+    const ir::Node& n = (*p.graph)[id];
+    if (n.op != ir::Op::MapAccum) continue;
+    const auto step = lower::associative_step(*p.graph, p.graph->function(n.attr[0]), 0);
+    if (!step) return "none";
+    std::string out(ir::name(step->op));
+    for (const bool negative : step->negative) out += negative ? " -" : " +";
+    return out;
+  }
+  return "no loop";
+}
+
+TEST(Scan, StepsThatOnlyAddOrTakeExtremesAreAssociative) {
+  const auto scan = [](const std::string& step, const std::string& type = "f32") {
+    return step_of("def main(x: " + type + "[9], y: " + type + ") = scan(fn(s, e) => " + step + ", y, x)");
+  };
+  EXPECT_EQ(scan("s + e"), "add +");
+  EXPECT_EQ(scan("e + s"), "add +");
+  EXPECT_EQ(scan("s - e"), "add -");
+  EXPECT_EQ(scan("(s - e * e) + y"), "add + -");
+  EXPECT_EQ(scan("e + (y + (e * y + (y * y + s)))"), "add + + + +");
+  EXPECT_EQ(scan("e + (y + (e * y + (y * y + (exp(e) + s))))"), "none") << "too many terms";
+  EXPECT_EQ(scan("e - s"), "none");
+  EXPECT_EQ(scan("s + s * e"), "none");
+  EXPECT_EQ(scan("sin(s) + e"), "none");
+  EXPECT_EQ(scan("s + 0.5 * s"), "none");
+  EXPECT_EQ(scan("s * e"), "none") << "products of a chunk may be out of range";
+  EXPECT_EQ(scan("e"), "none");
+  EXPECT_EQ(scan("max(e, s)"), "max +");
+  EXPECT_EQ(scan("min(e, s)"), "min +");
+  EXPECT_EQ(scan("max(s, e)"), "none") << "a NaN makes it forget the state";
+  EXPECT_EQ(scan("max(e, max(y, s))"), "none") << "max(e, y) is no term: it may be NaN where the loop has e";
+  EXPECT_EQ(scan("max(s, e)", "i32"), "max +");
+  EXPECT_EQ(scan("min(e, min(s, y))", "i32"), "min + +");
+  EXPECT_EQ(scan("max(e, min(s, y))", "i32"), "none");
+  EXPECT_EQ(scan("max(e, s + y)", "i32"), "none");
+  EXPECT_EQ(scan("s + e", "u32"), "add +");
+}
+
+struct Case {
+  const char* text;
+  double tolerance = 0;
+};
+
+const Case kCases[] = {
+    {"def main(x: f32[N]) = cumsum(x)"},
+    {"def main(x: f32[N], y: f32) = scan(fn(s, e) => s + e, y, x)"},
+    {"def main(x: f32[N], y: f32) = scan(fn(s, e) => s - e, y, x)"},
+    {"def main(x: f32[N], y: f32) = map_accum_r(fn(s, e) => (s + e, s), y, x)"},
+    {"def main(x: f32[N], y: f32) { let (s, (a, b)) = map_accum_r(fn(s, e) => { let t = e + s\n (t, (s * e, t)) }, y, x)\n "
+     "(s, a, b) }"},
+    {"def main(x: f32[N], y: f32) = map_accum_l(fn(s, e) => (s + e * y, s * 2.0), y, x)"},
+    {"def main(x: f32[N], y: f32) { let (s, (a, b)) = map_accum_l(fn(s, e) => (s + e, (s, s + e)), y, x)\n (s, a, b) }"},
+    {"def main(x: i32[N], y: i32) = scan(fn(s, e) => s + e, y, x)"},
+    {"def main(x: u32[N]) = cumsum(x * x * 90000000u)"},
+    {"def main(x: f64[N]) = cumsum(x)"},
+    {"def main(x: f32[N], y: f32) = scan(fn(s, e) => max(e, s), y, x)"},
+    {"def main(x: f32[N], y: f32) = map_accum_r(fn(s, e) => (min(e, s), s), y, x)"},
+    {"def main(x: i32[N], y: i32) = scan(fn(s, e) => max(s, e), y, x)"},
+    {"def main(x: f32[N], y: f32) = fold(fn(s, e) => s + e * e, y, x)"},
+    {"def main(x: f32[N], y: f32) = fold(fn(s, e) => max(e, s), y, x)"},
+    {"def main(x: f32[N,3], y: f32[3]) = scan(fn(s, e) => s + e * y, y, x)"},
+    {"def main(x: f32[3,N]) = cumsum(x, axis=1)"},
+    {"def main(x: f32[2,N,2]) = cumsum(x, axis=1)"},
+    {"def main(x: f32[N,3], y: f32) = scan(fn(s, e) => s + sum(e), y, x)"},
+    {"def main(x: f32[N], y: f32) = scan(fn(s, e) => s + sin(exp(e) + y), y, x)", 1e-5},
+    {"def main(x: f32[N]) = cumsum(cumsum(x))", 1e-6},
+    {"def main(x: f32[N]) { let ((a, b), c) = map_accum_l(fn((a, b), e) => ((a + e, b + a), b), (0.0, 1.0), x)\n "
+     "(a, b, c) }",
+     1e-6},
+    {"def main(x: f32[N], y: f32) = cumsum(for i: N => sum(for j: 40 => x[i] * 0.5 + x[j]))", 1e-6},
+};
+
+TEST(Scan, ValuesOfEveryLengthOnEveryKindOfTarget) {
+  for (const Case& c : kCases)
+    for (const int64_t n : {1, 2, 31, 32, 33, 63, 64, 65, 127, 509, 511, 512, 513, 2047, 2049, 4099, 8191}) {
+      const Program p = program(with_length(c.text, n));
+      const Inputs inputs = inputs_of(p);
+      for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()})
+        ASSERT_TRUE(runs_right(p, inputs, target, c.tolerance))
+            << c.text << ", N = " << n << ", busy " << target.price.busy << (target.price.cooperates ? ", together" : "");
+    }
+}
+
+TEST(Scan, EmptyLoops) {
+  for (const char* text : {"def main(x: f32[0]) = cumsum(x)", "def main(x: f32[0], y: f32) = scan(fn(s, e) => s + e, y, x)",
+                           "def main(x: f32[700,0]) = cumsum(x)"}) {
+    const Program p = program(text);
+    for (const Target& target : {test::cpu_target(), gpu_target()}) EXPECT_TRUE(runs_right(p, inputs_of(p), target)) << text;
+  }
+}
+
+TEST(Scan, LongLoopsAreScansOfFewDispatches) {
+  for (const Case& c : kCases) {
+    const std::string text = c.text;
+    if (text.find("cumsum(cumsum") != std::string::npos || text.find("(a, b),") != std::string::npos) continue;
+    const Program p = program(with_length(c.text, 9000));
+    const bool reduces = text.find("fold") != std::string::npos;
+    for (const Target& target : {test::cpu_target(), gpu_target()}) {
+      lower::Plan plan;
+      ASSERT_TRUE(runs_right(p, inputs_of(p), target, std::max(c.tolerance, 1e-6), &plan)) << c.text;
+      EXPECT_TRUE(scans(plan) > 0 || reduces) << c.text;
+      EXPECT_LE(dispatches(plan), 6u) << c.text;
+      for (const auto& lines : plan.schedules)
+        for (const lower::ScheduleLine& line : lines) EXPECT_FALSE(line.what.starts_with("loop of 9000")) << c.text;
+    }
+  }
+}
+
+TEST(Scan, DerivativesAreScansToo) {
+  for (const char* text : {"def main(x: f32[9000]) -> f32 = sum(square(cumsum(x))) * 0.01",
+                           "def main(x: f32[9000]) -> f32 = sum(square(scan(fn(s, e) => s + e * e, 0.0, x))) * 0.001"}) {
+    const Program p = gradient(text);
+    for (const Target& target : {test::cpu_target(), gpu_target()}) {
+      lower::Plan plan;
+      ASSERT_TRUE(runs_right(p, inputs_of(p), target, 1e-5, &plan)) << text;
+      EXPECT_GE(scans(plan), 2) << text;
+      for (const auto& lines : plan.schedules)
+        for (const lower::ScheduleLine& line : lines) EXPECT_FALSE(line.what.starts_with("loop of 9000")) << text;
+    }
+  }
+}
+
+TEST(Scan, ManyRowsAreLoopsSideBySide) {
+  const Program p = program("def main(x: f32[600,1000]) = cumsum(x)");
+  lower::Plan plan;
+  ASSERT_TRUE(runs_right(p, inputs_of(p), test::cpu_target(), 0, &plan));
+  EXPECT_EQ(scans(plan), 0);
+  EXPECT_EQ(dispatches(plan), 1u);
+}
+
+TEST(Scan, DevicesThatEndLoopsEarly) {
+  for (const uint64_t limit : {uint64_t{100}, uint64_t{65471}})
+    for (const char* text : {"def main(x: f32[9001]) = cumsum(x)",
+                             "def main(x: f32[9001], y: f32) = map_accum_r(fn(s, e) => (max(e, s), s), y, x)",
+                             "def main(x: i32[901,200]) = cumsum(x)",
+                             "def main(x: f32[901,60]) = cumsum(for i: 901 => sum(x[i]))"}) {
+      const Program p = program(text);
+      for (Target target : {test::cpu_target(), gpu_target(), small_gpu()}) {
+        target.max_loop_iterations = limit;
+        lower::Plan plan;
+        ASSERT_TRUE(runs_right(p, inputs_of(p), target, 0, &plan)) << text;
+        EXPECT_EQ(runs(plan.steps, Step::Kind::Repeat), 0u) << text;
+      }
+    }
+}
+
+// An infinity reaches no state before it, and what the loop makes of it the scan does.
+TEST(Scan, InfinitiesAndNaN) {
+  const Inputs specials = {{kInf}, {-kInf}, {kNaN}, {kInf, kInf}, {kInf, -kInf}, {-kInf, kNaN, kInf}, {1e38, 2e38, -1e38}};
+  for (const char* text : {"def main(x: f32[5000]) = cumsum(x)",
+                           "def main(x: f32[5000]) = map_accum_r(fn(s, e) => (s + e, s), 0.5, x)",
+                           "def main(x: f32[5000], y: f32) = scan(fn(s, e) => max(e, s), -2.0, x)",
+                           "def main(x: f32[5000], y: f32) = scan(fn(s, e) => max(s, e), -2.0, x)",
+                           "def main(x: f32[5000], y: f32) = scan(fn(s, e) => min(e, s), y, x)"}) {
+    const Program p = program(text);
+    for (const std::vector<double>& special : specials)
+      for (const size_t apart : {1, 700, 2300}) {
+        Inputs inputs = inputs_of(p);
+        size_t at = 300;
+        for (const double v : special) inputs[0][std::exchange(at, (at + apart) % 5000)] = v;
+        for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()})
+          ASSERT_TRUE(runs_right(p, inputs, target, 1e-6)) << text << ", " << special[0] << ", apart " << apart;
+      }
+  }
+  Inputs nothing = {std::vector<double>(5000, kNaN), {kNaN}};
+  const Program p = program("def main(x: f32[5000], y: f32) = scan(fn(s, e) => max(e, s), y, x)");
+  for (const double start : {kNaN, 1.0, -kInf}) {
+    nothing[1] = {start};
+    for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()}) EXPECT_TRUE(runs_right(p, nothing, target));
+  }
+}
+
+// As those of one compensated loop: within a unit of the last place, and half of one for the state before a chunk.
+TEST(Scan, AMillionSumsAreAsExactAsOneLoops) {
+  constexpr int64_t n = 1000000;
+  const Program sums = program("def main(x: f32[1000000]) = cumsum(x)"),
+                energy = gradient("def main(x: f32[1000000]) -> f32 = sum(square(cumsum(x))) / 2.0");
+  for (const bool equal : {true, false}) {
+    std::vector<double> x, partial, adjoint(n);
+    for (int64_t j = 0; j < n; ++j)
+      x.push_back(static_cast<float>(equal ? 0.1 : 0.5 + 0.49 * std::sin(static_cast<double>(j * j % 7919))));
+    for (const double v : x) partial.push_back(v + (partial.empty() ? 0 : partial.back()));
+    for (size_t j = n; j-- > 0;) adjoint[j] = partial[j] + (j + 1 < n ? adjoint[j + 1] : 0);
+    const auto worst = [&](const Program& p, const std::vector<double>& want, const Target& target) {
+      const HostArray in[] = {HostArray(p.params[0].type, x)};
+      const std::vector<double> have = lower::evaluate(lower::lower(p, target), in)[0].values();
+      double most = 0;
+      for (size_t j = 0; j < want.size(); ++j) most = std::max(most, std::abs(have[j] - want[j]) / std::abs(want[j]));
+      return most;
+    };
+    for (const Target& target : {test::cpu_target(), gpu_target()}) {
+      const double most = target.price.cooperates ? 3e-7 : 1.5e-7;
+      EXPECT_LE(worst(sums, partial, target), most) << equal << target.price.cooperates;
+      EXPECT_LE(worst(energy, adjoint, target), most) << equal << target.price.cooperates;
+    }
+  }
+}
+
+// A term that is dear is computed once.
+TEST(Scan, DearTermsAreStored) {
+  const Program p = program("def main(x: f32[9000,50]) = cumsum(for i: 9000 => sum(for j: 50 => lgamma(x[i, j])))");
+  const Program cheap = program("def main(x: f32[9000]) = cumsum(x * 2.0)");
+  lower::Plan dear_plan = lower::lower(p, test::cpu_target()), cheap_plan = lower::lower(cheap, test::cpu_target());
+  EXPECT_GE(dear_plan.scratch_bytes, 36000u);
+  EXPECT_LT(cheap_plan.scratch_bytes, 36000u);
+}
+
+}  // namespace
+}  // namespace spirograd
