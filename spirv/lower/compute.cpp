@@ -276,7 +276,8 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
   if (surplus && together > 0) b.begin_group_guard();
   if (surplus && together == 0) b.begin_guard();
-  Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, together);
+  const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself
+  Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, shares ? together : 0);
   try {
     emit_computes(inliner, b, g, group, starts);
   } catch (const CodeTooLarge&) {

@@ -156,7 +156,7 @@ class Chooser {
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
     if (const auto scan = scans_.find(id.v); scan != scans_.end()) {
-      use_scan_operands(id, scan->second);
+      use_scan_operands(id, parts, scan->second);
       return;
     }
     Shape state;
@@ -175,14 +175,14 @@ class Chooser {
   }
 
   // A chunk reads the state before it once, and a term per step.
-  void use_scan_operands(NodeId id, const schedule::ScanSchedule& s) {
+  void use_scan_operands(NodeId id, const ir::LoopParts& parts, const schedule::ScanSchedule& s) {
     const Node& n = g_[id];
     const double chunks = static_cast<double>(schedule::chunks(s)),
                  side = std::max(1.0, static_cast<double>(schedule::group(s)));
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& shape = g_[n.in[j]].type.shape;
       Use u{id.v, chunks * count(n.type.shape) * side, {}, Place(static_cast<size_t>(shape.rank()))};
-      if (j == 1) {
+      if (static_cast<int>(j) >= parts.n_acc && static_cast<int>(j) < parts.n_acc + parts.n_es) {
         u.loops = {static_cast<double>(schedule::chunk_length(s)) / side};
         u.place[0].axes = 1;
       }

@@ -196,13 +196,15 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
   return kTable[static_cast<size_t>(op)]->make(b, in, result);
 }
 
+Value is_finite(Builder& b, Value x) {
+  const Value magnitude = b.op(KOp::And, b.bitcast(Scalar::U32, x), b.constant_word(Scalar::U32, 0x7fffffff));
+  return b.op(KOp::Lt, magnitude, b.constant_word(Scalar::U32, 0x7f800000));
+}
+
 Value add_compensated(Builder& b, Value sum, Value x, Value lost) {
   const Value y = b.sub(x, b.get(lost)), next = b.add(sum, y);
   // Nothing is lost once the sum is infinite.
-  const Value rest = b.sub(b.sub(next, sum), y);
-  const Value size = b.op(KOp::And, b.bitcast(Scalar::U32, next), b.constant_word(Scalar::U32, 0x7fffffff));
-  const Value finite = b.op(KOp::Lt, size, b.constant_word(Scalar::U32, 0x7f800000));
-  b.set(lost, b.select(finite, rest, b.constant(Scalar::F32, 0)));
+  b.set(lost, b.select(is_finite(b, next), b.sub(b.sub(next, sum), y), b.constant(Scalar::F32, 0)));
   return next;
 }
 

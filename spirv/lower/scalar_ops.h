@@ -19,6 +19,9 @@ kernel::Value pointwise(kernel::Builder& b, ir::Op op, DType result, std::span<c
 /// True for NaN; from the bits for f32, since compilers may assume that x == x.
 kernel::Value is_nan(kernel::Builder& b, kernel::Value x);
 
+/// Neither infinite nor NaN, of an f32.
+kernel::Value is_finite(kernel::Builder& b, kernel::Value x);
+
 /// The value that a scalar of that type has when an array is read out of range.
 kernel::Value zero(kernel::Builder& b, kernel::Scalar t);
 

@@ -1,5 +1,6 @@
 // Scans as instructions. Each invocation runs through its chunk, or a workgroup does, a tile at a time.
 #include <algorithm>
+#include <utility>
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/scalar_ops.h"
@@ -15,7 +16,11 @@ using kernel::Value;
 
 namespace {
 
-constexpr int64_t kPlainSteps = 32;  // of f32 sums that need no compensation
+// A state, or a total of terms. What `value` has lost by rounding is to be taken off it, in compensated sums; else there is
+// no such thing.
+struct Rounded {
+  Value value = 0, lost = 0;
+};
 
 // A scan while it is written. Steps are counted as the loop runs; the place of a step in the stacks is another one if it
 // runs backwards.
@@ -23,64 +28,86 @@ struct ScanKernel {
   Inliner& inliner;
   Builder& b;
   const Compute& s;
-  const NodeId start, terms;
-  const Type whole;  // of the stacks
-  const bool reverse;
-  const Op op;
-  const size_t before_slot, after_slot;  // results that are stacks of the states before each step, and behind it; 0: none
-  const int64_t length = whole.shape[0], chunk_length = schedule::chunk_length(s.scan);
-  const bool compensated = op == Op::Add && whole.dtype == DType::F32 && length > kPlainSteps;
+  const ir::Graph& g;
+  const ir::Node& node = g[s.node];
+  const ir::LoopParts parts = ir::loop_parts(g, node);
+  const std::vector<NodeId>& results = g.function(parts.function).results;
+  const size_t n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
+  const Type whole = g[node.in[n_acc]].type;  // of the stacks
+  const Op op = g[results[0]].op;
+  const bool compensated = n_acc == 2;
+  const int64_t length = parts.length, chunk_length = schedule::chunk_length(s.scan);
+  const bool surplus = s.domain[0] * chunk_length > length;  // the last chunk is shorter
 
   Point row = {};
   Value first = 0;            // step of the chunk,
   std::optional<Value> last;  // whether it is the last chunk; none: there is one chunk
   Value state = 0, lost = 0;  // variables
 
-  void start_chunk(const Point& at, std::optional<NodeId> before_chunks);
+  void start_chunk(const Point& at);
   Point place(Value step) const;
   Value stepped(Value from, Value term) const;
-  void advance(Value term);
+  Rounded total(Rounded early, Rounded late) const;
+  Rounded settled(Rounded sum) const;
+  Rounded advanced(Rounded from, Rounded terms) const;
+  Rounded now() const { return {b.get(state), compensated ? b.get(lost) : 0}; }
+  void set(Rounded to) const {
+    b.set(state, to.value);
+    if (compensated) b.set(lost, to.lost);
+  }
   void store(size_t result, const Point& at, Value v) const;
+  void store_stack(NodeId of, const Point& at, Value v) const;
   void store_last(std::optional<Value> only) const;
   void run_alone();
-  void run_together();
-  void load_tile(Value base);
-  std::vector<Value> own_totals() const;
-  struct Totals {
-    Value before, all;  // of the invocations before this one: meaningless for the first one; of the tile
-  };
-  Totals add_up_totals(Value own_total) const;
-  Value combined(Value early, Value late) const;
-  std::vector<Value> states_of(const std::vector<Value>& sums, Value others) const;
-  void store_tile(size_t result, Value base, const std::vector<Value>& values);
 
-  // Of a workgroup:
+  // By a workgroup:
   const int64_t members = schedule::group(s.scan), own = members > 0 ? s.scan.steps[3].extent : 1;
   Value me = 0;  // number of the invocation
-  uint32_t elements = 0, totals = 0;
+  uint32_t elements = 0, totals = 0, lost_totals = 0;
+  bool stored = false;  // states from `elements`
 
+  NodeId state_before() const;
   Value slot(Value element) const { return b.add(element, b.op(KOp::Quot, element, b.i32(own))); }
   Value element(int64_t j) const { return b.add(b.i32(j * members), me); }
+  Value own_slot(int64_t j) const { return b.add(b.mul(me, b.i32(own + 1)), b.i32(j)); }
+  void load_tile(Value base);
+  std::vector<Rounded> own_totals(Value base);
+  struct Totals {
+    Rounded before, all;  // of the invocations before this one: meaningless for the first one; of the tile
+  };
+  Totals add_up_totals(Rounded own_total) const;
+  void store_tile(NodeId of, Value base, const std::vector<Value>& values);
+  void run_together();
 };
 
 // `at`: the chunk and the row.
-void ScanKernel::start_chunk(const Point& at, std::optional<NodeId> before_chunks) {
+void ScanKernel::start_chunk(const Point& at) {
   row.assign(at.begin() + 1, at.end());
   first = b.mul(at[0], b.i32(chunk_length));
-  state = b.var(before_chunks ? inliner.eval(0, *before_chunks, at) : inliner.eval(0, start, row));
-  if (compensated) lost = b.var(b.constant(Scalar::F32, 0));
-  if (before_chunks) last = b.op(KOp::Eq, at[0], b.i32(s.domain[0] - 1));
+  const bool chunks = parts.n_consts > 0;
+  const auto before = [&](size_t j) {
+    return b.var(chunks ? inliner.eval(0, node.in[n_acc + n_es + j], at) : inliner.eval(0, node.in[j], row));
+  };
+  state = before(0);
+  if (compensated) lost = before(1);
+  if (chunks) last = b.op(KOp::Eq, at[0], b.i32(s.domain[0] - 1));
   Point any = row;
   any.insert(any.begin(), kUnknown);
-  inliner.hoist(0, terms, any);
+  for (size_t j = 0; j < n_es; ++j) inliner.hoist(0, node.in[n_acc + j], any);
 }
 
 Point ScanKernel::place(Value step) const {
-  const Value at = reverse ? b.sub(b.i32(length - 1), step) : step;
+  const Value at = parts.reverse ? b.sub(b.i32(length - 1), step) : step;
   if (!b.constant_bits(at)) b.assume(at, {0, length - 1});
   Point p = row;
   p.insert(p.begin(), at);
   return p;
+}
+
+// The body's parameter.
+NodeId ScanKernel::state_before() const {
+  const ir::Node& step = g[results[0]];
+  return step.in[op == Op::Add ? 0 : 1];
 }
 
 Value ScanKernel::stepped(Value from, Value term) const {
@@ -88,50 +115,69 @@ Value ScanKernel::stepped(Value from, Value term) const {
   return pointwise(b, op, whole.dtype, in);
 }
 
-void ScanKernel::advance(Value term) {
-  const Value before = b.get(state);
-  b.set(state, compensated ? add_compensated(b, before, term, lost) : stepped(before, term));
-}
-
 void ScanKernel::store(size_t result, const Point& at, Value v) const {
   if (!s.results[result]) return;
-  const uint32_t to = inliner.binding(*s.results[result], whole, kernel::Access::Write);
-  b.store(to, inliner.linear(at, whole.shape), v);
+  const Type t{whole.dtype, at.size() == row.size() ? whole.shape.erased(0) : whole.shape};
+  b.store(inliner.binding(*s.results[result], t, kernel::Access::Write), inliner.linear(at, t.shape), v);
+}
+
+// To the stack of that result of the body, if there is one.
+void ScanKernel::store_stack(NodeId of, const Point& at, Value v) const {
+  for (size_t j = n_acc; j < results.size(); ++j)
+    if (results[j] == of) store(j, at, v);
 }
 
 void ScanKernel::store_last(std::optional<Value> only) const {
-  if (!s.results[0]) return;
   const std::optional<Value> when = last && only ? b.logical_and(*last, *only) : last ? last : only;
-  const Type t{whole.dtype, whole.shape.erased(0)};
   if (when) b.begin_if(*when);
-  b.store(inliner.binding(*s.results[0], t, kernel::Access::Write), inliner.linear(row, t.shape), b.get(state));
+  store(0, row, b.get(state));
+  if (compensated) store(1, row, b.get(lost));
   if (when) b.end_if();
 }
 
 void ScanKernel::run_alone() {
   Value count = b.i32(chunk_length);
-  if (s.domain[0] * chunk_length > length) count = b.op(KOp::Min, count, b.sub(b.i32(length), first));
+  if (surplus) count = b.op(KOp::Min, count, b.sub(b.i32(length), first));
   const Value counter = b.begin_loop(count);
   inliner.push_block();
   const Point at = place(b.add(first, counter));
-  const Value before = b.get(state), term = inliner.eval(0, terms, at);
-  if (before_slot > 0) store(before_slot, at, before);
-  advance(term);
-  if (after_slot > 0) store(after_slot, at, b.get(state));
+  store_stack(state_before(), at, settled(now()).value);
+  Rounded term = {inliner.eval(0, node.in[n_acc], at)};
+  if (compensated) term.lost = n_es > 1 ? inliner.eval(0, node.in[n_acc + 1], at) : b.constant(Scalar::F32, 0);
+  set(compensated ? total(now(), term) : Rounded{stepped(b.get(state), term.value)});
+  const Rounded behind = settled(now());
+  store_stack(results[0], at, behind.value);
+  if (compensated) store_stack(results[1], at, behind.lost);
   inliner.pop_block();
   b.end_loop();
+  set(settled(now()));
   store_last({});
 }
 
-// Two terms as one, which is NaN only if both are: stepped() ignores such a term.
-Value ScanKernel::combined(Value early, Value late) const {
-  const Value v = stepped(early, late);
-  return op == Op::Add || !is_float(whole.dtype) ? v : b.select(is_nan(b, early), late, v);
+// Two totals as one. The sum of two numbers and what it lacks of it, whichever is larger: Knuth 1969. Of extremes it is NaN
+// only if both are, for stepped() ignores such a term.
+Rounded ScanKernel::total(Rounded early, Rounded late) const {
+  const Value x = early.value, y = late.value, v = stepped(x, y);
+  if (op != Op::Add) return {is_float(whole.dtype) ? b.select(is_nan(b, x), y, v) : v};
+  if (!compensated) return {v};
+  const Value of_y = b.sub(v, x), rest = b.add(b.sub(x, b.sub(v, of_y)), b.sub(y, of_y));
+  return {v, b.select(is_finite(b, v), b.sub(b.add(early.lost, late.lost), rest), b.constant(Scalar::F32, 0))};
+}
+
+// The nearest number, and what that has lost.
+Rounded ScanKernel::settled(Rounded sum) const {
+  if (!compensated) return sum;
+  const Value v = b.sub(sum.value, sum.lost);
+  return {v, b.select(is_finite(b, v), b.add(b.sub(v, sum.value), sum.lost), b.constant(Scalar::F32, 0))};
+}
+
+// A state after terms. Unlike a total of extremes it stays NaN.
+Rounded ScanKernel::advanced(Rounded from, Rounded terms) const {
+  return compensated ? settled(total(from, terms)) : Rounded{stepped(from.value, terms.value)};
 }
 
 // Behind the end the last term counts again where that changes nothing, and else 0.
 void ScanKernel::load_tile(Value base) {
-  const bool surplus = s.domain[0] * chunk_length > length;
   std::vector<Point> points;
   std::vector<Value> inside;
   for (int64_t j = 0; j < own; ++j) {
@@ -139,7 +185,7 @@ void ScanKernel::load_tile(Value base) {
     inside.push_back(b.op(KOp::Lt, step, b.i32(length)));
     points.push_back(place(surplus ? b.op(KOp::Min, step, b.i32(length - 1)) : step));
   }
-  const std::vector<Value> values = inliner.eval(0, terms, points);
+  const std::vector<Value> values = inliner.eval(0, node.in[n_acc], points);
   for (int64_t j = 0; j < own; ++j) {
     const auto k = static_cast<size_t>(j);
     const Value v = surplus && op == Op::Add ? b.select(inside[k], values[k], zero(b, b.type(values[k]))) : values[k];
@@ -147,61 +193,60 @@ void ScanKernel::load_tile(Value base) {
   }
 }
 
-// The terms of the invocation's row of the tile up to each one.
-std::vector<Value> ScanKernel::own_totals() const {
-  std::vector<Value> sums;
+// The terms of the invocation's row of the tile up to each one. What terms have lost is read from memory, row by row: there
+// are few of those.
+std::vector<Rounded> ScanKernel::own_totals(Value base) {
+  std::vector<Rounded> sums;
   for (int64_t j = 0; j < own; ++j) {
-    const Value v = b.shared_load(elements, b.add(b.mul(me, b.i32(own + 1)), b.i32(j)));
-    sums.push_back(j == 0 ? v : combined(sums.back(), v));
+    Rounded term = {b.shared_load(elements, own_slot(j))};
+    if (compensated) term.lost = b.constant(Scalar::F32, 0);
+    if (n_es > 1) {
+      const Value step = b.add(base, b.add(b.mul(me, b.i32(own)), b.i32(j))), inside = b.op(KOp::Lt, step, b.i32(length));
+      const Value lacks = inliner.eval(0, node.in[n_acc + 1], place(b.op(KOp::Min, step, b.i32(length - 1))));
+      term.lost = surplus ? b.select(inside, lacks, term.lost) : lacks;
+    }
+    sums.push_back(j == 0 ? term : total(sums.back(), term));
   }
   return sums;
 }
 
 // In each round an invocation adds what twice as many before it have added up, to the other half of the array.
-ScanKernel::Totals ScanKernel::add_up_totals(Value own_total) const {
-  const Value sum = b.var(own_total);
+ScanKernel::Totals ScanKernel::add_up_totals(Rounded own_total) const {
+  const Value sum = b.var(own_total.value), sum_lost = compensated ? b.var(own_total.lost) : 0;
+  const auto read = [&](Value at) {
+    return Rounded{b.shared_load(totals, at), compensated ? b.shared_load(lost_totals, at) : 0};
+  };
+  const auto write = [&](Value at) {
+    b.shared_store(totals, at, b.get(sum));
+    if (compensated) b.shared_store(lost_totals, at, b.get(sum_lost));
+  };
   int64_t half = 0;
-  b.shared_store(totals, me, own_total);
+  write(me);
   for (int64_t distance = 1; distance < members; distance *= 2) {
     b.barrier();
     b.begin_if(b.op(KOp::Ge, me, b.i32(distance)));
-    b.set(sum, combined(b.shared_load(totals, b.add(me, b.i32(half - distance))), b.get(sum)));
+    const Rounded both = total(read(b.add(me, b.i32(half - distance))), {b.get(sum), compensated ? b.get(sum_lost) : 0});
+    b.set(sum, both.value);
+    if (compensated) b.set(sum_lost, both.lost);
     b.end_if();
     half = members - half;
-    b.shared_store(totals, b.add(me, b.i32(half)), b.get(sum));
+    write(b.add(me, b.i32(half)));
   }
   b.barrier();
   const Value before = b.op(KOp::Max, b.add(me, b.i32(half - 1)), b.i32(half));
-  return {b.shared_load(totals, before), b.shared_load(totals, b.i32(half + members - 1))};
-}
-
-// The states of the invocation's row: the first one before it. `others`: the total of the invocations before this one.
-std::vector<Value> ScanKernel::states_of(const std::vector<Value>& sums, Value others) const {
-  const Value before = b.get(state), is_first = b.op(KOp::Eq, me, b.i32(0));
-  if (!compensated) {
-    std::vector<Value> states = {b.select(is_first, before, stepped(before, others))};
-    for (Value v : sums) states.push_back(stepped(states[0], v));
-    return states;
-  }
-  // What the first addition rounds away the second one takes into account.
-  const Value rounded = b.var(b.get(lost));
-  const Value with_others = add_compensated(b, before, others, rounded), from = b.select(is_first, before, with_others),
-              rest = b.select(is_first, b.get(lost), b.get(rounded));
-  std::vector<Value> states = {from};
-  for (Value v : sums) states.push_back(b.add(from, b.sub(v, rest)));
-  return states;
+  return {read(before), read(b.i32(half + members - 1))};
 }
 
 // `values`: of the steps of the invocation's row.
-void ScanKernel::store_tile(size_t result, Value base, const std::vector<Value>& values) {
-  for (int64_t j = 0; j < own; ++j)
-    b.shared_store(elements, b.add(b.mul(me, b.i32(own + 1)), b.i32(j)), values[static_cast<size_t>(j)]);
+void ScanKernel::store_tile(NodeId of, Value base, const std::vector<Value>& values) {
+  if (std::find(results.begin() + parts.n_acc, results.end(), of) == results.end()) return;
+  if (std::exchange(stored, true)) b.barrier();  // others may still read what is there
+  for (int64_t j = 0; j < own; ++j) b.shared_store(elements, own_slot(j), values[static_cast<size_t>(j)]);
   b.barrier();
-  const bool surplus = s.domain[0] * chunk_length > length;
   for (int64_t j = 0; j < own; ++j) {
     const Value step = b.add(base, element(j));
     if (surplus) b.begin_if(b.op(KOp::Lt, step, b.i32(length)));
-    store(result, place(step), b.shared_load(elements, slot(element(j))));
+    store_stack(of, place(step), b.shared_load(elements, slot(element(j))));
     if (surplus) b.end_if();
   }
 }
@@ -213,6 +258,7 @@ void ScanKernel::run_together() {
   me = b.bitcast(Scalar::I32, b.local_index());
   elements = b.shared("elements", t, static_cast<uint32_t>(members * (own + 1)));
   totals = b.shared("totals", t, static_cast<uint32_t>(2 * members));
+  if (compensated) lost_totals = b.shared("lost", t, static_cast<uint32_t>(2 * members));
   const int64_t tile = members * own, tiles = chunk_length / tile;
   Value count = b.i32(tiles);
   if (s.domain[0] * chunk_length - length >= tile)
@@ -221,13 +267,22 @@ void ScanKernel::run_together() {
   inliner.push_block();
   load_tile(base);
   b.barrier();
-  const std::vector<Value> sums = own_totals();
+  const std::vector<Rounded> sums = own_totals(base);
   const Totals others = add_up_totals(sums.back());
-  const std::vector<Value> states = states_of(sums, others.before);
-  if (before_slot > 0) store_tile(before_slot, base, {states.begin(), states.end() - 1});
-  if (before_slot > 0 && after_slot > 0) b.barrier();
-  if (after_slot > 0) store_tile(after_slot, base, {states.begin() + 1, states.end()});
-  advance(others.all);
+  const Rounded start = now(), behind_others = advanced(start, others.before);
+  const Value is_first = b.op(KOp::Eq, me, b.i32(0));
+  Rounded from = {b.select(is_first, start.value, behind_others.value)};
+  if (compensated) from.lost = b.select(is_first, start.lost, behind_others.lost);
+  std::vector<Value> states = {from.value}, lacks;
+  for (Rounded v : sums) {
+    const Rounded behind = advanced(from, v);
+    states.push_back(behind.value);
+    lacks.push_back(behind.lost);
+  }
+  store_tile(state_before(), base, {states.begin(), states.end() - 1});
+  store_tile(results[0], base, {states.begin() + 1, states.end()});
+  if (compensated) store_tile(results[1], base, lacks);
+  set(advanced(start, others.all));
   inliner.pop_block();
   b.end_loop();
   store_last(b.op(KOp::Eq, me, b.i32(0)));
@@ -236,28 +291,10 @@ void ScanKernel::run_together() {
 }  // namespace
 
 void emit_scan(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
-  const ir::Node& n = g[s.node];
-  const ir::LoopParts parts = ir::loop_parts(g, n);
-  const ir::Function& f = g.function(parts.function);
-  const auto stack_of = [&](NodeId state) {
-    const auto at = std::find(f.results.begin() + 1, f.results.end(), state);
-    return at == f.results.end() ? 0 : static_cast<size_t>(at - f.results.begin());
-  };
-  const auto state = std::find_if(f.results.begin() + 1, f.results.end(), [&](NodeId r) { return g[r].op == Op::Param; });
-  ScanKernel scan{.inliner = inliner,
-                  .b = b,
-                  .s = s,
-                  .start = n.in[0],
-                  .terms = n.in[1],
-                  .whole = g[n.in[1]].type,
-                  .reverse = parts.reverse,
-                  .op = g[f.results[0]].op,
-                  .before_slot = state == f.results.end() ? 0 : stack_of(*state),
-                  .after_slot = stack_of(f.results[0])};
-  const std::optional<NodeId> before_chunks = n.in.size() > 2 ? std::optional(n.in[2]) : std::nullopt;
+  ScanKernel scan{.inliner = inliner, .b = b, .s = s, .g = g};
   const bool together = scan.members > 0;
   if (together) index = b.bitcast(Scalar::I32, b.group_index());
-  scan.start_chunk(inliner.unlinear(index, s.domain), before_chunks);
+  scan.start_chunk(inliner.unlinear(index, s.domain));
   together ? scan.run_together() : scan.run_alone();
 }
 

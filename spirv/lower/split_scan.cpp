@@ -34,10 +34,21 @@ bool has_bulk_form(const Graph& g, const ir::Function& f) {
   });
 }
 
-// Which states of an accumulator are read besides the last one.
+// Which states of an accumulator are read besides the last one: those before each step, those behind it, and what these have
+// lost.
 struct Needs {
-  bool before = false, after = false;  // each step
+  bool before = false, after = false, lost = false;
 };
+
+// Sums of f32 are a rounded number and what it lacks of the sum, to be taken off the next term: 0 as far as the graph knows.
+struct Terms {
+  Expr values, lost;  // lost: none if nothing
+};
+struct States {
+  Expr last, last_lost, before, after, lost;
+};
+
+bool is_compensated(Op op, Expr values) { return op == Op::Add && values.dtype() == DType::F32; }
 
 class Splitter {
  public:
@@ -56,9 +67,9 @@ class Splitter {
 
  private:
   std::vector<Expr> split(NodeId loop);
-  std::vector<Expr> scan(Op op, Expr terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s);
-  Expr totals(Op op, Expr terms, bool reverse, int64_t chunks, int64_t length);
-  Expr last_state(Op op, Expr terms, Expr start, bool reverse);
+  States scan(Op op, Terms terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s);
+  Terms totals(Op op, Terms terms, bool reverse, int64_t chunks, int64_t length);
+  Expr last_state(Op op, Terms terms, Expr start, bool reverse);
   schedule::ScanSchedule scheduled(Op op, Expr terms, bool chunkable) const;
 
   Graph& g_;
@@ -83,46 +94,65 @@ schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) co
 
 // Of the first `chunks` chunks of `length` steps, in the order of the loop. What sums lack is 0. Sums of f32 are compensated
 // at every step, as those of a loop are: the blocks of a reduction are less exact.
-Expr Splitter::totals(Op op, Expr terms, bool reverse, int64_t chunks, int64_t length) {
-  const Shape row = terms.shape().slice(1, terms.rank());
-  const Expr forward = ir::window(reverse ? ir::reverse(terms, 0) : terms, 0, 0, chunks * length);
-  const Expr whole = ir::reshape(forward, row.inserted(0, length).inserted(0, chunks));
-  if (op == Op::Add && terms.dtype() == DType::F32) {
-    const Expr side_by_side = ir::move_axis(whole, 1, 0);
-    const Expr none = ir::zeros(g_, {DType::F32, row.inserted(0, chunks)});
-    return scan(op, side_by_side, none, false, {}, scheduled(op, side_by_side, false))[0];
+Terms Splitter::totals(Op op, Terms terms, bool reverse, int64_t chunks, int64_t length) {
+  const Shape row = terms.values.shape().slice(1, terms.values.rank());
+  const auto cut = [&](Expr e) {
+    const Expr forward = ir::window(reverse ? ir::reverse(e, 0) : e, 0, 0, chunks * length);
+    return ir::reshape(forward, row.inserted(0, length).inserted(0, chunks));
+  };
+  if (!is_compensated(op, terms.values)) {
+    const Expr out = ir::reduce(reduction_of(op), cut(terms.values), {1});
+    stored.insert(out.id.v);
+    return {out, {}};
   }
-  const Expr out = ir::reduce(reduction_of(op), whole, {1});
-  stored.insert(out.id.v);
-  return out;
+  const auto side_by_side = [&](Expr e) { return e ? ir::move_axis(cut(e), 1, 0) : e; };
+  const Terms all = {side_by_side(terms.values), side_by_side(terms.lost)};
+  const Expr none = ir::zeros(g_, {DType::F32, row.inserted(0, chunks)});
+  const States states = scan(op, all, none, false, {}, scheduled(op, all.values, false));
+  return {states.last, states.last_lost};
 }
 
-Expr Splitter::last_state(Op op, Expr terms, Expr start, bool reverse) {
-  if (op != Op::Add || terms.dtype() != DType::F32) return stepped(op, start, ir::reduce(reduction_of(op), terms, {0}));
-  const schedule::ScanSchedule s = scheduled(op, terms, true);
+Expr Splitter::last_state(Op op, Terms terms, Expr start, bool reverse) {
+  if (!is_compensated(op, terms.values)) return stepped(op, start, ir::reduce(reduction_of(op), terms.values, {0}));
+  const schedule::ScanSchedule s = scheduled(op, terms.values, true);
   const int64_t chunks = schedule::chunks(s);
-  if (chunks == 1) return scan(op, terms, start, reverse, {}, s)[0];
+  if (chunks == 1) return scan(op, terms, start, reverse, {}, s).last;
   return last_state(op, totals(op, terms, reverse, chunks, schedule::chunk_length(s)), start, false);
 }
 
-// The last state, then the states that are needed.
-std::vector<Expr> Splitter::scan(Op op, Expr terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s) {
-  const int64_t n = terms.shape()[0];
-  const Expr state = ir::fresh_var(g_, start.type()), term = ir::fresh_var(g_, start.type());
-  std::vector<Expr> vars = {state, term}, results = {stepped(op, state, term)};
-  if (needs.before) results.push_back(state);
-  if (needs.after) results.push_back(results[0]);
-  ir::Loop loop{.function = 0, .reverse = reverse, .length = n, .acc = {start}, .es = {terms}, .consts = {}};
-  const int64_t chunks = schedule::chunks(s), length = schedule::chunk_length(s);
+States Splitter::scan(Op op, Terms terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s) {
+  const bool compensated = is_compensated(op, start);
+  const int64_t chunks = schedule::chunks(s);
+  const Expr nothing_lost = ir::zeros(g_, start.type());
+  ir::Loop loop{.function = 0, .reverse = reverse, .length = terms.values.shape()[0], .acc = {start}, .es = {terms.values}};
+  if (compensated) loop.acc.push_back(nothing_lost);
+  if (terms.lost) loop.es.push_back(terms.lost);
   if (chunks > 1) {
-    const Expr all = totals(op, terms, reverse, chunks - 1, length);
-    const Expr behind = scan(op, all, start, false, {.before = false, .after = true}, scheduled(op, all, true))[1];
-    loop.consts.push_back(ir::scan_rows(start, behind));
-    vars.push_back(ir::fresh_var(g_, loop.consts[0].type()));
+    const Terms all = totals(op, terms, reverse, chunks - 1, schedule::chunk_length(s));
+    const Needs behind = {.before = false, .after = true, .lost = compensated};
+    const States states = scan(op, all, start, false, behind, scheduled(op, all.values, true));
+    loop.consts.push_back(ir::scan_rows(start, states.after));
+    if (compensated) loop.consts.push_back(ir::scan_rows(nothing_lost, states.lost));
   }
+  std::vector<Expr> vars;
+  for (Expr e : loop.acc) vars.push_back(ir::fresh_var(g_, e.type()));
+  for (size_t j = 0; j < loop.es.size(); ++j) vars.push_back(ir::fresh_var(g_, start.type()));
+  for (Expr e : loop.consts) vars.push_back(ir::fresh_var(g_, e.type()));
+  std::vector<Expr> results = {stepped(op, vars[0], vars[loop.acc.size()])};
+  if (compensated) results.push_back(terms.lost ? vars[1] + vars[3] : vars[1]);
+  if (needs.before) results.push_back(vars[0]);
+  if (needs.after) results.push_back(results[0]);
+  if (needs.lost) results.push_back(results[1]);
   loop.function = ir::close_function(g_, vars, results);
-  std::vector<Expr> out = ir::map_accum(g_, loop);
-  if (!schedule::is_serial(s)) scans[out[0].in(0).id.v] = s;
+  const std::vector<Expr> made = ir::map_accum(g_, loop);
+  // Compensated ones have a kernel of their kind even as one loop: what they lose is a result.
+  if (compensated || !schedule::is_serial(s)) scans[made[0].in(0).id.v] = s;
+  size_t next = 1;
+  States out = {.last = made[0]};
+  if (compensated) out.last_lost = made[next++];
+  if (needs.before) out.before = made[next++];
+  if (needs.after) out.after = made[next++];
+  if (needs.lost) out.lost = made[next];
   return out;
 }
 
@@ -205,13 +235,13 @@ std::vector<Expr> Splitter::split(NodeId id) {
     if (schedule::is_serial(s)) return {};
     const Expr start{&g_, n.in[slot]};
     if (!needs[slot].before && !needs[slot].after) {
-      out[slot] = last_state(step.op, terms, start, parts.reverse);
+      out[slot] = last_state(step.op, {terms, {}}, start, parts.reverse);
       continue;
     }
-    const std::vector<Expr> states = scan(step.op, terms, start, parts.reverse, needs[slot], s);
-    out[slot] = states[0];
-    if (needs[slot].before) given[state_param(slot).v] = at_step(states[1]).id;
-    if (needs[slot].after) given[f.results[slot].v] = at_step(states.back()).id;
+    const States states = scan(step.op, {terms, {}}, start, parts.reverse, needs[slot], s);
+    out[slot] = states.last;
+    if (needs[slot].before) given[state_param(slot).v] = at_step(states.before).id;
+    if (needs[slot].after) given[f.results[slot].v] = at_step(states.after).id;
   }
   for (NodeId r : std::span(f.results).subspan(n_acc)) out.push_back(bulk(r));
   return out;

@@ -13,7 +13,8 @@
 namespace spirograd::lower {
 
 /// A loop of one accumulator, one stack of terms and, if there are several chunks, the states before each chunk as its
-/// invariant operand: the body does not need them, the kernel does.
+/// invariant operand: the body does not need them, the kernel does. Of sums of f32 there are two of each, the second of what
+/// the first one has lost by rounding: 0 in the loop, and there may be none for the terms.
 using Scans = std::map<uint32_t, schedule::ScanSchedule>;  // by MapAccum node
 
 struct SplitScans {

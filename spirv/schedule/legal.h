@@ -17,9 +17,10 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& sched
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& schedule, const Target& target);
 
 /// Memory that a workgroup shares: the elements of a tile, one place between those of neighbours, so that they lie in
-/// different banks, and two totals per invocation.
+/// different banks, and two totals per invocation, of f32 with what they have lost by rounding.
 inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
-  return group(s) * (s.steps.back().extent + 3) * static_cast<int64_t>(device_bytes(facts.dtype));
+  const int64_t totals = facts.dtype == DType::F32 ? 4 : 2;
+  return group(s) * (s.steps.back().extent + 1 + totals) * static_cast<int64_t>(device_bytes(facts.dtype));
 }
 
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.

@@ -34,7 +34,7 @@ ScanSchedule by_groups(const ScanFacts& f, const Target& t) {
   while (2 * local <= std::min<int64_t>(256, t.max_invocations) && local < f.length) local *= 2;
   const int64_t wanted = divided_up(wanted_invocations(t), local * f.rows), busy = f.length <= 8 * local ? 0 : wanted;
   while (own < 8 && local * own < f.length && 2 * own * local * busy <= f.length && 2 * own * f.code <= kTileCode &&
-         scan_bytes(f, tiled(1, 1, local, 2 * own)) <= t.shared_bytes / 4 * 3)
+         scan_bytes(f, tiled(1, 1, local, 2 * own)) <= t.shared_bytes)
     own *= 2;
   const int64_t tiles = divided_up(f.length, local * own);
   const int64_t serial = f.chunkable ? std::min(divided_up(tiles, wanted), most_steps(t)) : tiles;
