@@ -35,7 +35,12 @@ class LongLoops : public Gpu {
 };
 
 TEST_F(LongLoops, StepsBeyondTheLimitOfADriver) {
+  expect(program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => x - s, 0)\n"), {{i32(Shape{}), {3}}}, 0, {3});
   expect(program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => s + x, 0)\n"), {{i32(Shape{}), {3}}}, 0, {210003});
+  std::vector<double> sums = {0.5};
+  for (int j = 0; j < 70001; ++j) sums.push_back(sums.back() + j % 5);
+  const auto running = "def main(x: f32) -> (y: f32[70002]) = scan(fn(s, i) => s + x * f32(rem(i, 5)), 0.5, iota(70001))\n";
+  expect(program(running), {{f32(Shape{}), {1}}}, 0, sums, 0);
   const auto nested =
       "def main(x: i32[2]) -> (y: i32[2]) = for k: 2 => fori(300, fn(i, s) => fori(300, fn(j, t) => t + x[k], s), 0)\n";
   expect(program(nested), {{i32({2}), {1, 2}}}, 0, {90000, 180000});
@@ -67,7 +72,7 @@ TEST_F(LongLoops, ReductionsBeyondTheLimit) {
 TEST_F(LongLoops, WhatWasCompiledForAnotherDeviceIsRefusedByName) {
   Target boundless = device->target();
   boundless.max_loop_iterations = kNoLoopLimit;
-  const Program p = program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => s + x, 0)\n");
+  const Program p = program("def main(x: i32) -> (y: i32) = fori(70001, fn(i, s) => x - s, 0)\n");
   CompileOptions options;
   options.form = device->preferred_form();
   const Executable executable = compile(p, boundless, options).value();
