@@ -50,6 +50,18 @@ std::vector<NodeId> computed_operands(const Graph& g, NodeId root, const std::se
   return out;
 }
 
+// Gives the terms of a scan a buffer. False: they have one.
+bool store_terms(const Graph& g, Draft& draft, NodeId scan) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[scan]);
+  bool changed = false;
+  for (int j = parts.n_acc; j < parts.n_acc + parts.n_es; ++j) {
+    const NodeId id = g[scan].in[static_cast<size_t>(j)];
+    const Node& n = g[id];
+    if (ir::info(n.op).kind != ir::Kind::Leaf && n.op != Op::Proj) changed |= draft.stored.insert(id.v).second;
+  }
+  return changed;
+}
+
 // Steps per chunk: as many as fit, or fewer where that divides the length.
 int64_t chunk_length(int64_t length, int64_t most) {
   for (int64_t c = most; 2 * c > most; --c)
@@ -191,6 +203,10 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
     const bool is_loop = g[nodes[0]].op == Op::MapAccum;
     if (nodes.size() > 1) {
       for (NodeId id : nodes) changed |= draft.alone.insert(id.v).second;
+    } else if (draft.scans.contains(nodes[0].v)) {
+      // Terms that are read are few instructions, and no loops. A scan that is beyond even so is a loop like others.
+      if (!store_terms(g, draft, nodes[0])) draft.scans.erase(nodes[0].v);
+      changed = true;
     } else if (is_loop && e.too_large) {
       changed |= draft.dispatched.insert(nodes[0].v).second;
     } else if (is_loop) {

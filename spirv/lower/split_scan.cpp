@@ -19,6 +19,9 @@ using ir::Op;
 
 namespace {
 
+// Terms, the states before chunks and what they have lost, and what is asked for: four results at most.
+constexpr uint32_t kScanBuffers = 8;
+
 Op reduction_of(Op step) { return step == Op::Add ? Op::Sum : step == Op::Max ? Op::ReduceMax : Op::ReduceMin; }
 
 // The operand order that ignores NaN in terms (associative.h).
@@ -254,7 +257,7 @@ SplitScans split_scans(Graph& g, std::span<const NodeId> roots, const Target& ta
   ir::Memo memo;
   SplitScans out;
   out.roots = ir::rebuild(g, roots, memo, [&](NodeId, Node n) -> NodeId {
-    if (n.op != Op::Proj) return g.intern(std::move(n));
+    if (n.op != Op::Proj || kernel_buffers(target) < kScanBuffers) return g.intern(std::move(n));
     const std::vector<Expr>& made = splitter.results(n.in[0]);
     return made.empty() ? g.intern(std::move(n)) : made[static_cast<size_t>(n.attr[0])].id;
   });

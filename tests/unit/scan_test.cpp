@@ -236,7 +236,8 @@ TEST(Scan, DevicesThatEndLoopsEarly) {
     for (const char* text :
          {"def main(x: f32[9001]) = cumsum(x)",
           "def main(x: f32[9001], y: f32) = map_accum_r(fn(s, e) => (max(e, s), s), y, x)",
-          "def main(x: i32[901,200]) = cumsum(x)", "def main(x: f32[901,60]) = cumsum(for i: 901 => sum(x[i]))"}) {
+          "def main(x: i32[901,200]) = cumsum(x)", "def main(x: f32[4000,7]) = cumsum(for i: 4000 => sum(x[i]))",
+          "def main(x: f32[901,60]) = cumsum(for i: 901 => sum(x[i]))"}) {
       const Program p = program(text);
       for (Target target : {test::cpu_target(), gpu_target(), small_gpu()}) {
         target.max_loop_iterations = limit;
@@ -244,6 +245,19 @@ TEST(Scan, DevicesThatEndLoopsEarly) {
         ASSERT_TRUE(runs_right(p, inputs_of(p), target, 0, &plan)) << text;
         EXPECT_EQ(runs(plan.steps, Step::Kind::Repeat), 0u) << text;
       }
+    }
+}
+
+TEST(Scan, DevicesWithFewBuffers) {
+  const Program p = program(
+      "def main(x: f32[9001], y: f32, z: f32[9001], w: f32[9001]) { let (s, (a, b)) = map_accum_r(fn(s, (e, f, g)) => "
+      "(s + e * f - g, (s, s + e * f - g)), y, (x, z, w))\n (s, a, b) }");
+  for (const uint32_t buffers : {7, 8, 9, 12})
+    for (Target target : {test::cpu_target(), gpu_target()}) {
+      target.max_buffers = buffers;
+      lower::Plan plan;
+      ASSERT_TRUE(runs_right(p, inputs_of(p), target, 1e-6, &plan)) << buffers;
+      EXPECT_EQ(scans(plan) > 0, buffers >= 8);
     }
 }
 
