@@ -223,6 +223,22 @@ TEST(Scan, DerivativesAreScansToo) {
   }
 }
 
+TEST(Scan, DerivativesOfEveryFormInBothModes) {
+  for (const char* body : {"cumsum(x) * x", "scan(fn(s, e) => s - e * e, 0.5, x)",
+                           "{ let (s, y) = map_accum_r(fn(s, e) => (s + e * 0.5, s * e), 1.0, x)\n y * s }",
+                           "scan(fn(s, e) => max(e, s), -9.0, x)", "cumsum(cumsum(x) * 0.01)",
+                           "fold(fn(s, e) => s + e * e, 0.5, x) * x", "transpose(cumsum([x, x * x], axis=1))"})
+    for (const int64_t n : {2, 513, 2049}) {
+      const std::string text = with_length("def main(x: f32[N]) -> f32 = sum(square(" + std::string(body) + ")) * 0.001", n);
+      const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
+      for (const Program& derived : {grad(p).value(), jvp(p).value()}) {
+        const Program simple = rewrite::optimise_for_lowering(derived, {.verify = true});
+        for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()})
+          ASSERT_TRUE(runs_right(simple, inputs_of(simple), target, 1e-4)) << text << target.price.busy;
+      }
+    }
+}
+
 TEST(Scan, ManyRowsAreLoopsSideBySide) {
   const Program p = program("def main(x: f32[600,1000]) = cumsum(x)");
   lower::Plan plan;
