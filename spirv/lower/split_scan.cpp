@@ -43,6 +43,27 @@ struct Needs {
   bool before = false, after = false, lost = false;
 };
 
+// Those that the walk down from `from` meets, of each accumulator of the body.
+std::vector<Needs> states_read(const Graph& g, const ir::Function& f, size_t n_acc, std::span<const NodeId> from) {
+  std::vector<Needs> out(n_acc);
+  std::set<uint32_t> seen;
+  std::vector<NodeId> stack(from.begin(), from.end());
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    if (!seen.insert(at.v).second) continue;
+    const Node& n = g[at];
+    if (n.op == Op::Param && n.attr[0] < static_cast<int64_t>(n_acc)) out[static_cast<size_t>(n.attr[0])].before = true;
+    const auto end = f.results.begin() + static_cast<ptrdiff_t>(n_acc), state = std::find(f.results.begin(), end, at);
+    if (state != end) {
+      out[static_cast<size_t>(state - f.results.begin())].after = true;
+    } else {
+      stack.insert(stack.end(), n.in.begin(), n.in.end());
+    }
+  }
+  return out;
+}
+
 // Sums of f32 are a rounded number and what it lacks of the sum, to be taken off the next term: 0 as far as the graph knows.
 struct Terms {
   Expr values, lost;  // lost: none if nothing
@@ -187,36 +208,18 @@ std::vector<Expr> Splitter::split(NodeId id) {
     return lifting.lift({&g_, ir::rebuild(g_, roots, memo, [&](NodeId, Node m) { return g_.intern(std::move(m)); })[0]});
   };
 
-  // What the walk down from a node meets of the accumulators' states.
-  const auto state_param = [&](size_t slot) { return ir::param(g_, static_cast<int64_t>(slot), f.params[slot]).id; };
-  std::vector<Needs> needs(n_acc);
-  const auto note_needs = [&](std::span<const NodeId> from, std::vector<Needs>& to) {
-    std::set<uint32_t> seen;
-    std::vector<NodeId> stack(from.begin(), from.end());
-    while (!stack.empty()) {
-      const NodeId at = stack.back();
-      stack.pop_back();
-      if (!seen.insert(at.v).second) continue;
-      bool state = false;
-      for (size_t slot = 0; slot < n_acc; ++slot) {
-        to[slot].after |= at == f.results[slot];
-        to[slot].before |= at == state_param(slot);
-        state = state || at == f.results[slot];
-      }
-      if (!state) stack.insert(stack.end(), g_[at].in.begin(), g_[at].in.end());
-    }
-  };
-  std::vector<std::vector<Needs>> of_terms(n_acc, needs);
-  note_needs(std::span(f.results).subspan(n_acc), needs);
-  for (size_t slot = 0; slot < n_acc; ++slot) {
-    note_needs(steps[slot].terms, of_terms[slot]);
-    for (size_t other = 0; other < n_acc; ++other) {
-      needs[other].before |= of_terms[slot][other].before;
-      needs[other].after |= of_terms[slot][other].after;
+  std::vector<std::vector<Needs>> of_terms;
+  std::vector<Needs> needs = states_read(g_, f, n_acc, std::span(f.results).subspan(n_acc));
+  for (const AssociativeStep& step : steps) {
+    of_terms.push_back(states_read(g_, f, n_acc, step.terms));
+    for (size_t slot = 0; slot < n_acc; ++slot) {
+      needs[slot].before |= of_terms.back()[slot].before;
+      needs[slot].after |= of_terms.back()[slot].after;
     }
   }
 
   // Accumulators one after the other: terms may depend on the states of those before.
+  const auto state_param = [&](size_t slot) { return ir::param(g_, static_cast<int64_t>(slot), f.params[slot]).id; };
   std::vector<Expr> out(n_acc);
   for (size_t made = 0; made < n_acc; ++made) {
     const auto ready = [&](size_t slot) {
