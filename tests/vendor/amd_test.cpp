@@ -11,6 +11,8 @@
 #include "samples/gmm_objective.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
+#include "spirograd/ops.h"
+#include "spirograd/trace.h"
 #include "spirv/emit/emit.h"
 #include "support/group_kernels.h"
 
@@ -93,6 +95,14 @@ TEST_P(Amd, CompilesWorkgroupsThatWorkTogetherWithoutSpills) {
   for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
     for (const test::GroupCase& c : test::group_cases(t.subgroup_size, t.max_invocations, false))
       add(spirv::emit(c.kernel, t, form));
+  compile_all();
+}
+
+TEST_P(Amd, CompilesScansWithoutSpills) {
+  const Program running = trace("running", {{"x", f32({1000000})}}, [](Array x) { return cumsum(sin(x)); }).value();
+  for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+    for (const KernelBinary& kernel : compile(running, amd_like(), {.form = form, .validate = true}).value().kernels)
+      add(kernel);
   compile_all();
 }
 
