@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
@@ -241,6 +242,47 @@ TEST(Scan, DerivativesOfEveryFormInBothModes) {
           ASSERT_TRUE(runs_right(simple, inputs_of(simple), target, 1e-4)) << text << target.price.busy;
       }
     }
+}
+
+// Terms of all steps have one axis more than those of one, and totals of chunks another one.
+TEST(Scan, ArraysOfTheHighestRank) {
+  for (const int rank : {kMaxRank - 1, kMaxRank})
+    for (const bool wider_inside : {false, true}) {
+      Program p;
+      const auto graph = std::make_shared<ir::Graph>();
+      ir::Graph& g = *graph;
+      p.graph = graph;
+      Shape row;
+      for (int a = 1; a < rank; ++a) row.push_back(1);
+      p.params = {{"x", f32(row.inserted(0, 9000))}};
+      const ir::Expr x = ir::param(g, 0, p.params[0].type), state = ir::fresh_var(g, f32(row)),
+                     e = ir::fresh_var(g, f32(row));
+      const ir::Expr next = state + (wider_inside ? ir::sum(ir::replicate(e, 0, 2), 0) : e);
+      const ir::Expr vars[] = {state, e}, results[] = {next, next};
+      const ir::Expr sums =
+          ir::map_accum(g, {ir::close_function(g, vars, results), false, 9000, {ir::zeros(g, f32(row))}, {x}, {}})[1];
+      p.results = {{"y", sums.id.v, sums.type()}};
+      for (const Target& target : {test::cpu_target(), gpu_target()}) {
+        lower::Plan plan;
+        ASSERT_TRUE(runs_right(p, inputs_of(p), target, 1e-6, &plan)) << rank;
+        const bool full = rank == kMaxRank;
+        EXPECT_EQ(scans(plan) > 0, full ? target.price.cooperates && !wider_inside : true) << rank << wider_inside;
+      }
+    }
+}
+
+TEST(Scan, WorkgroupsTakeRowsThatAreContiguous) {
+  const auto shared = [](const char* text) {
+    int n = 0;
+    for (const auto& lines : lower::lower(program(text), gpu_target()).schedules)
+      for (const lower::ScheduleLine& line : lines)
+        n += line.what.starts_with("scan of 9000") && line.how.find("local") != std::string::npos;
+    return n;
+  };
+  EXPECT_EQ(shared("def main(x: f32[9000]) = cumsum(x)"), 1);
+  EXPECT_EQ(shared("def main(x: f32[9000,3]) = cumsum(x)"), 0);
+  EXPECT_EQ(shared("def main(x: f32[9000,1]) = cumsum(x)"), 1);
+  EXPECT_EQ(shared("def main(x: f32[3,9000]) = cumsum(x, axis=1)"), 1);
 }
 
 TEST(Scan, ManyRowsAreLoopsSideBySide) {
