@@ -26,6 +26,25 @@ struct Tile {
   std::vector<std::optional<Value>> inside;  // none: always
 };
 
+// What a group computes together along each axis, if that is a range: nothing but its own parts is inside of its own parts.
+GroupTile tile_of(const schedule::MapSchedule& m, std::span<const Value> origin) {
+  using schedule::Bind;
+  GroupTile tile;
+  for (size_t a = 0; a < m.axes.size(); ++a) {
+    GroupTile::Axis& axis = tile.axes.emplace_back();
+    axis.origin = origin[a];
+    bool inside = false, range = true;
+    for (const schedule::Part& p : m.axes[a]) {
+      const bool own = p.bind == Bind::Local || p.bind == Bind::Register;
+      range = range && (own || !inside || p.extent == 1);
+      inside = inside || (own && p.extent > 1);
+      if (own) axis.extent *= p.extent;
+    }
+    if (!range) axis.extent = 1;  // its coordinates are not among those of the tile
+  }
+  return tile;
+}
+
 // Opens the loops of the schedule. `index` numbers the invocations.
 Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
@@ -43,28 +62,32 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
         auto& levels = own ? in_group : bind == Bind::Serial ? loops : bind == Bind::Register ? registers : grid;
         levels.push_back({a, part.extent, stride});
       }
-  std::vector<Value> base(m.axes.size(), b.i32(0));
-  const auto add = [&](const Level& l, Value v) { base[l.axis] = b.add(base[l.axis], b.mul(v, b.i32(l.stride))); };
-  const auto number = [&](const std::vector<Level>& levels, Value v) {
+  std::vector<Value> origin(m.axes.size(), b.i32(0)), own = origin;  // of the group, or of the invocation; from there
+  const auto add = [&](std::vector<Value>& to, const Level& l, Value v) {
+    to[l.axis] = b.add(to[l.axis], b.mul(v, b.i32(l.stride)));
+  };
+  const auto number = [&](std::vector<Value>& to, const std::vector<Level>& levels, Value v) {
     std::vector<int64_t> extents;
     for (const Level& l : levels) extents.push_back(l.extent);
     const std::vector<Value> numbers = inliner.unlinear(v, extents);
-    for (size_t j = 0; j < levels.size(); ++j) add(levels[j], numbers[j]);
+    for (size_t j = 0; j < levels.size(); ++j) add(to, levels[j], numbers[j]);
   };
-  number(grid, m.group > 0 ? b.bitcast(kernel::Scalar::I32, b.group_index()) : index);
-  if (!in_group.empty()) number(in_group, b.bitcast(kernel::Scalar::I32, b.local_index()));
+  number(origin, grid, m.group > 0 ? b.bitcast(kernel::Scalar::I32, b.group_index()) : index);
+  if (!in_group.empty()) number(own, in_group, b.bitcast(kernel::Scalar::I32, b.local_index()));
   for (const Level& l : loops) {
-    add(l, b.begin_loop(b.i32(l.extent)));
+    add(origin, l, b.begin_loop(b.i32(l.extent)));
     inliner.push_block();
   }
   Tile out;
+  GroupTile group_tile = tile_of(m, origin);
   for (int64_t e = 0; e < schedule::tile(m); ++e) {
-    Point p = base;
+    Point offset = own, p = origin;
     int64_t rest = e;
     for (auto l = registers.rbegin(); l != registers.rend(); ++l) {
-      p[l->axis] = b.add(p[l->axis], b.i32(rest % l->extent * l->stride));
+      offset[l->axis] = b.add(offset[l->axis], b.i32(rest % l->extent * l->stride));
       rest /= l->extent;
     }
+    for (size_t a = 0; a < p.size(); ++a) p[a] = b.add(p[a], offset[a]);
     std::optional<Value> inside;
     for (size_t a = 0; a < m.axes.size(); ++a) {
       const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
@@ -74,11 +97,14 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
         inside = inside ? b.logical_and(*inside, valid) : valid;
         p[a] = b.op(KOp::Min, p[a], b.i32(n - 1));
       }
-      if (!b.constant_bits(p[a])) b.assume(p[a], {0, n - 1});
+      if (b.constant_bits(p[a])) continue;
+      b.assume(p[a], {0, n - 1});
+      if (group_tile.axes[a].extent > 1) group_tile.own.emplace(p[a], GroupTile::Own{a, offset[a]});
     }
     out.points.push_back(m.flat ? inliner.unlinear(p[0], s.domain) : p);
     out.inside.push_back(inside);
   }
+  if (!in_group.empty() && !m.flat) inliner.set_tile(std::move(group_tile));
   return out;
 }
 

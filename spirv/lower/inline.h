@@ -39,6 +39,20 @@ using Materialised = std::unordered_map<uint32_t, BufferRef>;
 /// Reductions of at most this many elements are unrolled whole: they are no loops.
 inline constexpr int64_t kUnrolled = 4;
 
+/// The points that a workgroup computes together: a range along each axis of the domain.
+struct GroupTile {
+  struct Axis {
+    kernel::Value origin = kUnknown;  // the same in the whole group
+    int64_t extent = 1;
+  };
+  struct Own {
+    size_t axis;
+    kernel::Value offset;  // from the origin
+  };
+  std::vector<Axis> axes;
+  std::unordered_map<kernel::Value, Own> own;  // the coordinates of an invocation's own points, clamped to the domain
+};
+
 struct ScheduledReduction {
   std::string what;  // "sum of f32[512,512]"
   schedule::ReduceSchedule schedule;
@@ -54,6 +68,9 @@ class Inliner {
   Inliner(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
           std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
           const Target& target, int64_t group = 0);
+
+  /// The group computes this tile, each invocation the points that belong to it.
+  void set_tile(GroupTile tile) { tile_ = std::move(tile); }
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
@@ -120,10 +137,12 @@ class Inliner {
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct ReductionLoops;
+  struct Staging;
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);
   bool same_in_group(std::span<const Point> points) const;
+  uint32_t shared_array(const std::string& name, kernel::Scalar type, int64_t count);
   std::vector<kernel::Value> joined(ir::Op op, const std::vector<kernel::Value>& parts);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
@@ -151,7 +170,16 @@ class Inliner {
   const schedule::Scheduler& scheduler_;
   const Target& target_;
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
+  std::optional<GroupTile> tile_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
+  struct StageArray {
+    kernel::Scalar type;
+    int64_t count;
+    uint32_t array;
+    bool in_use;  // by a reduction whose loops are open
+  };
+  std::vector<StageArray> stage_arrays_;
+  int64_t shared_bytes_ = 0;
   std::vector<ScheduledReduction> reductions_;
   std::vector<Scope> scopes_;
   struct Key {

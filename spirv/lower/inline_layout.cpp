@@ -36,26 +36,15 @@ Value Inliner::linear(const Point& point, const Shape& shape) {
   return v;
 }
 
-// Row-major reinterpretation. The two shapes are cut into groups of axes with equal element counts, so that axes which the
-// reshape leaves alone cost nothing and divisions stay inside of a group.
+// Row-major reinterpretation, by groups: axes which the reshape leaves alone cost nothing, divisions stay inside of a group.
 Point Inliner::reshape_point(const Shape& from, const Shape& to, const Point& point) {
   Point out(static_cast<size_t>(from.rank()), b_.i32(0));
-  int a = 0, c = 0;
-  while (a < from.rank() || c < to.rank()) {
-    const int a0 = a, c0 = c;
-    int64_t na = a < from.rank() ? from[a++] : 1, nc = c < to.rank() ? to[c++] : 1;
-    while (na != nc) {
-      if (na < nc ? a < from.rank() : c >= to.rank()) {
-        na *= from[a++];
-      } else {
-        nc *= to[c++];
-      }
-    }
-    const Shape from_group = from.slice(a0, a), to_group = to.slice(c0, c);
-    const Value number = linear(Point(point.begin() + c0, point.begin() + c), to_group);
-    Point group(static_cast<size_t>(a - a0), kUnknown);
+  for (const ir::ReshapeGroup& g : ir::reshape_groups(from, to)) {
+    const Shape from_group = from.slice(g.from_begin, g.from_end), to_group = to.slice(g.to_begin, g.to_end);
+    const Value number = linear(Point(point.begin() + g.to_begin, point.begin() + g.to_end), to_group);
+    Point group(static_cast<size_t>(from_group.rank()), kUnknown);
     if (number != kUnknown) group = unlinear(number, from_group);
-    std::copy(group.begin(), group.end(), out.begin() + a0);
+    std::copy(group.begin(), group.end(), out.begin() + g.from_begin);
   }
   return out;
 }

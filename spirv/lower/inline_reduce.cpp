@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "spirv/lower/inline.h"
+#include "spirv/lower/inline_stage.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/legal.h"
@@ -155,6 +155,7 @@ struct Inliner::ReductionLoops {
   const size_t inner = static_cast<size_t>(n.attr.back()), chains = static_cast<size_t>(s.accumulators);
   const bool compensated, shared = last.back().bind == schedule::Bind::Local;
   const bool direct = !compensated && chains == 1;  // straight into the total
+  Staging* const staging;                           // none: nothing is staged
 
   std::vector<Point> at = {};
   std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
@@ -199,6 +200,8 @@ void Inliner::ReductionLoops::open_loops() {
   bool started = false;
   for (const Level& l : levels_of(n, s)) {
     if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
+    if (staging && l.last_axis && l.bind == schedule::Bind::Serial && l.extent * l.stride == schedule::staged_elements(s))
+      staging->copy(place);
     open_loop(l);
   }
   if (!started) start_partials();
@@ -216,8 +219,11 @@ void Inliner::ReductionLoops::open_loop(const Level& l) {
   const int64_t n_axis = from[static_cast<int>(l.axis)];
   Value count = b.i32(l.extent);
   // The last block may be shorter than the others.
-  if (l.stride == 1 && !l.first_part && schedule::extent(last) > n_axis && l.last_axis)
-    count = b.op(KOp::Min, count, b.sub(b.i32(n_axis), place[l.axis]));
+  if (!l.first_part && schedule::extent(last) > n_axis && l.last_axis && !shared) {
+    Value left = b.sub(b.i32(n_axis), place[l.axis]);
+    if (l.stride > 1) left = b.op(KOp::Quot, b.add(left, b.i32(l.stride - 1)), b.i32(l.stride));
+    count = b.op(KOp::Min, count, left);
+  }
   const Value counter = b.begin_loop(count);
   inliner.push_block();
   ++open;
@@ -236,6 +242,7 @@ void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
 
 void Inliner::ReductionLoops::accumulate(size_t chain) {
   for (const auto& [axis, v] : place) set_place(axis, v);
+  for (size_t u = 0; u < at.size() && staging; ++u) staging->provide(place, u, at[u]);
   const std::vector<Value> values = inliner.eval(scope, n.in[0], at);
   for (size_t u = 0; u < at.size(); ++u) {
     const Value var = partial[u * chains + chain];
@@ -293,12 +300,27 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
   if (group_ > 0 && same_in_group(points)) facts.group = group_;
+  facts.shared = shared_bytes_;
+  std::optional<Staging> staging;
+  if (tile_ && scope == 0 && b_.uniform_path()) {
+    staging.emplace(*this, n, points);
+    facts.members = group_;
+    facts.leaves = staging->leaves();
+  }
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
   if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
   reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
 
-  ReductionLoops loops{
-      .inliner = *this, .b = b_, .scope = scope, .n = n, .from = from, .t = t, .s = s, .compensated = compensated};
+  if (!s.stages.empty()) staging->take_arrays(s);
+  ReductionLoops loops{.inliner = *this,
+                       .b = b_,
+                       .scope = scope,
+                       .n = n,
+                       .from = from,
+                       .t = t,
+                       .s = s,
+                       .compensated = compensated,
+                       .staging = s.stages.empty() ? nullptr : &*staging};
   loops.start(points);
   loops.open_loops();
   loops.accumulate_copies();
@@ -318,12 +340,17 @@ bool Inliner::same_in_group(std::span<const Point> points) const {
   return b_.uniform_path();
 }
 
+uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t count) {
+  shared_bytes_ += (count * kernel::bytes_of(type) + 15) / 16 * 16;
+  return b_.shared(name, type, static_cast<uint32_t>(count));
+}
+
 // Every invocation's part of a reduction, combined by halves in shared memory; all get the results.
 std::vector<Value> Inliner::joined(Op op, const std::vector<Value>& parts) {
   const Scalar t = b_.type(parts[0]);
   const auto width = static_cast<uint32_t>(parts.size()), members = static_cast<uint32_t>(group_);
   const auto [it, fresh] = shared_.try_emplace({t, parts.size()}, 0);
-  if (fresh) it->second = b_.shared("part" + std::to_string(shared_.size()), t, width * members);
+  if (fresh) it->second = shared_array("part" + std::to_string(shared_.size()), t, width * members);
   const uint32_t array = it->second;
   const auto word = [&](uint32_t x) { return b_.constant(Scalar::U32, x); };
   const Value own = b_.local_index();

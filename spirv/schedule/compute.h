@@ -32,6 +32,19 @@ struct MapFacts {
   bool alone = false;  // shares its kernel with nothing else, so that workgroups may be its own
 };
 
+/// An array in memory that a reduction reads at places that are sums of coordinates: of the tile of points that a workgroup
+/// computes, and of what is reduced. Other arrays are not told of.
+struct Leaf {
+  /// One coordinate of the places: so many different ones over the tile, `step` further for each element along the last
+  /// reduced axis.
+  struct Coordinate {
+    int64_t tile = 1, step = 0;
+  };
+  DType dtype = DType::F32;
+  std::vector<Coordinate> place;
+  int64_t own = 1;  // different elements that one invocation reads for its points, per reduced element
+};
+
 /// A reduction inside of a kernel, computed for several points side by side.
 struct ReduceFacts {
   DType dtype = DType::F32;
@@ -40,7 +53,10 @@ struct ReduceFacts {
   int64_t code = 0;              // estimated instructions per element
   /// Elements per partial sum where sums are compensated, at most; 0: they are not.
   int64_t plain = 0;
-  int64_t group = 0;  // invocations that compute the same points together, all of them on the same path; 0: none
+  int64_t group = 0;         // invocations that compute the same points together, all of them on the same path; 0: none
+  int64_t members = 0;       // of a workgroup that computes a tile of points together, all on the same path; 0: none
+  std::vector<Leaf> leaves;  // that depend on the last axis, for such a workgroup
+  int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken
 };
 
 /// All states of a loop whose step is associative, for each of `rows` on its own.

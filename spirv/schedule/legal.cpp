@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "frontend/base/checked.h"
+
 namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kMostTile = 64;      // elements that one invocation computes side by side
 constexpr int64_t kMostUnrolled = 64;  // copies of a loop's body
+constexpr int64_t kMostCopied = 32;    // elements of a staged array that one invocation copies; they are written out
 constexpr int64_t kMostInvocations = std::numeric_limits<int32_t>::max();
 
 template <class Schedule>
@@ -35,7 +38,46 @@ bool counts(const Split& s) {
   return true;
 }
 
+// Bytes of an array in shared memory, as devices round them.
+int64_t rounded(int64_t bytes) { return saturating_add(bytes, 15) / 16 * 16; }
+
+std::optional<Error> check_stages(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
+  if (s.stages.empty()) return std::nullopt;
+  const Split& last = s.axes.back();
+  if (facts.members == 0) return illegal(s, "no workgroup computes a tile of points together that could stage arrays");
+  if (!binds(last, Bind::Serial)) return illegal(s, "arrays are staged before a serial loop of the last axis, it has none");
+  if (binds(last, Bind::Local)) return illegal(s, "what is local is not staged: each invocation reads elements of its own");
+  int64_t bytes = facts.shared;
+  for (size_t j = 0; j < s.stages.size(); ++j) {
+    const Stage& stage = s.stages[j];
+    if (stage.leaf >= facts.leaves.size())
+      return illegal(s, "the reduction has " + std::to_string(facts.leaves.size()) + " arrays that can be staged");
+    if (j > 0 && stage.leaf <= s.stages[j - 1].leaf) return illegal(s, "staged arrays stand once each, in order");
+    const Leaf& leaf = facts.leaves[stage.leaf];
+    const int64_t copied = staged_size(leaf, staged_elements(s), 0);
+    if (copied > kMostCopied * facts.members)
+      return illegal(s, std::to_string(copied) + " elements of an array at a time, more than " +
+                            std::to_string(kMostCopied) + " for each of " + std::to_string(facts.members) + " invocations");
+    const int64_t size = staged_size(leaf, staged_elements(s), stage.pad);
+    bytes = saturating_add(bytes, rounded(saturating_mul(size, static_cast<int64_t>(device_bytes(leaf.dtype)))));
+    if (bytes > target.shared_bytes)
+      return illegal(s, "it and what else the kernel shares take " + std::to_string(bytes) +
+                            " bytes of shared memory, the device has " + std::to_string(target.shared_bytes));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad) {
+  int64_t size = 1;
+  for (size_t c = 0; c < leaf.place.size(); ++c) {
+    const auto& [tile, step] = leaf.place[c];
+    const bool row = c + 1 == leaf.place.size();
+    size = saturating_mul(size, saturating_add(tile + step * (elements - 1), row ? pad : 0));
+  }
+  return size;
+}
 
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Target& target) {
   const size_t axes = s.flat ? 1 : static_cast<size_t>(facts.domain.rank());
@@ -101,10 +143,10 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     const bool shared = split.back().bind == Bind::Local;
     unrolled *= extent(split, Bind::Unroll);
     const int64_t have = extent(split), want = facts.extents[a];
-    // A last block that is shorter than the others: two loops, the inner one with a trip count of its own.
-    const bool ragged = a + 1 == s.axes.size() && split.size() == 2 && split[1].bind == Bind::Serial && have > want &&
-                        have - want < split[1].extent;
-    const bool surplus = shared && have > want && have - want < have / split[0].extent;  // counts as nothing
+    // A last block that is shorter than the others: the loops inside of the first have trip counts of their own.
+    const bool shorter = have > want && have - want < have / split[0].extent;
+    const bool ragged = a + 1 == s.axes.size() && split.size() > 1 && split.back().bind == Bind::Serial && shorter;
+    const bool surplus = shared && shorter;  // counts as nothing
     if (have != want && !ragged && !surplus) return illegal(s, counted(have, want));
   }
   if (unrolled > kMostUnrolled)
@@ -119,6 +161,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   if (bytes > target.shared_bytes / 4)
     return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, a quarter of the device's are " +
                           std::to_string(target.shared_bytes / 4));
+  if (auto broken = check_stages(facts, s, target)) return broken;
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
   if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)
     return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");

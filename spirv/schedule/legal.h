@@ -23,6 +23,10 @@ inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
   return group(s) * (s.steps.back().extent + 1 + totals) * static_cast<int64_t>(device_bytes(facts.dtype));
 }
 
+/// Elements of shared memory that a staged array takes, its padding included: for `elements` along the last axis. At most
+/// what can be counted.
+int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);
+
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
 inline constexpr int64_t kPlainSum = 64;
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kBinds = {"grid", "local", "lane", "serial", "unroll", "register"};
 constexpr std::string_view kMapAxes = "ijklmnopqrst", kReducedAxes = "kabcdefghuvw";
+constexpr std::string_view kLeaves = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 std::string to_string(const Split& s) {
   std::string out;
@@ -50,6 +51,12 @@ class Reader {
     if (out.empty()) fail("one of grid, local, lane, serial, unroll and register expected");
     return out;
   }
+  Stage stage() {
+    const size_t leaf = word_.size() == 1 ? kLeaves.find(word_[0]) : std::string_view::npos;
+    if (leaf == std::string_view::npos) fail("an array, A to Z, expected");
+    next();
+    return {leaf, take("pad") ? number() : 0};
+  }
   [[noreturn]] void fail(const std::string& why) const {
     const std::string at = word_.empty() ? "at the end" : "at '" + std::string(word_) + "'";
     throw Error("SG0306", "schedule '" + std::string(text_) + "': " + why + ", " + at);
@@ -60,10 +67,11 @@ class Reader {
     const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     const size_t from = at_;
-    if (at_ < text_.size() && (text_[at_] == ';' || text_[at_] == '=')) {
+    const auto is_mark = [](char c) { return c == ';' || c == '=' || c == ','; };
+    if (at_ < text_.size() && is_mark(text_[at_])) {
       ++at_;
     } else {
-      while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != ';' && text_[at_] != '=') ++at_;
+      while (at_ < text_.size() && !is_space(text_[at_]) && !is_mark(text_[at_])) ++at_;
     }
     word_ = text_.substr(from, at_ - from);
   }
@@ -116,6 +124,14 @@ int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
 int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
 int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }
 bool is_serial(const ScanSchedule& s) { return chunks(s) == 1 && group(s) == 0; }
+int64_t staged_elements(const ReduceSchedule& s) {
+  int64_t n = 1;
+  for (auto part = s.axes.back().rbegin(); part != s.axes.back().rend(); ++part) {
+    n *= part->extent;
+    if (part->bind == Bind::Serial) break;
+  }
+  return n;
+}
 
 std::string to_string(const MapSchedule& s) {
   std::string out;
@@ -134,6 +150,11 @@ std::string to_string(const ReduceSchedule& s) {
   for (size_t a = 0; a < s.axes.size(); ++a)
     out += (out.empty() ? "" : "; ") + std::string(1, kReducedAxes[a]) + " =" + to_string(s.axes[a]);
   if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
+  for (size_t j = 0; j < s.stages.size(); ++j) {
+    const size_t leaf = s.stages[j].leaf;
+    out += (j == 0 ? "; stage " : ", ") + std::string(leaf < kLeaves.size() ? kLeaves.substr(leaf, 1) : "?");
+    if (s.stages[j].pad > 0) out += " pad " + std::to_string(s.stages[j].pad);
+  }
   return out;
 }
 
@@ -169,15 +190,20 @@ ReduceSchedule parse_reduction(std::string_view text) {
   Reader in(text);
   ReduceSchedule s;
   do {
-    if (in.take("accumulators")) {
-      s.accumulators = in.number();
-      break;
-    }
+    if (in.word() == "accumulators" || in.word() == "stage") break;
     const std::string wanted = s.axes.size() < kReducedAxes.size() ? std::string(1, kReducedAxes[s.axes.size()]) : "";
     in.expect(wanted, "as the name of the next axis");
     in.expect("=", "after the name of an axis");
     s.axes.push_back(in.split());
   } while (in.take(";"));
+  if (in.take("accumulators")) {
+    s.accumulators = in.number();
+    in.take(";");
+  }
+  if (in.take("stage")) {
+    do s.stages.push_back(in.stage());
+    while (in.take(","));
+  }
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

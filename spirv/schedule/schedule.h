@@ -6,6 +6,9 @@
 //   k = serial 64 unroll 8; accumulators 4                    a reduction of 512 elements
 //   i = grid 300; group 64                                    a workgroup for each of 300 elements,
 //   k = serial 2 unroll 4 local 64                            whose invocations share a reduction of 512 elements
+//   i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256
+//                                                             workgroups that compute tiles of 64 x 64 points,
+//   k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B and copy what 16 elements need of two arrays at a time
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
 #pragma once
@@ -67,13 +70,23 @@ int64_t invocations(const MapSchedule& s);
 /// Elements that one invocation computes side by side.
 int64_t tile(const MapSchedule& s);
 
+/// An array that the workgroup copies to shared memory before its invocations read it.
+struct Stage {
+  size_t leaf = 0;  // number in the facts; printed as A, B, ...
+  int64_t pad = 0;  // elements that are left free behind each row, so that rows begin in different banks
+  bool operator==(const Stage&) const = default;
+};
+
 /// Of a reduction inside of a kernel: loops in the order of the axes and of their parts. What is local is spread over the
 /// invocations of the workgroup, whose results are then combined.
 struct ReduceSchedule {
-  std::vector<Split> axes;   // reduced axes in order
-  int64_t accumulators = 1;  // independent partial results of what is unrolled
+  std::vector<Split> axes;    // reduced axes in order
+  int64_t accumulators = 1;   // independent partial results of what is unrolled
+  std::vector<Stage> stages;  // copied before the innermost serial loop of the last axis: what this loop reads of them
   bool operator==(const ReduceSchedule&) const = default;
 };
+/// Elements of the last axis from one copy to the next: those of its innermost serial loop.
+int64_t staged_elements(const ReduceSchedule& s);
 
 /// Of a scan: chunks, side by side on the grid, of tiles, one after the other. A tile is one step, or as many as the
 /// invocations of a workgroup have in their registers. The last chunk may have fewer steps. One chunk of one-step tiles is

@@ -1,0 +1,210 @@
+#include "spirv/lower/inline_stage.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using kernel::KOp;
+using kernel::Scalar;
+using kernel::Value;
+
+namespace {
+
+constexpr size_t kMostLeaves = 26;  // that schedules have names for
+
+Value clamped(kernel::Builder& b, Value v, int64_t extent) {
+  const kernel::Interval i = b.interval(v);
+  if (i.lo < 0) v = b.op(KOp::Max, v, b.i32(0));
+  return i.hi < extent ? v : b.op(KOp::Min, v, b.i32(extent - 1));
+}
+
+}  // namespace
+
+Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point> points)
+    : inliner_(inliner), b_(inliner.b_), n_(n), inner_(static_cast<size_t>(n.attr.back())) {
+  std::vector<Point> operand;
+  for (const Point& p : points) operand.push_back(inliner.reduced_operand_point(n, p));
+  for (size_t a = 0; a < operand[0].size(); ++a) variables_.push_back(variable_of(a, operand));
+  const auto stored = [&](NodeId id) {
+    const Node& leaf = inliner_.node(id);
+    if (leaf.op == Op::Const && leaf.type.shape.rank() == 0) return false;
+    return leaf.op == Op::Param || inliner_.buffer_of(id) != nullptr;
+  };
+  for (AffineRead& r : affine_reads(inliner.graph_, n.in[0], stored)) {
+    bool along = false, known = true;
+    for (const Affine& c : r.place)
+      for (const auto& [axis, factor] : c.terms) {
+        along = along || static_cast<size_t>(axis) == inner_;
+        known = known && variables_[static_cast<size_t>(axis)].kind != Variable::Kind::Unknown;
+      }
+    if (along && known && reads_.size() < kMostLeaves) reads_.push_back(std::move(r));
+  }
+}
+
+Inliner::Staging::~Staging() {
+  for (const Staged& s : staged_) inliner_.stage_arrays_[s.array].in_use = false;
+}
+
+Inliner::Staging::Variable Inliner::Staging::variable_of(size_t axis, std::span<const Point> points) const {
+  const GroupTile& tile = *inliner_.tile_;
+  const Value first = points[0][axis];
+  if (first == kUnknown) return {.kind = Variable::Kind::Reduced};
+  Variable v{.offsets = std::vector<Value>(points.size(), b_.i32(0))};
+  const bool same = std::all_of(points.begin(), points.end(), [&](const Point& p) { return p[axis] == first; });
+  if (same && b_.uniform(first)) {
+    v.origin = first;
+    return v;
+  }
+  std::set<size_t> axes;  // of the tile
+  for (size_t u = 0; u < points.size(); ++u) {
+    const auto own = tile.own.find(points[u][axis]);
+    if (own == tile.own.end()) return {.kind = Variable::Kind::Unknown};
+    axes.insert(own->second.axis);
+    v.offsets[u] = own->second.offset;
+  }
+  if (axes.size() > 1) return {.kind = Variable::Kind::Unknown};
+  v.origin = tile.axes[*axes.begin()].origin;
+  v.extent = tile.axes[*axes.begin()].extent;
+  return v;
+}
+
+// Different values of the coordinate while a block is reduced.
+int64_t Inliner::Staging::extent(const Affine& c) const {
+  int64_t n = 1;
+  for (const auto& [axis, factor] : c.terms) n += std::abs(factor) * (variables_[static_cast<size_t>(axis)].extent - 1);
+  return n;
+}
+
+std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
+  std::vector<schedule::Leaf> out;
+  for (const AffineRead& r : reads_) {
+    schedule::Leaf leaf{inliner_.node(r.leaf).type.dtype, {}, 1};
+    std::set<std::vector<Value>> own;
+    std::set<size_t> axes;
+    for (const Affine& c : r.place) {
+      const auto along = c.terms.find(static_cast<int>(inner_));
+      leaf.place.push_back({extent(c), along == c.terms.end() ? 0 : std::abs(along->second)});
+      for (const auto& [axis, factor] : c.terms)
+        if (variables_[static_cast<size_t>(axis)].kind == Variable::Kind::Range) axes.insert(static_cast<size_t>(axis));
+    }
+    const size_t points = axes.empty() ? 1 : variables_[*axes.begin()].offsets.size();
+    for (size_t u = 0; u < points; ++u) {
+      std::vector<Value> place;
+      for (size_t a : axes) place.push_back(variables_[a].offsets[u]);
+      own.insert(std::move(place));
+    }
+    leaf.own = static_cast<int64_t>(own.size());
+    out.push_back(std::move(leaf));
+  }
+  return out;
+}
+
+void Inliner::Staging::take_arrays(const schedule::ReduceSchedule& s) {
+  variables_[inner_].extent = schedule::staged_elements(s);
+  for (const schedule::Stage& stage : s.stages) {
+    const AffineRead& r = reads_[stage.leaf];
+    Staged staged{&r, {}, {}, 0};
+    for (const Affine& c : r.place) staged.tile.push_back(extent(c));
+    staged.padded = staged.tile;
+    staged.padded[staged.tile.rank() - 1] += stage.pad;
+    const Scalar t = scalar_of(inliner_.node(r.leaf).type.dtype);
+    const int64_t count = staged.padded.count();
+    std::vector<StageArray>& arrays = inliner_.stage_arrays_;
+    const auto free = std::find_if(arrays.begin(), arrays.end(),
+                                   [&](const StageArray& a) { return !a.in_use && a.type == t && a.count == count; });
+    staged.array = static_cast<size_t>(free - arrays.begin());
+    if (free == arrays.end())
+      arrays.push_back({t, count, inliner_.shared_array("tile" + std::to_string(arrays.size()), t, count), false});
+    arrays[staged.array].in_use = true;
+    staged_.push_back(std::move(staged));
+  }
+}
+
+// The least value of the coordinate in the block: variables with negative factors are at the end of their ranges.
+Value Inliner::Staging::origin(const Affine& c) const {
+  Value v = b_.i32(c.constant);
+  for (const auto& [axis, factor] : c.terms) {
+    const Variable& x = variables_[static_cast<size_t>(axis)];
+    v = b_.add(v, b_.mul(b_.i32(factor), b_.add(x.origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
+  }
+  return v;
+}
+
+// How far from there the coordinate is for point u and the element of the block at `along`.
+Value Inliner::Staging::offset(const Affine& c, size_t u, Value along) const {
+  Value v = b_.i32(0);
+  for (const auto& [axis, factor] : c.terms) {
+    const Variable& x = variables_[static_cast<size_t>(axis)];
+    const Value from_origin = x.kind == Variable::Kind::Range       ? x.offsets[u]
+                              : static_cast<size_t>(axis) == inner_ ? along
+                                                                    : b_.i32(0);
+    v = b_.add(v, b_.mul(b_.i32(factor), b_.sub(from_origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
+  }
+  return v;
+}
+
+// Where element `first + member` is. Trailing axes that the group covers whole are the same for every `first`.
+Point Inliner::Staging::place_in_tile(Value member, int64_t first, const Shape& tile) const {
+  int head = tile.rank();
+  int64_t row = 1;
+  while (head > 0 && inliner_.group_ % (row * tile[head - 1]) == 0) row *= tile[--head];
+  const Value of_row = b_.i32(row), rows = b_.add(b_.op(KOp::Quot, member, of_row), b_.i32(first / row));
+  Point p = inliner_.unlinear(rows, tile.slice(0, head));
+  const Point rest = inliner_.unlinear(b_.op(KOp::Rem, member, of_row), tile.slice(head, tile.rank()));
+  p.insert(p.end(), rest.begin(), rest.end());
+  return p;
+}
+
+void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
+  for (const auto& [axis, at] : place) variables_[axis].origin = at;
+  struct Element {
+    uint32_t array;
+    Value slot, value;
+    std::optional<Value> inside;  // none: always
+  };
+  std::vector<Element> elements;
+  const Value member = b_.bitcast(Scalar::I32, b_.local_index());
+  for (const Staged& s : staged_) {
+    const Shape& shape = inliner_.node(s.read->leaf).type.shape;
+    const int64_t count = s.tile.count();
+    for (int64_t first = 0; first < count; first += inliner_.group_) {
+      const Point in_tile = place_in_tile(member, first, s.tile);
+      std::optional<Value> inside;
+      if (first + inliner_.group_ > count) inside = b_.op(KOp::Lt, b_.add(member, b_.i32(first)), b_.i32(count));
+      Point at;
+      // Tiles reach beyond arrays where points do, where the operand is masked and behind their own end: nobody uses what is
+      // there.
+      for (size_t c = 0; c < in_tile.size(); ++c)
+        at.push_back(clamped(b_, b_.add(origin(s.read->place[c]), in_tile[c]), shape[static_cast<int>(c)]));
+      const Value value = inliner_.compute(0, s.read->leaf, std::span(&at, 1))[0];
+      elements.push_back({inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded), value, inside});
+    }
+  }
+  b_.barrier();  // until nobody reads the last block any more; loads are under way meanwhile
+  for (const Element& e : elements) {
+    if (e.inside) b_.begin_if(*e.inside);
+    b_.shared_store(e.array, e.slot, e.value);
+    if (e.inside) b_.end_if();
+  }
+  b_.barrier();
+}
+
+void Inliner::Staging::provide(const std::map<size_t, Value>& place, size_t u, const Point& at) {
+  const Value along = b_.sub(place.at(inner_), variables_[inner_].origin);
+  for (const Staged& s : staged_) {
+    Point place_of_leaf = at, in_tile;
+    for (NodeId id : s.read->path) place_of_leaf = inliner_.operand_point(inliner_.node(id), place_of_leaf).point;
+    for (const Affine& c : s.read->place) in_tile.push_back(offset(c, u, along));
+    const Value value = b_.shared_load(inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded));
+    inliner_.memo_.back()[Key{0, s.read->leaf.v, std::move(place_of_leaf)}] = value;
+  }
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,56 @@
+// Arrays that a reduction reads through shared memory, where a workgroup computes a tile of points together: the group
+// copies what a block of the last axis needs, all of it at neighbouring places, and then reads it from there as often as it
+// likes.
+#pragma once
+
+#include "spirv/lower/affine.h"
+#include "spirv/lower/inline.h"
+
+namespace spirograd::lower {
+
+class Inliner::Staging {
+ public:
+  /// Pre: the group takes the same path to here, and computes a tile.
+  Staging(Inliner& inliner, const ir::Node& n, std::span<const Point> points);
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  std::vector<schedule::Leaf> leaves() const;
+  /// Takes the arrays that the schedule asks for.
+  void take_arrays(const schedule::ReduceSchedule& s);
+  /// Copies the block that begins at `place` on each reduced axis.
+  void copy(const std::map<size_t, kernel::Value>& place);
+  /// Lets the evaluation of the operand at its point number u, for `place` in the block, find what was copied.
+  void provide(const std::map<size_t, kernel::Value>& place, size_t u, const Point& at);
+
+ private:
+  // A coordinate of the operand: the range of its values in the whole group, and how far from its beginning each point of
+  // the invocation is.
+  struct Variable {
+    enum class Kind : uint8_t { Range, Reduced, Unknown } kind = Kind::Range;
+    kernel::Value origin = kUnknown;  // Reduced: of the block that was copied last
+    int64_t extent = 1;
+    std::vector<kernel::Value> offsets = {};
+  };
+  struct Staged {
+    const AffineRead* read;
+    Shape tile, padded;  // what is copied, without and with the padding of its rows
+    size_t array;        // number among the inliner's arrays
+  };
+  Variable variable_of(size_t axis, std::span<const Point> points) const;
+  int64_t extent(const Affine& c) const;
+  Point place_in_tile(kernel::Value member, int64_t first, const Shape& tile) const;
+  kernel::Value origin(const Affine& c) const;
+  kernel::Value offset(const Affine& c, size_t u, kernel::Value along) const;
+
+  Inliner& inliner_;
+  kernel::Builder& b_;
+  const ir::Node& n_;
+  const size_t inner_;  // the last reduced axis
+  std::vector<Variable> variables_;
+  std::vector<AffineRead> reads_;
+  std::vector<Staged> staged_;
+};
+
+}  // namespace spirograd::lower
