@@ -21,6 +21,10 @@ uint32_t all_axes(const Place& p, size_t from, size_t to) {
   return axes;
 }
 
+bool all_sums(const Place& p) {
+  return std::all_of(p.begin(), p.end(), [](const Coordinate& c) { return c.sum; });
+}
+
 // Equal leading and trailing extents keep their coordinates; those in between may depend on all of the changed ones.
 Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   int head = 0, tail = 0;
@@ -28,6 +32,7 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   while (tail < from.rank() - head && tail < to.rank() - head && from[from.rank() - 1 - tail] == to[to.rank() - 1 - tail])
     ++tail;
   const uint32_t middle = all_axes(p, static_cast<size_t>(head), p.size() - static_cast<size_t>(tail));
+  const bool joined = all_sums(p) && from.rank() - tail - head == 1;  // a row-major number is a sum
   Place out;
   for (int a = 0; a < from.rank(); ++a) {
     if (a < head) {
@@ -35,7 +40,7 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
     } else if (a >= from.rank() - tail) {
       out.push_back(p[p.size() - static_cast<size_t>(from.rank() - a)]);
     } else {
-      out.push_back({middle, -1});
+      out.push_back({middle, -1, joined});
     }
   }
   return out;
@@ -43,8 +48,8 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
 
 // Coordinates as what they depend on.
 struct Dependences {
-  Coordinate reversed(Coordinate x, int64_t) const { return {x.axes, -1}; }
-  Coordinate shifted(Coordinate x, int64_t, int) const { return {x.axes, -1}; }
+  Coordinate reversed(Coordinate x, int64_t) const { return {x.axes, -1, x.sum}; }
+  Coordinate shifted(Coordinate x, int64_t, int) const { return {x.axes, -1, x.sum}; }
   Place reshaped(const Shape& from, const Shape& to, std::span<const Coordinate> p) const {
     return reshape_place(from, to, Place(p.begin(), p.end()));
   }
@@ -62,7 +67,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
       if (n.op == Op::Scatter) break;
       const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
       if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
-      Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1});
+      Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1, false});
       out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
       return out;
     }
@@ -71,7 +76,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
     case Kind::Loop: break;
   }
   // Scatters and loops read their operands at places of their own.
-  return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1});
+  return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1, false});
 }
 
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
@@ -90,7 +95,8 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
-      out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape});
+      out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape,
+                           (axes & kReducedAxis) != 0, all_sums(place)});
       contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
       continue;
     }

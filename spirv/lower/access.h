@@ -23,10 +23,11 @@ class NodeSet {
 };
 
 /// One coordinate of a place: which coordinates of a kernel's own point it depends on, and whether it is one of them
-/// unchanged.
+/// unchanged, or a sum of multiples of them.
 struct Coordinate {
   uint32_t axes = 0;
   int same_as = -1;
+  bool sum = true;
   auto operator<=>(const Coordinate&) const = default;
 };
 using Place = std::vector<Coordinate>;
@@ -35,9 +36,11 @@ using Place = std::vector<Coordinate>;
 Place operand_place(const ir::Graph& g, const ir::Node& n, size_t j, const Place& place, Coordinate reduced = {});
 
 struct Access {
-  ir::NodeId leaf;    // a root, a loop result, a parameter or a constant array
-  uint32_t axes = 0;  // bit a: the place depends on coordinate a of the point
-  bool own = false;   // the place is the point itself
+  ir::NodeId leaf;       // a root, a loop result, a parameter or a constant array
+  uint32_t axes = 0;     // bit a: the place depends on coordinate a of the point
+  bool own = false;      // the place is the point itself
+  bool reduced = false;  // it depends on a reduction that runs for the point
+  bool sums = true;      // its coordinates are sums of multiples of coordinates
 };
 
 /// In Access::axes and Reduction::axes: depends on a reduction that runs for the point.

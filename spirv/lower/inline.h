@@ -56,6 +56,8 @@ struct GroupTile {
 struct ScheduledReduction {
   std::string what;  // "sum of f32[512,512]"
   schedule::ReduceSchedule schedule;
+  double loads = 0;  // of what is staged or could be, per element and result
+  std::string how() const;
 };
 
 /// Thrown when a kernel grows beyond what drivers compile in reasonable time.

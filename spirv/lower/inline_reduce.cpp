@@ -309,7 +309,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   }
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
   if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
-  reductions_.push_back({std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s});
+  reductions_.push_back(
+      {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
   if (!s.stages.empty()) staging->take_arrays(s);
   ReductionLoops loops{.inliner = *this,
@@ -338,11 +339,6 @@ bool Inliner::same_in_group(std::span<const Point> points) const {
     for (Value v : p)
       if (!b_.uniform(v)) return false;
   return b_.uniform_path();
-}
-
-uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t count) {
-  shared_bytes_ += (count * kernel::bytes_of(type) + 15) / 16 * 16;
-  return b_.shared(name, type, static_cast<uint32_t>(count));
 }
 
 // Every invocation's part of a reduction, combined by halves in shared memory; all get the results.

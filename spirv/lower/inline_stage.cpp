@@ -1,6 +1,7 @@
 #include "spirv/lower/inline_stage.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -26,6 +27,17 @@ Value clamped(kernel::Builder& b, Value v, int64_t extent) {
 }
 
 }  // namespace
+
+std::string ScheduledReduction::how() const {
+  char figure[40] = "";
+  if (loads > 0) std::snprintf(figure, sizeof figure, "; %.3g loads per element", loads);
+  return to_string(schedule) + figure;
+}
+
+uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t count) {
+  shared_bytes_ += (count * kernel::bytes_of(type) + 15) / 16 * 16;
+  return b_.shared(name, type, static_cast<uint32_t>(count));
+}
 
 Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point> points)
     : inliner_(inliner), b_(inliner.b_), n_(n), inner_(static_cast<size_t>(n.attr.back())) {

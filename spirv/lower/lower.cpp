@@ -254,7 +254,7 @@ class Lowering {
   static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made) {
     std::vector<ScheduleLine> lines;
     for (const Compute& s : group) lines.push_back({s.label, schedule_of(s)});
-    for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, schedule::to_string(r.schedule)});
+    for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, r.how()});
     return lines;
   }
 

@@ -11,8 +11,10 @@ namespace spirograd::schedule {
 /// An array that a map reads.
 struct Read {
   uint32_t buffer = 0;
-  uint32_t axes = 0;  // of the domain, that the place depends on
-  bool own = false;   // at the invocation's own point only
+  uint32_t axes = 0;     // of the domain, that the place depends on
+  bool own = false;      // at the invocation's own point only
+  bool reduced = false;  // a reduction that runs for each point reads it,
+  bool sums = false;     // at places that are sums of coordinates, so that it may be staged (Leaf)
 };
 
 /// A reduction that runs for each point, not inside of another one.

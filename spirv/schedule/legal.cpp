@@ -79,6 +79,19 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad) {
   return size;
 }
 
+double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& s) {
+  const auto count = [](int64_t n) { return static_cast<double>(n); };
+  double loads = 0;
+  for (const Leaf& leaf : facts.leaves) loads += count(leaf.own) / count(facts.points);
+  for (const Stage& stage : s.stages) {
+    const Leaf& leaf = facts.leaves[stage.leaf];
+    const int64_t n = staged_elements(s);
+    loads +=
+        count(staged_size(leaf, n, 0)) / count(facts.members * facts.points * n) - count(leaf.own) / count(facts.points);
+  }
+  return loads;
+}
+
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Target& target) {
   const size_t axes = s.flat ? 1 : static_cast<size_t>(facts.domain.rank());
   if (s.axes.size() != axes)

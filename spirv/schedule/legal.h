@@ -27,6 +27,9 @@ inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
 /// what can be counted.
 int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);
 
+/// Elements of memory that are loaded for each element that is reduced, of the arrays that could be staged.
+double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& schedule);
+
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
 inline constexpr int64_t kPlainSum = 64;
 

@@ -1,6 +1,7 @@
 // Schedules of maps: one element per invocation, several of an elementwise computation, tiles of one that reduces.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "spirv/schedule/rules.h"
 
@@ -108,8 +109,116 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 3> kRules = {{
+// Tiles of workgroups: what a reduction reads is copied to shared memory, and the tile's points read it from there.
+constexpr double kStagedLength = 32;  // of a reduction that is worth it
+constexpr double kGlobalLoad = 16;    // in arithmetic operations; of neighbours together
+constexpr double kSharedLoad = 2;
+constexpr double kRegisters = 120;     // of an invocation, so that enough of them run at a time
+constexpr double kOwnRegisters = 32;   // for places and counters
+constexpr double kPointRegisters = 3;  // of a compensated sum
+constexpr int64_t kLeastSide = 4;      // of a workgroup, in invocations
+
+struct GroupTile {
+  size_t rows = 0, columns = 0;                           // axes of the domain
+  int64_t local[2] = {}, own[2] = {};                     // invocations along them, elements of each
+  double cost = std::numeric_limits<double>::infinity();  // of one element of the reduction at one point
+};
+
+double staged_reductions(const MapFacts& f) {
+  return static_cast<double>(
+      std::count_if(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.length >= kStagedLength; }));
+}
+
+// Tiles along one side, the last one perhaps in part beyond the domain.
+int64_t tiles_along(const MapFacts& f, const GroupTile& g, int side) {
+  const int64_t n = f.domain[static_cast<int>(side == 0 ? g.rows : g.columns)], tile = g.own[side] * g.local[side];
+  return (n + tile - 1) / tile;
+}
+
+// Workgroups, with one for each number along the other axes.
+int64_t groups_of(const MapFacts& f, const GroupTile& g) {
+  const int64_t sides = f.domain[static_cast<int>(g.rows)] * f.domain[static_cast<int>(g.columns)];
+  return f.domain.count() / sides * tiles_along(f, g, 0) * tiles_along(f, g, 1);
+}
+
+// Loads of what is reduced, by the elements of the tile that share them. What lies beyond the domain is computed for
+// nothing.
+double cost_of(const MapFacts& f, const GroupTile& g) {
+  double loads = 0;
+  for (const Read& r : f.reads) {
+    if (!r.reduced) continue;
+    double invocation = 1, group = 1;
+    const size_t axes[2] = {g.rows, g.columns};
+    for (int side = 0; side < 2; ++side) {
+      if (r.axes >> axes[side] & 1) continue;
+      invocation /= static_cast<double>(g.own[side]);
+      group /= static_cast<double>(g.own[side] * g.local[side]);
+    }
+    loads += r.sums ? kGlobalLoad * group + kSharedLoad * invocation : kGlobalLoad * invocation;
+  }
+  constexpr double kArithmetic = 2;
+  const int64_t points = g.own[0] * g.own[1] * g.local[0] * g.local[1];
+  return (loads + kArithmetic) * static_cast<double>(groups_of(f, g) * points) / static_cast<double>(f.domain.count());
+}
+
+// Enough groups for all processors, enough invocations to wait for memory while others compute, and little enough for each.
+bool keeps_busy(const MapFacts& f, const Target& t, const GroupTile& g) {
+  const int64_t points = g.own[0] * g.own[1], groups = groups_of(f, g), group = g.local[0] * g.local[1];
+  const double registers =
+      kPointRegisters * static_cast<double>(points) * staged_reductions(f) + static_cast<double>(g.own[0] + g.own[1]);
+  return groups * static_cast<int64_t>(t.price.lanes) >= static_cast<int64_t>(t.price.busy) &&
+         (points == 1 || 2 * groups * group >= wanted_invocations(t)) && registers + kOwnRegisters < kRegisters &&
+         points * f.code <= kTileCode;
+}
+
+GroupTile best_group_tile(const MapFacts& f, const Target& t) {
+  GroupTile best;
+  const auto rank = static_cast<size_t>(f.domain.rank());
+  const int64_t most = std::min<int64_t>(256, t.max_invocations);
+  GroupTile g;
+  for (g.rows = 0; g.rows < rank; ++g.rows)
+    for (g.columns = g.rows + 1; g.columns < rank; ++g.columns)
+      for (const int64_t group : {64, 256})
+        for (g.local[0] = kLeastSide; group <= most && g.local[0] * kLeastSide <= group; g.local[0] *= 2)
+          for (g.own[0] = 1; g.own[0] <= 4; g.own[0] *= 2)
+            for (g.own[1] = 1; g.own[1] <= 4; g.own[1] *= 2) {
+              g.local[1] = group / g.local[0];
+              if (!keeps_busy(f, t, g)) continue;
+              g.cost = cost_of(f, g);
+              if (g.cost < best.cost) best = g;
+            }
+  return best;
+}
+
+// One element of an invocation of its own, with nothing in shared memory.
+double cost_alone(const MapFacts& f) {
+  double loads = 0;
+  for (const Read& r : f.reads) loads += r.reduced ? kGlobalLoad : 0;
+  return loads;
+}
+
+bool wants_group_tiles(const MapFacts& f, const Target& t) {
+  return t.price.cooperates && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f) / 2;
+}
+
+// Neighbours along columns are neighbouring invocations, and so are the elements that they store.
+MapSchedule group_tiles(const MapFacts& f, const Target& t) {
+  const GroupTile g = best_group_tile(f, t);
+  MapSchedule s = plain_map(f);
+  s.group = g.local[0] * g.local[1];
+  const size_t axes[2] = {g.rows, g.columns};
+  for (int side = 0; side < 2; ++side) {
+    Split& split = s.axes[axes[side]];
+    if (split[0].extent % (g.own[side] * g.local[side]) != 0) s.tail = Tail::Recompute;
+    split = {{Bind::Grid, tiles_along(f, g, side)}, {Bind::Local, g.local[side]}};
+    if (g.own[side] > 1) split.insert(split.begin() + (side == 0 ? 2 : 1), {Bind::Register, g.own[side]});
+  }
+  return s;
+}
+
+constexpr std::array<MapRule, 4> kRules = {{
     {"a workgroup per element", wants_groups, groups},
+    {"tiles of workgroups", wants_group_tiles, group_tiles},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
 }};

@@ -40,9 +40,54 @@ ReduceSchedule shared(const ReduceFacts& f) {
   return s;
 }
 
+// Elements that are staged at a time: what divides the axis leaves no shorter block, which could not be unrolled.
+constexpr int64_t kStaged = 16, kLeastStaged = 8;
+
+int64_t staged_length(int64_t extent) {
+  for (int64_t step : {4, 1})
+    for (int64_t b = kStaged; b >= kLeastStaged; --b)
+      if (b % step == 0 && extent % b == 0) return b;
+  return kStaged;
+}
+
+// Arrays that the invocations of a tile read several times each, and rows that begin in different banks where neighbours
+// read different rows.
+std::vector<Stage> worth_staging(const ReduceFacts& f, int64_t elements) {
+  std::vector<Stage> out;
+  for (size_t j = 0; j < f.leaves.size(); ++j) {
+    const Leaf& leaf = f.leaves[j];
+    if (2 * staged_size(leaf, elements, 0) > f.members * leaf.own * elements) continue;
+    const bool across = leaf.place.size() > 1 && leaf.place.back().tile == 1;
+    out.push_back({j, across ? 1 : 0});
+  }
+  return out;
+}
+
+// Plain sums go over several staged blocks.
+ReduceSchedule staged(const ReduceFacts& f) {
+  ReduceSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  Split& last = s.axes.back();
+  const int64_t n = f.extents.back(), length = staged_length(n), blocks = (n + length - 1) / length;
+  const bool exact = n % length == 0;
+  int64_t together = f.plain > 0 && n > f.plain ? f.plain / length : blocks;
+  while (exact && blocks % together != 0) --together;
+  last = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}};
+  if (last[0].extent == 1) last.erase(last.begin());
+  const bool unrolls =
+      exact && length % kUnroll == 0 && f.points <= 16 && f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+  last.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
+  if (unrolls) last.push_back({Bind::Unroll, kUnroll});
+  if (unrolls && f.points <= 4) s.accumulators = kUnroll;
+  s.stages = worth_staging(f, length);
+  return s;
+}
+
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
+  if (!f.leaves.empty() && f.extents.back() >= kStaged)
+    if (ReduceSchedule in_blocks = staged(f); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
   if (f.group > 0 && f.extents.back() >= f.group)
     if (ReduceSchedule together = shared(f); !check(f, together, t)) return together;
   ReduceSchedule s;

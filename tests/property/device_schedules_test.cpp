@@ -14,7 +14,7 @@ constexpr uint64_t kPrograms = 130;
 class DeviceSchedules : public vk::testing::Gpu {};
 
 TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
-  int schedules = 0, shared = 0, scans = 0;
+  int schedules = 0, shared = 0, staged = 0, scans = 0;
   for (uint64_t k = 0; k < kPrograms && !HasFailure(); ++k) {
     const uint64_t seed = base_seed() * 104729 + k;
     const RandomProgram r = scheduled_program(seed);
@@ -36,12 +36,14 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
     EXPECT_TRUE(messages.lines.empty()) << messages.text();
     schedules += scheduler.maps() + scheduler.reductions();
     shared += scheduler.shared();
+    staged += scheduler.staged();
     scans += scheduler.scans();
   }
   std::cout << kPrograms << " programs, " << schedules << " schedules, " << shared << " reductions shared by workgroups, "
-            << scans << " scans\n";
+            << staged << " in shared memory, " << scans << " scans\n";
   EXPECT_GE(schedules, 200);
   EXPECT_GE(shared, 5);
+  EXPECT_GE(staged, 5);
   EXPECT_GE(scans, 15);
 }
 

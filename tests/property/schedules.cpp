@@ -17,7 +17,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 20> kPrograms = {
+constexpr std::array<std::string_view, 26> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
@@ -31,6 +31,12 @@ constexpr std::array<std::string_view, 20> kPrograms = {
     "def f(x: f32[N, M, K]) -> f32 = sum(x * x)",
     "def f(a: f32[N, K], b: f32[K, M]) -> f32[N, M] = a @ b",
     "def f(a: f32[N, K], b: f32[M, K]) -> f32 = sum(square(for i: N, j: M => sum(for k: K => a[i, k] * b[j, k])))",
+    "def f(a: f32[N, K], b: f32[K, M], c: f32[M]) -> f32[N, M] = relu(relu(a) @ b + c)",
+    "def f(a: f32[3, K, N], b: f32[3, M, K]) -> f32[3, N, M] = transpose(a, [0, 2, 1]) @ transpose(b, [0, 2, 1])",
+    "def f(a: f32[N, K], w: f32[K, K]) -> f32[N, N] = a @ w @ transpose(a, [1, 0])",
+    "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => max(for k: K => abs(x[i, k] - y[j, k]))",
+    "def f(x: i32[N, K], y: i32[K, M]) -> i32[N, M] = x @ y",
+    "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for k: K => x[i + 1, K - 1 - k] * y[j, k - 2])",
     "def f(x: f32[N, M]) -> f32[N, M] = softmax(x)",
     "def f(c: f32[K, M], x: f32[N, M]) -> f32 = sum(for i: N => min(for k: K => sum(square(x[i] - c[k]))))",
     "def f(a: f32[M], s: f32[M], xs: f32[K, M]) -> f32[M] = fold(fn(s, x) => tanh(s * a + x), s, xs)",
@@ -58,13 +64,46 @@ Split RandomScheduler::split(int64_t n, const std::vector<Bind>& binds, int most
   return out;
 }
 
+// Up to two axes spread over the group, each with elements of an invocation's own inside, outside or on both sides.
+void RandomScheduler::draw_group_tile(MapSchedule& s, const std::vector<int64_t>& extents) const {
+  const size_t first = static_cast<size_t>(below(static_cast<int64_t>(extents.size()))),
+               second = static_cast<size_t>(below(static_cast<int64_t>(extents.size())));
+  int64_t rest = s.group;
+  for (const size_t a : {first, second}) {
+    int64_t local = a == second ? rest : std::min<int64_t>(rest, int64_t{1} << below(6));
+    if (a == first && a == second) local = s.group;
+    rest /= local;
+    Split parts = {{Bind::Local, local}};
+    if (below(2)) parts.push_back({Bind::Register, 1 + below(4)});
+    if (below(2)) parts.insert(parts.begin(), {Bind::Register, 1 + below(3)});
+    const int64_t tile = schedule::extent(parts);
+    if (extents[a] % tile != 0) s.tail = Tail::Recompute;
+    parts.insert(parts.begin(), {below(3) ? Bind::Grid : Bind::Serial, (extents[a] + tile - 1) / tile});
+    s.axes[a] = parts;
+  }
+}
+
+// Blocks of the last axis, perhaps with shorter ones at the end, and any of the arrays.
+void RandomScheduler::draw_stages(ReduceSchedule& s, const schedule::ReduceFacts& facts) const {
+  const int64_t n = facts.extents.back(), length = 1 + below(20), together = 1 + below(4), unroll = 1 + below(3);
+  const int64_t blocks = (n + length - 1) / length;
+  s.axes.back() = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}, {Bind::Serial, length}};
+  if (length % unroll == 0 && n % (length * together) == 0) {
+    s.axes.back().back().extent /= unroll;
+    s.axes.back().push_back({Bind::Unroll, unroll});
+  }
+  if (blocks == 1 || below(4) == 0) s.axes.back() = {{Bind::Serial, n}};
+  for (size_t leaf = 0; leaf < facts.leaves.size(); ++leaf)
+    if (below(3)) s.stages.push_back({leaf, below(3)});
+}
+
 MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& target) const {
   ++maps_;
   for (int tries = 0; tries < 50; ++tries) {
     MapSchedule s;
     s.flat = facts.domain.rank() > 0 && below(3) == 0;
     if (below(2)) s.tail = Tail::Recompute;
-    if (facts.alone && below(2)) s.group = int64_t{1} << below(8);
+    if (facts.alone && below(facts.reduces ? 6 : 2)) s.group = int64_t{1} << below(8);
     std::vector<int64_t> extents(facts.domain.begin(), facts.domain.end());
     if (s.flat) extents = {facts.domain.count()};
     for (int64_t n : extents) {
@@ -73,12 +112,7 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
       if (s.group > 0) binds = {Bind::Grid, Bind::Register, Bind::Serial};
       s.axes.push_back(split(n + surplus, binds, 4));
     }
-    if (s.group > 0 && !s.axes.empty() && below(2)) {  // the last axis spread over the group
-      Split& last = s.axes.back();
-      const int64_t n = extents.back();
-      last = {{Bind::Grid, (n + s.group - 1) / s.group}, {Bind::Local, s.group}};
-      if (n % s.group != 0) s.tail = Tail::Recompute;
-    }
+    if (s.group > 0 && !s.axes.empty() && below(3)) draw_group_tile(s, extents);
     if (schedule::tile(s) * facts.code > most_code_ || check(facts, s, target)) continue;
     drawn_ += schedule::to_string(s) + "\n";
     return s;
@@ -99,11 +133,14 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     if (facts.group > 0 && below(3)) {
       const int64_t own = (n + facts.group - 1) / facts.group, unroll = std::min<int64_t>(own, 1 + below(4));
       last = {{Bind::Serial, (own + unroll - 1) / unroll}, {Bind::Unroll, unroll}, {Bind::Local, facts.group}};
+    } else if (!facts.leaves.empty() && below(4)) {
+      draw_stages(s, facts);
     }
     const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
     s.accumulators = accumulators[static_cast<size_t>(below(4))];
     if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > most_code_ || check(facts, s, target)) continue;
     shared_ += schedule::extent(last, Bind::Local) > 1;
+    staged_ += !s.stages.empty();
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;
   }

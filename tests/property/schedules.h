@@ -21,14 +21,17 @@ class RandomScheduler : public schedule::Scheduler {
   int scans() const { return scans_; }  // in chunks, or by workgroups
   int reductions() const { return reductions_; }
   int shared() const { return shared_; }  // reductions that a workgroup shares
+  int staged() const { return staged_; }  // that read shared memory
   std::string drawn() const { return drawn_; }
 
  private:
   int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
+  void draw_group_tile(schedule::MapSchedule& s, const std::vector<int64_t>& extents) const;
+  void draw_stages(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;
   mutable std::mt19937_64 random_;
   int64_t most_code_;
-  mutable int maps_ = 0, reductions_ = 0, shared_ = 0, scans_ = 0;
+  mutable int maps_ = 0, reductions_ = 0, shared_ = 0, staged_ = 0, scans_ = 0;
   mutable std::string drawn_;
 };
 

@@ -9,10 +9,10 @@
 namespace spirograd::property {
 namespace {
 
-constexpr uint64_t kRuns = 700;
+constexpr uint64_t kRuns = 800;
 
 TEST(Schedules, EveryLegalOneGivesTheSameValues) {
-  int maps = 0, reductions = 0, shared = 0, scans = 0, exact = 0;
+  int maps = 0, reductions = 0, shared = 0, staged = 0, scans = 0, exact = 0;
   for (uint64_t k = 0; k < kRuns && !HasFailure(); ++k) {
     const uint64_t seed = base_seed() * 7919 + k;
     const RandomProgram r = scheduled_program(seed);
@@ -33,13 +33,16 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
     maps += scheduler.maps();
     reductions += scheduler.reductions();
     shared += scheduler.shared();
+    staged += scheduler.staged();
     scans += scheduler.scans();
     exact += same_bits;
   }
   std::cout << kRuns << " programs, " << maps << " schedules of maps, " << reductions << " of reductions, " << shared
-            << " shared by workgroups, " << scans << " scans, " << exact << " programs compared bit by bit\n";
+            << " shared by workgroups, " << staged << " in shared memory, " << scans << " scans, " << exact
+            << " programs compared bit by bit\n";
   EXPECT_GE(maps + reductions, 1000);
   EXPECT_GE(shared, 50);
+  EXPECT_GE(staged, 50);
   EXPECT_GE(scans, 100);
 }
 

@@ -79,6 +79,38 @@ double loads(const kernel::Kernel& k, double elements) {
   return sum * static_cast<double>(k.invocations) / elements;
 }
 
+TEST(Stages, Dump) {
+  for (const std::string source : {
+           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ b",
+           "def f(a: f32[512, 512], b: f32[512, 512], c: f32[512]) -> f32[512, 512] = relu(a @ b + c)",
+           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = relu(transpose(a, [1, 0])) @ b",
+           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ transpose(b, [1, 0])",
+           "def f(a: f32[256, 256], b: f32[256, 256]) -> f32[256, 256] = a @ b",
+           "def f(a: f32[128, 128], b: f32[128, 128]) -> f32[128, 128] = a @ b",
+           "def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b",
+           "def f(a: f32[8, 128, 96], b: f32[8, 96, 128]) -> f32[8, 128, 128] = a @ b",
+           "def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ b",
+           "def f(a: f32[10000, 64], b: f32[64, 8]) -> f32[10000, 8] = a @ b",
+           "def f(a: f32[128, 10000], b: f32[10000, 128]) -> f32[128, 128] = a @ b",
+           "def f(x: f32[1000, 50], c: f32[50, 50]) -> f32[1000, 1000] = x @ c @ transpose(x, [1, 0])",
+           "def f(x: f32[1000, 50], y: f32[800, 50]) -> f32[1000, 800] = for i: 1000, j: 800 => exp(-sum(square(x[i] - "
+           "y[j])))",
+           "def f(x: f32[1000], k: f32[64]) = for i: 1000 => sum(for j: 64 => x[i + j - 1] * k[j])",
+           "def f(x: f32[64, 64, 32], w: f32[3, 3, 32, 64]) = for i: 64, j: 64, o: 64 => sum(for a: 3, b: 3, c: 32 => x[i + "
+           "a - 1, j + b - 1, c] * w[a, b, c, o])",
+       }) {
+    const Program program =
+        rewrite::optimise_for_lowering(text::instantiate(text::parse(source, "t").value(), "f").value(), {});
+    const lower::Plan plan = lower::lower(program, gpu());
+    std::cout << source << "\n" << text::print(program);
+    for (size_t j = 0; j < plan.kernels.size(); ++j) {
+      if (const auto defect = kernel::verify(plan.kernels[j])) ADD_FAILURE() << defect->str();
+      std::cout << plan.kernels[j].body.size() << " instructions, " << loads(plan.kernels[j], 1) << " loads\n";
+      for (const lower::ScheduleLine& line : plan.schedules[j]) std::cout << "   " << line.what << ": " << line.how << "\n";
+    }
+  }
+}
+
 TEST(Stages, AProductGoesThroughSharedMemory) {
   const Lowered l = lowered("def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b",
                             "i = grid 2 local 8 register 4; j = grid 2 register 4 local 8; group 64",
