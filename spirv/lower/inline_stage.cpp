@@ -56,7 +56,10 @@ Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point
         along = along || static_cast<size_t>(axis) == inner_;
         known = known && variables_[static_cast<size_t>(axis)].kind != Variable::Kind::Unknown;
       }
-    if (along && known && reads_.size() < kMostLeaves) reads_.push_back(std::move(r));
+    if (along && known && reads_.size() < kMostLeaves) {
+      std::vector<Dimension> d = dimensions(r);
+      reads_.push_back({std::move(r), std::move(d)});
+    }
   }
 }
 
@@ -87,23 +90,42 @@ Inliner::Staging::Variable Inliner::Staging::variable_of(size_t axis, std::span<
   return v;
 }
 
-// Different values of the coordinate while a block is reduced.
-int64_t Inliner::Staging::extent(const Affine& c) const {
+std::vector<Inliner::Staging::Dimension> Inliner::Staging::dimensions(const AffineRead& r) const {
+  constexpr int64_t kFarApart = 8;  // factors from which on a row-major number is taken apart again
+  std::vector<Dimension> out;
+  for (size_t c = 0; c < r.place.size(); ++c) {
+    std::vector<std::pair<int, int64_t>> terms;  // that range over more than one number
+    for (const auto& [axis, factor] : r.place[c].terms)
+      if (static_cast<size_t>(axis) == inner_ || variables_[static_cast<size_t>(axis)].extent > 1)
+        terms.emplace_back(axis, factor);
+    std::stable_sort(terms.begin(), terms.end(),
+                     [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });
+    if (terms.size() > 1 && std::abs(terms[0].second) < kFarApart) {
+      out.push_back({c, {terms.begin(), terms.end()}, 1});
+      continue;
+    }
+    for (const auto& [axis, factor] : terms) out.push_back({c, {{axis, factor < 0 ? -1 : 1}}, std::abs(factor)});
+  }
+  return out;
+}
+
+// Different values of the sum while a block is reduced.
+int64_t Inliner::Staging::extent(const Dimension& d) const {
   int64_t n = 1;
-  for (const auto& [axis, factor] : c.terms) n += std::abs(factor) * (variables_[static_cast<size_t>(axis)].extent - 1);
+  for (const auto& [axis, factor] : d.terms) n += std::abs(factor) * (variables_[static_cast<size_t>(axis)].extent - 1);
   return n;
 }
 
 std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
   std::vector<schedule::Leaf> out;
-  for (const AffineRead& r : reads_) {
-    schedule::Leaf leaf{inliner_.node(r.leaf).type.dtype, {}, 1};
+  for (const Read& r : reads_) {
+    schedule::Leaf leaf{inliner_.node(r.at.leaf).type.dtype, {}, 1};
     std::set<std::vector<Value>> own;
     std::set<size_t> axes;
-    for (const Affine& c : r.place) {
-      const auto along = c.terms.find(static_cast<int>(inner_));
-      leaf.place.push_back({extent(c), along == c.terms.end() ? 0 : std::abs(along->second)});
-      for (const auto& [axis, factor] : c.terms)
+    for (const Dimension& d : r.dimensions) {
+      const auto along = d.terms.find(static_cast<int>(inner_));
+      leaf.place.push_back({extent(d), along == d.terms.end() ? 0 : std::abs(along->second)});
+      for (const auto& [axis, factor] : d.terms)
         if (variables_[static_cast<size_t>(axis)].kind == Variable::Kind::Range) axes.insert(static_cast<size_t>(axis));
     }
     const size_t points = axes.empty() ? 1 : variables_[*axes.begin()].offsets.size();
@@ -121,12 +143,12 @@ std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
 void Inliner::Staging::take_arrays(const schedule::ReduceSchedule& s) {
   variables_[inner_].extent = schedule::staged_elements(s);
   for (const schedule::Stage& stage : s.stages) {
-    const AffineRead& r = reads_[stage.leaf];
+    const Read& r = reads_[stage.leaf];
     Staged staged{&r, {}, {}, 0};
-    for (const Affine& c : r.place) staged.tile.push_back(extent(c));
+    for (const Dimension& d : r.dimensions) staged.tile.push_back(extent(d));
     staged.padded = staged.tile;
     staged.padded[staged.tile.rank() - 1] += stage.pad;
-    const Scalar t = scalar_of(inliner_.node(r.leaf).type.dtype);
+    const Scalar t = scalar_of(inliner_.node(r.at.leaf).type.dtype);
     const int64_t count = staged.padded.count();
     std::vector<StageArray>& arrays = inliner_.stage_arrays_;
     const auto free = std::find_if(arrays.begin(), arrays.end(),
@@ -149,14 +171,12 @@ Value Inliner::Staging::origin(const Affine& c) const {
   return v;
 }
 
-// How far from there the coordinate is for point u and the element of the block at `along`.
-Value Inliner::Staging::offset(const Affine& c, size_t u, Value along) const {
+// The number along a dimension for point u and the element of the block at `along`.
+Value Inliner::Staging::offset(const Dimension& d, size_t u, Value along) const {
   Value v = b_.i32(0);
-  for (const auto& [axis, factor] : c.terms) {
+  for (const auto& [axis, factor] : d.terms) {
     const Variable& x = variables_[static_cast<size_t>(axis)];
-    const Value from_origin = x.kind == Variable::Kind::Range       ? x.offsets[u]
-                              : static_cast<size_t>(axis) == inner_ ? along
-                                                                    : b_.i32(0);
+    const Value from_origin = static_cast<size_t>(axis) == inner_ ? along : x.offsets[u];
     v = b_.add(v, b_.mul(b_.i32(factor), b_.sub(from_origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
   }
   return v;
@@ -184,18 +204,23 @@ void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
   std::vector<Element> elements;
   const Value member = b_.bitcast(Scalar::I32, b_.local_index());
   for (const Staged& s : staged_) {
-    const Shape& shape = inliner_.node(s.read->leaf).type.shape;
+    const Shape& shape = inliner_.node(s.read->at.leaf).type.shape;
+    Point origins;
+    for (const Affine& c : s.read->at.place) origins.push_back(origin(c));
     const int64_t count = s.tile.count();
     for (int64_t first = 0; first < count; first += inliner_.group_) {
       const Point in_tile = place_in_tile(member, first, s.tile);
       std::optional<Value> inside;
       if (first + inliner_.group_ > count) inside = b_.op(KOp::Lt, b_.add(member, b_.i32(first)), b_.i32(count));
-      Point at;
+      Point at = origins;
+      for (size_t d = 0; d < in_tile.size(); ++d) {
+        const Dimension& dimension = s.read->dimensions[d];
+        at[dimension.coordinate] = b_.add(at[dimension.coordinate], b_.mul(in_tile[d], b_.i32(dimension.step)));
+      }
       // Tiles reach beyond arrays where points do, where the operand is masked and behind their own end: nobody uses what is
       // there.
-      for (size_t c = 0; c < in_tile.size(); ++c)
-        at.push_back(clamped(b_, b_.add(origin(s.read->place[c]), in_tile[c]), shape[static_cast<int>(c)]));
-      const Value value = inliner_.compute(0, s.read->leaf, std::span(&at, 1))[0];
+      for (size_t c = 0; c < at.size(); ++c) at[c] = clamped(b_, at[c], shape[static_cast<int>(c)]);
+      const Value value = inliner_.compute(0, s.read->at.leaf, std::span(&at, 1))[0];
       elements.push_back({inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded), value, inside});
     }
   }
@@ -212,10 +237,10 @@ void Inliner::Staging::provide(const std::map<size_t, Value>& place, size_t u, c
   const Value along = b_.sub(place.at(inner_), variables_[inner_].origin);
   for (const Staged& s : staged_) {
     Point place_of_leaf = at, in_tile;
-    for (NodeId id : s.read->path) place_of_leaf = inliner_.operand_point(inliner_.node(id), place_of_leaf).point;
-    for (const Affine& c : s.read->place) in_tile.push_back(offset(c, u, along));
+    for (NodeId id : s.read->at.path) place_of_leaf = inliner_.operand_point(inliner_.node(id), place_of_leaf).point;
+    for (const Dimension& d : s.read->dimensions) in_tile.push_back(offset(d, u, along));
     const Value value = b_.shared_load(inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded));
-    inliner_.memo_.back()[Key{0, s.read->leaf.v, std::move(place_of_leaf)}] = value;
+    inliner_.memo_.back()[Key{0, s.read->at.leaf.v, std::move(place_of_leaf)}] = value;
   }
 }
 

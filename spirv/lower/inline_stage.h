@@ -33,23 +33,35 @@ class Inliner::Staging {
     int64_t extent = 1;
     std::vector<kernel::Value> offsets = {};
   };
+  // What is copied counts through the variables of each coordinate: one by one in steps of their factors, so that nothing in
+  // between is copied, or where the factors are small, as in a convolution, through the range of their sum.
+  struct Dimension {
+    size_t coordinate;
+    std::map<int, int64_t> terms;
+    int64_t step;
+  };
+  struct Read {
+    AffineRead at;
+    std::vector<Dimension> dimensions;
+  };
   struct Staged {
-    const AffineRead* read;
+    const Read* read;
     Shape tile, padded;  // what is copied, without and with the padding of its rows
     size_t array;        // number among the inliner's arrays
   };
   Variable variable_of(size_t axis, std::span<const Point> points) const;
-  int64_t extent(const Affine& c) const;
+  std::vector<Dimension> dimensions(const AffineRead& r) const;
+  int64_t extent(const Dimension& d) const;
   Point place_in_tile(kernel::Value member, int64_t first, const Shape& tile) const;
   kernel::Value origin(const Affine& c) const;
-  kernel::Value offset(const Affine& c, size_t u, kernel::Value along) const;
+  kernel::Value offset(const Dimension& d, size_t u, kernel::Value along) const;
 
   Inliner& inliner_;
   kernel::Builder& b_;
   const ir::Node& n_;
   const size_t inner_;  // the last reduced axis
   std::vector<Variable> variables_;
-  std::vector<AffineRead> reads_;
+  std::vector<Read> reads_;
   std::vector<Staged> staged_;
 };
 

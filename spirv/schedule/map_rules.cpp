@@ -171,6 +171,17 @@ bool keeps_busy(const MapFacts& f, const Target& t, const GroupTile& g) {
          points * f.code <= kTileCode;
 }
 
+// Whether what is reduced reads one array that does not depend on axis a, and one that does not depend on b, so that tiles
+// over both save loads of both. A reduction that is the same along an axis is served by its neighbours' loads.
+bool contracts(const MapFacts& f, size_t a, size_t b) {
+  const auto reads = [&](size_t with, size_t without) {
+    return std::any_of(f.reads.begin(), f.reads.end(), [&](const Read& r) {
+      return r.reduced && r.sums && (r.axes >> with & 1) && !(r.axes >> without & 1);
+    });
+  };
+  return reads(a, b) && reads(b, a);
+}
+
 GroupTile best_group_tile(const MapFacts& f, const Target& t) {
   GroupTile best;
   const auto rank = static_cast<size_t>(f.domain.rank());
@@ -180,10 +191,11 @@ GroupTile best_group_tile(const MapFacts& f, const Target& t) {
     for (g.columns = g.rows + 1; g.columns < rank; ++g.columns)
       for (const int64_t group : {64, 256})
         for (g.local[0] = kLeastSide; group <= most && g.local[0] * kLeastSide <= group; g.local[0] *= 2)
-          for (g.own[0] = 1; g.own[0] <= 4; g.own[0] *= 2)
-            for (g.own[1] = 1; g.own[1] <= 4; g.own[1] *= 2) {
+          for (const int64_t rows : {1, 2, 4})
+            for (const int64_t columns : {1, 2, 4}) {
               g.local[1] = group / g.local[0];
-              if (!keeps_busy(f, t, g)) continue;
+              g.own[0] = rows, g.own[1] = columns;
+              if (!contracts(f, g.rows, g.columns) || !keeps_busy(f, t, g)) continue;
               g.cost = cost_of(f, g);
               if (g.cost < best.cost) best = g;
             }

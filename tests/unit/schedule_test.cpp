@@ -35,10 +35,12 @@ TEST(Schedule, WhatPrintsParsesBack) {
   for (const std::string text :
        {"once", "i = grid 128 register 4; j = grid 64 register 8", "e = grid 3 register 8 lane 8; tail recompute",
         "i = grid 2 local 8 lane 4 serial 3 register 2", "i = grid 3; j = serial 2 local 64; group 64",
-        "i = grid 7; tail recompute; group 128"})
+        "i = grid 7; tail recompute; group 128",
+        "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256"})
     EXPECT_EQ(to_string(parse_map(text)), text);
   for (const std::string text :
-       {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4"})
+       {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4",
+        "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z"})
     EXPECT_EQ(to_string(parse_reduction(text)), text);
   const MapSchedule tile = parse_map(" i=grid 5 register 2;j = grid 7 ");
   EXPECT_EQ(invocations(tile), 35);
@@ -53,6 +55,20 @@ TEST(Schedule, WhatIsNotUnderstoodIsNamed) {
   expect_in(refusal("i = grid 2; tail guess"), "'recompute' expected after 'tail', at 'guess'");
   expect_in(refusal("i grid 2"), "'=' expected after the name of an axis, at 'grid'");
   expect_in(refusal("i = grid 2 j = grid 3"), "nothing more expected, at 'j'");
+  const auto refused = [](const std::string& text) {
+    try {
+      parse_reduction(text);
+    } catch (const Error& e) {
+      return e.message;
+    }
+    return std::string();
+  };
+  expect_in(refused("k = serial 4; stage a"), "an array, A to Z, expected, at 'a'");
+  expect_in(refused("k = serial 4; stage AB"), "an array, A to Z, expected, at 'AB'");
+  expect_in(refused("k = serial 4; stage A,"), "an array, A to Z, expected, at the end");
+  expect_in(refused("k = serial 4; stage A B"), "nothing more expected, at 'B'");
+  expect_in(refused("k = serial 4; stage A pad"), "a number of at least 1 expected, at the end");
+  expect_in(refused("k = serial 4; stage A; accumulators 2"), "nothing more expected, at ';'");
   EXPECT_THROW(parse_reduction("k = serial 4; accumulators"), Error);
   EXPECT_THROW(parse_reduction("k serial 4"), Error);
 }
@@ -221,6 +237,153 @@ TEST(Schedule, TheTableOfScansChoosesByCounting) {
   Target small = gpu();
   small.max_invocations = 16;
   EXPECT_EQ(to_string(scheduler.scan({DType::F32, 300, 1, 2}, small)), "k = grid 1 serial 300");
+}
+
+// The facts of a product of matrices in tiles of 64 x 64 by 256 invocations with 4 x 4 points each.
+ReduceFacts tiled_product(int64_t length) {
+  ReduceFacts f{DType::F32, {length}, 16, 6, kPlainSum};
+  f.members = 256;
+  f.leaves = {{DType::F32, {{64, 0}, {1, 1}}, 4}, {DType::F32, {{1, 1}, {64, 0}}, 4}};
+  return f;
+}
+
+TEST(Schedule, IllegalStagesSayWhichRuleTheyBreak) {
+  ReduceFacts facts = tiled_product(512);
+  Target target = gpu();
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_reduction(text), target);
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken("k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B"), "");
+  EXPECT_EQ(broken("k = serial 8 serial 4 serial 16; stage B"), "");
+  expect_in(broken("k = serial 8 serial 64; stage C"), "the reduction has 2 arrays that can be staged");
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage A, A"), "staged arrays stand once each, in order");
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage B, A"), "staged arrays stand once each, in order");
+  // 64 * 17 * 4 + 16 * 64 * 4 bytes
+  target.shared_bytes = 8448;
+  EXPECT_EQ(broken("k = serial 8 serial 4 serial 16; stage A pad 1, B"), "");
+  target.shared_bytes = 8447;
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage A pad 1, B"),
+            "it and what else the kernel shares take 8448 bytes of shared memory, the device has 8447");
+  target.shared_bytes = 8460;
+  facts.shared = 16;
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage A pad 1, B"), "take 8464 bytes");
+  facts.shared = 0;
+  target.shared_bytes = 16384;
+  facts.leaves[0].place[0].tile = 1;  // rows of 65 elements are rounded to 272 bytes
+  facts.leaves[0].place[1].step = 0;
+  facts.leaves[0].place[1].tile = 65;
+  target.shared_bytes = 272;
+  EXPECT_EQ(broken("k = serial 8 serial 4 serial 16; stage A"), "");
+  target.shared_bytes = 271;
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage A"), "take 272 bytes");
+  expect_in(broken("k = serial 8 serial 4 serial 16; stage A pad 9000000000000000000"), "the device has 271");
+  target.shared_bytes = 1 << 20;
+  facts = tiled_product(512);
+  facts.plain = 0;
+  EXPECT_EQ(broken("k = serial 4 serial 128; stage A"), "") << "32 elements for each invocation";
+  expect_in(broken("k = serial 2 serial 256; stage A"),
+            "16384 elements of an array at a time, more than 32 for each of 256 invocations");
+  facts.leaves[0].place[1].step = 2;
+  expect_in(broken("k = serial 4 serial 128; stage A"), "16320 elements of an array at a time");
+  expect_in(broken("k = unroll 512; stage A"), "copies of the body");
+  facts.extents = {64};
+  expect_in(broken("k = unroll 64; stage A"), "before a serial loop of the last axis, it has none");
+  facts.group = 256;
+  facts.extents = {512};
+  facts.points = 1;
+  expect_in(broken("k = serial 2 local 256; stage A"), "what is local is not staged");
+  facts.members = 0;
+  expect_in(broken("k = serial 512; stage A"), "no workgroup computes a tile of points together");
+  EXPECT_EQ(broken("k = serial 512"), "");
+}
+
+TEST(Schedule, TheLastBlocksMayBeShorterThroughAllLoops) {
+  const ReduceFacts facts = tiled_product(509);
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_reduction(text), gpu());
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken("k = serial 8 serial 4 serial 16; stage A"), "");
+  EXPECT_EQ(broken("k = serial 9 serial 3 serial 19"), "") << "the last of the 9 begins at 456";
+  expect_in(broken("k = serial 10 serial 3 serial 19"), "its parts count 570 elements, the axis has 509");
+  expect_in(broken("k = serial 8 serial 16 unroll 4"), "its parts count 512 elements, the axis has 509");
+}
+
+TEST(Schedule, ReductionsOfTilesAreStaged) {
+  const Scheduler scheduler;
+  const auto reduction = [&](const ReduceFacts& f) { return to_string(scheduler.reduction(f, gpu())); };
+  EXPECT_EQ(reduction(tiled_product(512)), "k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(96)), "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(80)), "k = serial 5 serial 1 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(64)), "k = serial 4 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(16)), "k = serial 1 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(15)), "k = serial 15");
+  EXPECT_EQ(reduction(tiled_product(100)), "k = serial 2 serial 5 serial 10; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(509)), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  ReduceFacts f = tiled_product(512);
+  f.plain = 0;
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 4 unroll 4; stage A pad 1, B");
+  f.points = 4;
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 4 unroll 4; accumulators 4; stage A pad 1, B");
+  f.dtype = DType::F64;
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 16; stage A pad 1, B");
+  f = tiled_product(512);
+  f.code = 11;
+  EXPECT_EQ(reduction(f), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  f.leaves[0].place[0].tile = 512;  // nobody else reads what an invocation reads: 512 * 16 elements for 256 * 4 * 16 uses
+  Target large = gpu();
+  large.shared_bytes = 65536;
+  EXPECT_EQ(to_string(scheduler.reduction(f, large)), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  f.leaves[0].place[0].tile = 513;
+  EXPECT_EQ(to_string(scheduler.reduction(f, large)), "k = serial 8 serial 4 serial 16; stage B");
+  Target small = gpu();
+  small.shared_bytes = 4096;
+  EXPECT_EQ(to_string(scheduler.reduction(tiled_product(512), small)), "k = serial 8 serial 16 unroll 4") << "no memory";
+  EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 32 serial 16; stage A pad 1, B")),
+                   2.0 / 64);
+  EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 32 serial 16; stage A")),
+                   1.0 / 64 + 1.0 / 4);
+  EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 512")), 2.0 / 4);
+}
+
+TEST(Schedule, ContractionsAreTilesOfWorkgroups) {
+  const Scheduler scheduler;
+  const auto product = [](int64_t n, int64_t m, double length) {
+    MapFacts f{{n, m}, {{0, 1, false, true, true}, {1, 2, false, true, true}}, 20, true};
+    f.reductions = {{3, length, true}};
+    f.alone = true;
+    return f;
+  };
+  const auto map = [&](const MapFacts& f, const Target& t) { return to_string(scheduler.map(f, t)); };
+  EXPECT_EQ(map(product(512, 512, 512), gpu()), "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256");
+  EXPECT_EQ(map(product(256, 256, 256), gpu()), "i = grid 8 local 16 register 2; j = grid 8 register 2 local 16; group 256");
+  EXPECT_EQ(map(product(128, 128, 32), gpu()), "i = grid 8 local 16; j = grid 8 local 16; group 256");
+  EXPECT_EQ(map(product(128, 128, 31), gpu()), "i = grid 128; j = grid 128") << "too short a reduction";
+  EXPECT_EQ(map(product(64, 64, 64), gpu()), "i = grid 8 local 8; j = grid 8 local 8; group 64");
+  EXPECT_EQ(map(product(56, 56, 64), gpu()), "i = grid 56; j = grid 56") << "too few workgroups";
+  EXPECT_EQ(map(product(10007, 8, 64), gpu()),
+            "i = grid 79 local 64 register 2; j = grid 1 register 2 local 4; tail recompute; group 256");
+  EXPECT_EQ(map(product(512, 512, 512), test::cpu_target()), "i = grid 128 register 4; j = grid 64 register 8");
+  MapFacts f = product(512, 512, 512);
+  f.alone = false;
+  EXPECT_EQ(map(f, gpu()), "i = grid 64 register 8; j = grid 512");
+  f = product(512, 512, 512);
+  f.reads[0].axes = 3;
+  EXPECT_EQ(map(f, gpu()).find("group"), std::string::npos) << "each row is an element's own";
+  f = product(512, 512, 512);
+  f.reads[0].sums = false;
+  EXPECT_EQ(map(f, gpu()).find("group"), std::string::npos) << "its places are not known";
+  f = product(512, 512, 512);
+  f.reductions.push_back({3, 512, true});
+  EXPECT_EQ(map(f, gpu()), "i = grid 16 local 8 register 4; j = grid 8 register 2 local 32; group 256")
+      << "two sums' registers";
+  f = product(512, 512, 512);
+  f.code = 150;
+  EXPECT_EQ(tile(scheduler.map(f, gpu())), 8) << "code";
+  Target small = gpu();
+  small.max_invocations = 128;
+  EXPECT_EQ(scheduler.map(product(512, 512, 512), small).group, 64);
 }
 
 TEST(Schedule, TheTablesChooseByFactsAndLegally) {

@@ -4,7 +4,6 @@
 
 #include "frontend/rewrite/passes.h"
 #include "spirograd/text.h"
-#include "spirv/kernel/print.h"
 #include "spirv/kernel/verify.h"
 #include "spirv/schedule/legal.h"
 #include "support/lowered.h"
@@ -45,15 +44,8 @@ struct Lowered {
   std::vector<schedule::ReduceFacts> facts;
 };
 
-Lowered lowered(const std::string& source, const std::string& map, const std::string& reduction) {
-  Lowered out;
-  out.program = rewrite::optimise_for_lowering(text::instantiate(text::parse(source, "t").value(), "f").value(), {});
-  const Given given(map, reduction);
-  out.plan = lower::lower(out.program, gpu(), given);
-  for (const kernel::Kernel& k : out.plan.kernels)
-    if (const auto defect = kernel::verify(k)) ADD_FAILURE() << defect->str();
-  out.facts = given.facts;
-  return out;
+Program program_of(const std::string& source) {
+  return rewrite::optimise_for_lowering(text::instantiate(text::parse(source, "stages").value(), "f").value(), {});
 }
 
 std::vector<std::vector<double>> inputs(const Program& p) {
@@ -61,14 +53,33 @@ std::vector<std::vector<double>> inputs(const Program& p) {
   int64_t seed = 1;
   for (const Param& param : p.params) {
     std::vector<double>& v = out.emplace_back();
-    for (int64_t j = 0; j < param.type.shape.count(); ++j)
-      v.push_back(static_cast<double>((seed = seed * 75 % 65537) % 33 - 16) / 8);
+    for (int64_t j = 0; j < param.type.shape.count(); ++j) {
+      seed = seed * 75 % 65537;
+      const auto x = static_cast<double>(seed % 33 - 16);
+      v.push_back(is_float(param.type.dtype) ? x / 8 : x);
+    }
   }
   return out;
 }
 
-// Loads of bindings that all invocations run, per element of the reduction and point of the domain.
-double loads(const kernel::Kernel& k, double elements) {
+// Lowered, verified, and run on the host.
+Lowered lowered(const std::string& source, const std::string& map, const std::string& reduction) {
+  Lowered out;
+  out.program = program_of(source);
+  const Given given(map, reduction);
+  out.plan = lower::lower(out.program, gpu(), given);
+  for (const kernel::Kernel& k : out.plan.kernels)
+    if (const auto defect = kernel::verify(k)) ADD_FAILURE() << defect->str();
+  out.facts = given.facts;
+  EXPECT_TRUE(test::same_as_interpreter(out.program, out.plan, inputs(out.program), 1e-5)) << source << "\n"
+                                                                                           << map << reduction;
+  return out;
+}
+
+// Loads from memory that all invocations run, per element of the reduction and point of the domain.
+double loads(const Lowered& l, double elements) {
+  EXPECT_EQ(l.plan.kernels.size(), 1u);
+  const kernel::Kernel& k = l.plan.kernels[0];
   double times = 1, sum = 0;
   std::vector<double> around;
   for (const kernel::Inst& i : k.body) {
@@ -79,46 +90,126 @@ double loads(const kernel::Kernel& k, double elements) {
   return sum * static_cast<double>(k.invocations) / elements;
 }
 
-TEST(Stages, Dump) {
-  for (const std::string source : {
-           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ b",
-           "def f(a: f32[512, 512], b: f32[512, 512], c: f32[512]) -> f32[512, 512] = relu(a @ b + c)",
-           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = relu(transpose(a, [1, 0])) @ b",
-           "def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ transpose(b, [1, 0])",
-           "def f(a: f32[256, 256], b: f32[256, 256]) -> f32[256, 256] = a @ b",
-           "def f(a: f32[128, 128], b: f32[128, 128]) -> f32[128, 128] = a @ b",
-           "def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b",
-           "def f(a: f32[8, 128, 96], b: f32[8, 96, 128]) -> f32[8, 128, 128] = a @ b",
-           "def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ b",
-           "def f(a: f32[10000, 64], b: f32[64, 8]) -> f32[10000, 8] = a @ b",
-           "def f(a: f32[128, 10000], b: f32[10000, 128]) -> f32[128, 128] = a @ b",
-           "def f(x: f32[1000, 50], c: f32[50, 50]) -> f32[1000, 1000] = x @ c @ transpose(x, [1, 0])",
-           "def f(x: f32[1000, 50], y: f32[800, 50]) -> f32[1000, 800] = for i: 1000, j: 800 => exp(-sum(square(x[i] - "
-           "y[j])))",
-           "def f(x: f32[1000], k: f32[64]) = for i: 1000 => sum(for j: 64 => x[i + j - 1] * k[j])",
-           "def f(x: f32[64, 64, 32], w: f32[3, 3, 32, 64]) = for i: 64, j: 64, o: 64 => sum(for a: 3, b: 3, c: 32 => x[i + "
-           "a - 1, j + b - 1, c] * w[a, b, c, o])",
-       }) {
-    const Program program =
-        rewrite::optimise_for_lowering(text::instantiate(text::parse(source, "t").value(), "f").value(), {});
-    const lower::Plan plan = lower::lower(program, gpu());
-    std::cout << source << "\n" << text::print(program);
-    for (size_t j = 0; j < plan.kernels.size(); ++j) {
-      if (const auto defect = kernel::verify(plan.kernels[j])) ADD_FAILURE() << defect->str();
-      std::cout << plan.kernels[j].body.size() << " instructions, " << loads(plan.kernels[j], 1) << " loads\n";
-      for (const lower::ScheduleLine& line : plan.schedules[j]) std::cout << "   " << line.what << ": " << line.how << "\n";
-    }
+constexpr const char* kTiles = "i = grid 2 local 8 register 4; j = grid 2 register 4 local 8; group 64";
+
+TEST(Stages, AProductGoesThroughSharedMemory) {
+  const Lowered l = lowered("def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b", kTiles,
+                            "k = serial 4 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(loads(l, 64 * 64 * 64), 2.0 / 32);
+  const kernel::Kernel& k = l.plan.kernels[0];
+  ASSERT_EQ(k.shared.size(), 2u);
+  EXPECT_EQ(k.shared[0].count, 32u * 17);
+  EXPECT_EQ(k.shared[1].count, 16u * 32);
+  EXPECT_EQ(l.plan.schedules[0][1].how, "k = serial 4 serial 4 unroll 4; stage A pad 1, B; 0.0625 loads per element");
+}
+
+TEST(Stages, EitherOperandMayStay) {
+  const std::string product = "def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b";
+  EXPECT_EQ(loads(lowered(product, kTiles, "k = serial 4 serial 16; stage B"), 64 * 64 * 64), 1.0 / 4 + 1.0 / 32);
+  EXPECT_EQ(loads(lowered(product, kTiles, "k = serial 4 serial 16"), 64 * 64 * 64), 2.0 / 4);
+}
+
+// Each has tiles of 16 x 16 points, and both operands are staged.
+TEST(Stages, OperandsHaveTheirAxesInAnyOrder) {
+  for (const std::string operands :
+       {"a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = transpose(a, [1, 0]) @ b",
+        "a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = a @ transpose(b, [1, 0])",
+        "a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = transpose(a @ b, [1, 0])",
+        "a: f32[32, 32]) -> f32[32, 32] = a @ transpose(a, [1, 0])",
+        "a: i32[32, 32], b: i32[32, 32]) -> i32[32, 32] = a @ b", "a: f64[32, 32], b: f64[32, 32]) -> f64[32, 32] = a @ b",
+        "a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = for i: 32, j: 32 => max(for k: 32 => abs(a[i, k] - b[j, k]))",
+        "a: f32[1024], b: f32[32, 32]) -> f32[32, 32] = reshape(a, [32, 32]) @ b"}) {
+    const Lowered l = lowered("def f(" + operands, "i = grid 2 local 8 register 2; j = grid 2 register 2 local 8; group 64",
+                              "k = serial 4 serial 2 unroll 4; stage A, B pad 1");
+    EXPECT_EQ(loads(l, 32 * 32 * 32), 2.0 / 16) << operands;
   }
 }
 
-TEST(Stages, AProductGoesThroughSharedMemory) {
-  const Lowered l = lowered("def f(a: f32[64, 64], b: f32[64, 64]) -> f32[64, 64] = a @ b",
-                            "i = grid 2 local 8 register 4; j = grid 2 register 4 local 8; group 64",
-                            "k = serial 4 serial 4 unroll 4; stage A pad 1, B");
+TEST(Stages, BatchesAreTheGridsOrTheGroups) {
+  const std::string batched = "def f(a: f32[4, 16, 32], b: f32[4, 32, 16]) -> f32[4, 16, 16] = a @ b";
+  const std::string reduction = "k = serial 4 serial 8; stage A pad 1, B";
+  const Lowered apart = lowered(batched, "i = grid 4; j = grid 2 local 8; k = grid 2 local 8; group 64", reduction);
+  EXPECT_EQ(loads(apart, 4 * 16 * 16 * 32), 2.0 / 8);
+  const Lowered serial = lowered(batched, "i = serial 4; j = grid 2 local 8; k = grid 2 local 8; group 64", reduction);
+  EXPECT_EQ(loads(serial, 4 * 16 * 16 * 32), 2.0 / 8);
+  const Lowered together =
+      lowered(batched, "i = grid 1 local 4; j = grid 4 local 4; k = grid 4 local 4; group 64", reduction);
+  EXPECT_EQ(loads(together, 4 * 16 * 16 * 32), 2.0 / 4);
+  EXPECT_EQ(together.facts[0].leaves[0].place[0].tile, 4);
+}
+
+TEST(Stages, TailsAreComputedForNothing) {
+  for (const std::string reduction : {"k = serial 2 serial 3 serial 9; stage A, B pad 1", "k = serial 53; stage A pad 2, B",
+                                      "k = serial 7 serial 8; stage B", "k = serial 53 serial 1; stage A"})
+    for (const std::string map : {"i = grid 3 local 8 register 2; j = grid 4 local 8; tail recompute; group 64",
+                                  "i = grid 5 register 2 local 4; j = grid 4 local 8; tail recompute; group 32",
+                                  "i = serial 19 local 2; j = grid 1 local 64; tail recompute; group 128"})
+      lowered("def f(a: f32[37, 53], b: f32[53, 29], c: f32[29]) -> f32[37, 29] = relu(abs(a) @ b + c)", map, reduction);
+}
+
+TEST(Stages, WhatIsMovedTurnedOrMaskedIsStagedAsItIsStored) {
+  const Lowered l = lowered(
+      "def f(x: f32[32, 24], y: f32[32, 24]) -> f32[32, 32] = for i: 32, j: 32 => sum(for k: 24 => x[i + 1, 23 - k] * y[j, "
+      "k - 2])",
+      "i = grid 4 local 8; j = grid 4 local 8; group 64", "k = serial 3 serial 8; stage A, B");
+  EXPECT_EQ(loads(l, 32 * 32 * 24), 2.0 / 8);
+  const Lowered joined = lowered(
+      "def f(x: f32[576], w: f32[24, 16]) -> f32[24, 16] = for i: 24, j: 16 => sum(for k: 24 => x[i * 24 + k] * w[k, j])",
+      "i = grid 3 local 8; j = grid 2 local 8; group 64", "k = serial 3 serial 8; stage A, B");
+  EXPECT_EQ(loads(joined, 24 * 16 * 24), 2.0 / 8);
+}
+
+TEST(Stages, OnlySumsOfCoordinatesCanBeStaged) {
+  const Lowered l = lowered(
+      "def f(x: f32[16, 32], n: i32[16], y: f32[32, 16]) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 32 => x[n[i], k] * "
+      "y[k, j])",
+      "i = grid 2 local 8; j = grid 2 local 8; group 64", "k = serial 4 serial 8; stage A");
+  ASSERT_EQ(l.facts[0].leaves.size(), 1u);
+  EXPECT_EQ(l.facts[0].leaves[0].place[0].step, 1) << "y, whose rows are reduced";
+}
+
+// Its elements are not next to each other, or counted through all axes.
+TEST(Stages, ATileIsARangeAlongEachAxis) {
+  const std::string product = "def f(a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = a @ b";
+  const auto leaves = [&](const std::string& map) { return lowered(product, map, "k = serial 32").facts[0].leaves.size(); };
+  EXPECT_EQ(leaves("i = grid 4 local 8; j = grid 4 local 8; group 64"), 2u);
+  EXPECT_EQ(leaves("i = grid 4 local 8 serial 1; j = grid 4 local 8; group 64"), 2u);
+  EXPECT_EQ(leaves("i = local 8 grid 4; j = grid 4 local 8; group 64"), 1u);
+  EXPECT_EQ(leaves("i = register 4 grid 2 local 4; j = grid 2 local 16; group 64"), 1u);
+  EXPECT_EQ(leaves("e = grid 16 local 64; group 64"), 0u);
+  EXPECT_EQ(leaves("i = grid 4 lane 8; j = grid 32"), 0u);
+}
+
+TEST(Stages, ReductionsOfOneKernelUseTheSameMemory) {
+  const Lowered l =
+      lowered("def f(a: f32[16, 32], b: f32[32, 16], c: f32[16, 32], d: f32[32, 16]) -> f32[16, 16] = (a @ b) * (c @ d)",
+              "i = grid 2 local 8; j = grid 2 local 8; group 64", "k = serial 4 serial 8; stage A pad 1, B");
   ASSERT_EQ(l.plan.kernels.size(), 1u);
-  EXPECT_TRUE(test::same_as_interpreter(l.program, l.plan, inputs(l.program)));
-  if (std::getenv("DUMP")) std::cout << kernel::to_string(l.plan.kernels[0]);
-  EXPECT_EQ(loads(l.plan.kernels[0], 64 * 64 * 64), 2.0 / 32);
+  EXPECT_EQ(l.facts.size(), 2u);
+  EXPECT_EQ(l.plan.kernels[0].shared.size(), 2u);
+  EXPECT_EQ(l.facts[0].shared, 0);
+  EXPECT_EQ(l.facts[1].shared, 8 * 9 * 4 + 8 * 8 * 4);
+}
+
+TEST(Stages, TheTablesStageContractions) {
+  const auto chosen = [](const std::string& source) {
+    const Program p = program_of(source);
+    std::string out;
+    for (const auto& lines : lower::lower(p, gpu()).schedules)
+      for (const lower::ScheduleLine& line : lines) out += (out.empty() ? "" : " | ") + line.how;
+    return out;
+  };
+  EXPECT_EQ(chosen("def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ b"),
+            "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256 | "
+            "k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B; 0.0312 loads per element");
+  EXPECT_EQ(chosen("def f(a: f32[8, 128, 96], b: f32[8, 96, 128]) -> f32[8, 128, 128] = a @ b"),
+            "i = grid 8; j = grid 4 local 8 register 4; k = grid 2 register 2 local 32; group 256 | "
+            "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B; 0.0469 loads per element");
+  EXPECT_EQ(chosen("def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ transpose(b, [1, 0])"),
+            "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; tail recompute; group 256 | "
+            "k = serial 8 serial 4 serial 16; stage A pad 1, B pad 1; 0.0312 loads per element");
+  EXPECT_EQ(chosen("def f(a: f32[8, 32, 16], b: f32[8, 16, 32]) -> f32[8, 32, 32] = a @ b"),
+            "i = grid 8; j = grid 32; k = grid 32 | k = serial 4 unroll 4; accumulators 4");
 }
 
 }  // namespace

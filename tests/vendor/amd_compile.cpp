@@ -100,8 +100,9 @@ void compile(VkDevice device, VkPipelineLayout layout, const char* path) {
   std::vector<VkPipelineExecutableStatisticKHR> all(count, {VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
   CHECK(query(device, &which, &count, all.data()));
   std::printf(
-      "%s vgprs %llu sgprs %llu spills %llu bytes %llu\n", path, static_cast<unsigned long long>(statistic(all, "VGPRs")),
-      static_cast<unsigned long long>(statistic(all, "SGPRs")), static_cast<unsigned long long>(statistic(all, "pilled")),
+      "%s vgprs %llu sgprs %llu spills %llu shared %llu bytes %llu\n", path,
+      static_cast<unsigned long long>(statistic(all, "VGPRs")), static_cast<unsigned long long>(statistic(all, "SGPRs")),
+      static_cast<unsigned long long>(statistic(all, "pilled")), static_cast<unsigned long long>(statistic(all, "LDS")),
       static_cast<unsigned long long>(statistic(all, "Code size")));
 }
 

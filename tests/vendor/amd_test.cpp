@@ -12,6 +12,7 @@
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
+#include "spirograd/text.h"
 #include "spirograd/trace.h"
 #include "spirv/emit/emit.h"
 #include "support/group_kernels.h"
@@ -85,6 +86,18 @@ TEST_P(Amd, CompilesTheDemoWithoutSpills) {
     const Program gradient = value_and_grad(gmm(n, d, k).value(), {"alpha", "mu", "q", "l"}).value();
     for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
       for (const KernelBinary& kernel : compile(gradient, amd_like(), {.form = form, .validate = true}).value().kernels)
+        add(kernel);
+  }
+  compile_all();
+}
+
+TEST_P(Amd, CompilesProductsThroughSharedMemoryWithoutSpills) {
+  for (const char* source : {"def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ b",
+                             "def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ transpose(b, [1, 0])",
+                             "def f(a: f32[256, 256], b: f32[256, 256], c: f32[256]) -> f32[256, 256] = relu(a @ b + c)"}) {
+    const Program p = text::instantiate(text::parse(source, "products").value(), "f").value();
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+      for (const KernelBinary& kernel : compile(p, amd_like(), {.form = form, .validate = true}).value().kernels)
         add(kernel);
   }
   compile_all();
