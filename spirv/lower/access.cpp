@@ -5,6 +5,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/index_map.h"
+#include "spirv/lower/affine.h"
 
 namespace spirograd::lower {
 
@@ -68,6 +69,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
       const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
       if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
       Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1, false});
+      for (size_t k = 1; k < n.in.size(); ++k) out[k - 1].sum = all_sums(p) && is_affine(g, n.in[k]);
       out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
       return out;
     }

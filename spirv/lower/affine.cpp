@@ -1,6 +1,7 @@
 #include "spirv/lower/affine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "frontend/ir/algebra.h"
@@ -10,6 +11,7 @@ namespace spirograd::lower {
 
 using ir::Node;
 using ir::NodeId;
+using ir::Op;
 
 namespace {
 
@@ -50,7 +52,68 @@ struct AffineArithmetic {
   }
 };
 
+// The element of an array of integers at a place, where a few operations on positions compute it and nothing wraps around
+// while the place's own coordinates run over `extents`.
+class AffineValues {
+ public:
+  AffineValues(const ir::Graph& g, const Shape& extents) : g_(g), extents_(extents) {}
+
+  Coordinate at(NodeId id, const Place& p) {
+    if (--left_ < 0) return std::nullopt;
+    const Node& n = g_[id];
+    const auto operand = [&](size_t j) { return at(n.in[j], p); };
+    if (n.op == Op::Const && n.type.shape.rank() == 0) return checked(Affine{static_cast<int64_t>(n.data[0]), {}});
+    if (n.op == Op::Iota) return p[static_cast<size_t>(n.attr[0])];
+    if (n.op == Op::Neg) return multiplied(operand(0), -1);
+    if (n.op == Op::Add) return checked(sum(operand(0), operand(1)));
+    if (n.op == Op::Sub) return checked(sum(operand(0), multiplied(operand(1), -1)));
+    if (n.op == Op::Mul) return product(operand(0), operand(1));
+    // Windows hold zeros as well.
+    if (!ir::is_unary_layout(n.op) || n.op == Op::Window || g_[n.in[0]].type.shape.count() == 0) return std::nullopt;
+    const Shape& from = g_[n.in[0]].type.shape;
+    return at(n.in[0], ir::layout_operand(n, from, std::span<const Coordinate>(p), AffineArithmetic()));
+  }
+
+ private:
+  Coordinate product(const Coordinate& x, const Coordinate& y) const {
+    if (!x || !y || (!x->terms.empty() && !y->terms.empty())) return std::nullopt;
+    return checked(x->terms.empty() ? multiplied(y, x->constant) : multiplied(x, y->constant));
+  }
+  Coordinate checked(Coordinate x) const {
+    if (!x) return x;
+    double size = std::abs(static_cast<double>(x->constant));
+    for (const auto& [axis, f] : x->terms) size += std::abs(static_cast<double>(f)) * static_cast<double>(extents_[axis]);
+    return size < 2147483648.0 ? x : std::nullopt;
+  }
+
+  const ir::Graph& g_;
+  const Shape& extents_;
+  int left_ = 64;  // operations to look at
+};
+
+Place own_place(const Shape& shape) {
+  Place p;
+  for (int a = 0; a < shape.rank(); ++a) p.push_back(Affine{0, {{a, 1}}});
+  return p;
+}
+
+// Where a gather reads its table.
+Place table_place(const ir::Graph& g, const Node& n, const Place& p, const Shape& extents) {
+  const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
+  const Place outer(p.begin(), p.begin() + m);
+  AffineValues values(g, extents);
+  Place out;
+  for (size_t j = 1; j < n.in.size(); ++j) out.push_back(values.at(n.in[j], outer));
+  out.insert(out.end(), p.begin() + m, p.end());
+  return out;
+}
+
 }  // namespace
+
+bool is_affine(const ir::Graph& g, NodeId id) {
+  const Shape& shape = g[id].type.shape;
+  return AffineValues(g, shape).at(id, own_place(shape)).has_value();
+}
 
 std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std::function<bool(NodeId)>& stored) {
   struct Visit {
@@ -62,7 +125,7 @@ std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std:
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<Visit> stack(1);
   stack[0].id = root;
-  for (int a = 0; a < g[root].type.shape.rank(); ++a) stack[0].place.push_back(Affine{0, {{a, 1}}});
+  stack[0].place = own_place(g[root].type.shape);
   while (!stack.empty()) {
     Visit v = std::move(stack.back());
     stack.pop_back();
@@ -79,6 +142,9 @@ std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std:
       v.path.push_back(v.id);
       Place operand = ir::layout_operand(n, g[n.in[0]].type.shape, std::span<const Coordinate>(v.place), AffineArithmetic());
       stack.push_back({n.in[0], std::move(operand), std::move(v.path)});
+    } else if (n.op == Op::Gather && g[n.in[0]].type.shape.count() > 0) {
+      v.path.push_back(v.id);
+      stack.push_back({n.in[0], table_place(g, n, v.place, g[root].type.shape), std::move(v.path)});
     }
   }
   return out;

@@ -22,8 +22,11 @@ struct Affine {
 struct AffineRead {
   ir::NodeId leaf;
   std::vector<Affine> place;
-  std::vector<ir::NodeId> path;  // the layout operations between the computation and the array, from the top
+  std::vector<ir::NodeId> path;  // layout operations and gathers between the computation and the array, from the top
 };
+
+/// Whether an array of integers holds sums of multiples of the places of its elements. Looks at a few operations only.
+bool is_affine(const ir::Graph& g, ir::NodeId id);
 
 /// What the computation of `root` reads at affine places, each different array and place once, in a fixed order. The walk
 /// ends at what is stored; reductions, loops and operations of several parts below the root are not looked into.

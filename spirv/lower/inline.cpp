@@ -201,6 +201,13 @@ std::vector<Value> Inliner::in_range(std::span<const Value> index, const Shape& 
   return out;
 }
 
+Inliner::Guarded Inliner::table_point(const Node& n, const Point& point, std::span<const Value> index) {
+  Guarded out;
+  out.point = in_range(index, node(n.in[0]).type.shape, out.inside);
+  out.point.insert(out.point.end(), point.begin() + node(n.in[1]).type.shape.rank(), point.end());
+  return out;
+}
+
 std::vector<Value> Inliner::gather(int scope, const Node& n, std::span<const Point> points) {
   const Type& table = node(n.in[0]).type;
   const kernel::Scalar t = scalar_of(n.type.dtype);
@@ -215,9 +222,9 @@ std::vector<Value> Inliner::gather(int scope, const Node& n, std::span<const Poi
   for (size_t u = 0; u < points.size(); ++u) {
     std::vector<Value> at;
     for (const std::vector<Value>& i : index) at.push_back(i[u]);
-    Point p = in_range(at, table.shape, inside[u]);
-    p.insert(p.end(), points[u].begin() + static_cast<ptrdiff_t>(m), points[u].end());
-    inner.push_back(std::move(p));
+    Guarded read = table_point(n, points[u], at);
+    inner.push_back(std::move(read.point));
+    inside[u] = read.inside;
   }
   std::vector<Value> out = eval(scope, n.in[0], inner);
   for (size_t u = 0; u < out.size(); ++u)

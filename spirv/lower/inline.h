@@ -151,6 +151,7 @@ class Inliner {
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
   struct IndexArithmetic;
   Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
+  Guarded table_point(const ir::Node& n, const Point& point, std::span<const kernel::Value> index);  // of a gather
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,

@@ -17,7 +17,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 26> kPrograms = {
+constexpr std::array<std::string_view, 28> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
@@ -37,6 +37,9 @@ constexpr std::array<std::string_view, 26> kPrograms = {
     "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => max(for k: K => abs(x[i, k] - y[j, k]))",
     "def f(x: i32[N, K], y: i32[K, M]) -> i32[N, M] = x @ y",
     "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for k: K => x[i + 1, K - 1 - k] * y[j, k - 2])",
+    "def f(x: f32[N], w: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for k: K => x[i + k - 2] * w[j, k])",
+    "def f(x: f32[N, 3], w: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for c: 3, k: K => x[2 * i - 3 * k, c] * w[j, "
+    "k])",
     "def f(x: f32[N, M]) -> f32[N, M] = softmax(x)",
     "def f(c: f32[K, M], x: f32[N, M]) -> f32 = sum(for i: N => min(for k: K => sum(square(x[i] - c[k]))))",
     "def f(a: f32[M], s: f32[M], xs: f32[K, M]) -> f32[M] = fold(fn(s, x) => tanh(s * a + x), s, xs)",

@@ -159,6 +159,27 @@ TEST(Stages, WhatIsMovedTurnedOrMaskedIsStagedAsItIsStored) {
   EXPECT_EQ(loads(joined, 24 * 16 * 24), 2.0 / 8);
 }
 
+// What invocations next to each other read overlaps: 8 + 8 - 1 elements are copied for 8 x 8 uses.
+TEST(Stages, ConvolutionsCopyWhatTheirWindowsCover) {
+  const auto program = [](const std::string& place) {
+    return "def f(x: f32[40], w: f32[16, 24]) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 24 => x[" + place +
+           "] * w[j, k])";
+  };
+  const char *map = "i = grid 2 local 8; j = grid 2 local 8; group 64",
+             *reduction = "k = serial 3 serial 8; stage A, B pad 1";
+  for (const char* place : {"i + k", "i + k - 5", "i - k", "20 - i - k"}) {
+    const Lowered l = lowered(program(place), map, reduction);
+    ASSERT_EQ(l.plan.kernels[0].shared.size(), 2u) << place;
+    EXPECT_EQ(l.plan.kernels[0].shared[0].count, 15u) << place;
+  }
+  EXPECT_EQ(lowered(program("2 * i + k"), map, reduction).plan.kernels[0].shared[0].count, 22u);
+  EXPECT_EQ(lowered(program("i + 3 * k"), map, reduction).plan.kernels[0].shared[0].count, 29u);
+  EXPECT_EQ(lowered(program("8 * k + i"), map, reduction).plan.kernels[0].shared[0].count, 64u) << "taken apart";
+  EXPECT_EQ(lowered(program("k * k + i"), map, "k = serial 3 serial 8").facts[0].leaves.size(), 1u);
+  EXPECT_EQ(lowered(program("i + 2147483647 + k"), map, "k = serial 3 serial 8").facts[0].leaves.size(), 1u)
+      << "wraps around";
+}
+
 TEST(Stages, OnlySumsOfCoordinatesCanBeStaged) {
   const Lowered l = lowered(
       "def f(x: f32[16, 32], n: i32[16], y: f32[32, 16]) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 32 => x[n[i], k] * "
