@@ -40,7 +40,7 @@ uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t cou
 }
 
 Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point> points)
-    : inliner_(inliner), b_(inliner.b_), n_(n), inner_(static_cast<size_t>(n.attr.back())) {
+    : inliner_(inliner), b_(inliner.b_), inner_(static_cast<size_t>(n.attr.back())) {
   std::vector<Point> operand;
   for (const Point& p : points) operand.push_back(inliner.reduced_operand_point(n, p));
   for (size_t a = 0; a < operand[0].size(); ++a) variables_.push_back(variable_of(a, operand));
@@ -217,8 +217,8 @@ void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
         const Dimension& dimension = s.read->dimensions[d];
         at[dimension.coordinate] = b_.add(at[dimension.coordinate], b_.mul(in_tile[d], b_.i32(dimension.step)));
       }
-      // Tiles reach beyond arrays where points do, where the operand is masked and behind their own end: nobody uses what is
-      // there.
+      // Tiles reach beyond arrays where points do, where the operand is masked, and behind their own end: nobody uses what
+      // is there.
       for (size_t c = 0; c < at.size(); ++c) at[c] = clamped(b_, at[c], shape[static_cast<int>(c)]);
       const Value value = inliner_.compute(0, s.read->at.leaf, std::span(&at, 1))[0];
       elements.push_back({inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded), value, inside});

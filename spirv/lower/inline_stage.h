@@ -59,7 +59,6 @@ class Inliner::Staging {
 
   Inliner& inliner_;
   kernel::Builder& b_;
-  const ir::Node& n_;
   const size_t inner_;  // the last reduced axis
   std::vector<Variable> variables_;
   std::vector<Read> reads_;
