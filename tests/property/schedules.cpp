@@ -81,7 +81,9 @@ void RandomScheduler::draw_group_tile(MapSchedule& s, const std::vector<int64_t>
     if (below(2)) parts.insert(parts.begin(), {Bind::Register, 1 + below(3)});
     const int64_t tile = schedule::extent(parts);
     if (extents[a] % tile != 0) s.tail = Tail::Recompute;
-    parts.insert(parts.begin(), {below(3) ? Bind::Grid : Bind::Serial, (extents[a] + tile - 1) / tile});
+    const int64_t tiles = (extents[a] + tile - 1) / tile;
+    // Devices end long loops.
+    parts.insert(parts.begin(), {below(3) || tiles > 8 ? Bind::Grid : Bind::Serial, tiles});
     s.axes[a] = parts;
   }
 }
