@@ -5,6 +5,12 @@
 
 namespace spirograd::spirv {
 Id Emitter::type(Scalar s) {
+  Id& known = types_[static_cast<size_t>(s)];
+  if (!known) known = declared(s);
+  return known;
+}
+
+Id Emitter::declared(Scalar s) {
   switch (s) {
     case Scalar::Bool: return module_.type(Op::OpTypeBool, {});
     case Scalar::I32: return module_.type(Op::OpTypeInt, {32, 1});

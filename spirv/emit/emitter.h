@@ -46,6 +46,7 @@ class Emitter {
 
   // Declarations.
   Id type(Scalar s);
+  Id declared(Scalar s);
   Id pointer(spv::StorageClass storage, Id to);
   Id word(uint32_t value) { return module_.constant(Op::OpConstant, type(Scalar::U32), {value}); }
   Id constant(const Inst& i);
@@ -114,6 +115,7 @@ class Emitter {
   std::vector<Id> buffers_;          // per binding: pointer to its block
   std::vector<Id> offsets_;          // Descriptors: the element offset of each binding
   std::vector<Id> shared_, locals_;  // per array: its variable
+  std::array<Id, 5> types_{};        // per Scalar; 0: not declared yet
   std::map<spv::BuiltIn, Id> built_ins_;
   std::vector<Id> ids_;          // per kernel value
   std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
