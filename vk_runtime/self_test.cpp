@@ -165,12 +165,6 @@ Findings decode(const std::optional<std::vector<uint8_t>>& bytes) {
   return f;
 }
 
-// Lanes are used where kernels can ask for a size that fills workgroups.
-bool offers_lanes(const Target& t) {
-  constexpr uint32_t needed = kSubgroupBasic | kSubgroupShuffle;
-  return t.subgroup_size > 1 && kLanesWorkgroup % t.subgroup_size == 0 && (t.subgroup_operations & needed) == needed;
-}
-
 std::string offer_text(bool offered, Verdict v) {
   if (!offered) return "not offered";
   return v == Verdict::Proved  ? "proved"
@@ -190,7 +184,8 @@ std::string loops_text(const Findings& f) {
 
 void prove(const std::shared_ptr<Device>& device) {
   Device::Impl& d = Device::Impl::of(*device);
-  const bool offered = d.plan.enable_atomic_float_add, offered_lanes = offers_lanes(d.plan.target);
+  const bool offered = d.plan.enable_atomic_float_add,
+             offered_lanes = exchanges_lanes(d.plan.target) && kLanesWorkgroup % d.plan.target.subgroup_size == 0;
   std::string path;
   std::optional<std::vector<uint8_t>> known;
   if (!d.options.cache_dir.empty()) {

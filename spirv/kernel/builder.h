@@ -63,6 +63,8 @@ class Builder {
   Value local_load(uint32_t array, Value index);
   void local_store(uint32_t array, Value index, Value value);
   void barrier();
+  /// The kernel is written for subgroups of so many lanes, from here on. Pre: for no other number so far.
+  void use_lanes(uint32_t lanes);
   Value subgroup_reduce(KOp combiner, Value value);
   Value subgroup_scan(KOp combiner, Value value);
   Value broadcast(Value value, Value lane);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "spirograd/result.h"
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/interval.h"
 
@@ -31,6 +32,13 @@ Value Builder::numbered(KOp op, uint64_t count) {
 Value Builder::index() { return numbered(KOp::Index, groups() * kernel_.workgroup); }
 Value Builder::local_index() { return numbered(KOp::LocalIndex, kernel_.workgroup); }
 Value Builder::group_index() { return numbered(KOp::GroupIndex, groups()); }
+void Builder::use_lanes(uint32_t lanes) {
+  if (kernel_.subgroup != 0 && kernel_.subgroup != lanes)
+    throw Error("SG0900", "internal: '" + kernel_.name + "' is written for subgroups of " +
+                              std::to_string(kernel_.subgroup) + " lanes, not " + std::to_string(lanes));
+  kernel_.subgroup = lanes;
+}
+
 Value Builder::lane_index() { return numbered(KOp::LaneIndex, kernel_.subgroup); }
 
 uint32_t Builder::shared(std::string name, Scalar type, uint32_t count) {

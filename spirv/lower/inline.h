@@ -145,7 +145,8 @@ class Inliner {
   int64_t code_per_element(int scope, const ir::Node& reduction);
   bool same_in_group(std::span<const Point> points) const;
   uint32_t shared_array(const std::string& name, kernel::Scalar type, int64_t count);
-  std::vector<kernel::Value> joined(ir::Op op, const std::vector<kernel::Value>& parts);
+  std::vector<kernel::Value> joined(ir::Op op, std::vector<kernel::Value> parts, uint32_t lanes);
+  void exchange(ir::Op op, std::vector<kernel::Value>& parts, uint32_t among);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);

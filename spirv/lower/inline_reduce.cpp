@@ -1,9 +1,9 @@
 // Reductions inside kernels: short ones unrolled, others as loops. Long f32 sums go through blocks whose partial sums are
 // added with compensation (Kahan), so that the error does not grow with the length.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "spirv/lower/combine.h"
 #include "spirv/lower/inline_stage.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
@@ -22,35 +22,6 @@ using kernel::Value;
 namespace {
 
 constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many elements need no compensation
-
-bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
-
-// Start value of a loop, such that combining it with x gives x. NaN for float extremes: NaN loses against everything.
-Value identity(Builder& b, Op op, Scalar t) {
-  if (op == Op::Sum) return b.constant(t, 0);
-  if (op == Op::Prod) return b.constant(t, 1);
-  if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
-  if (op == Op::ReduceMax) return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
-  return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::max() : 4294967295.0);
-}
-
-// Value of a reduction over nothing.
-Value of_nothing(Builder& b, Op op, Scalar t) {
-  const double inf = std::numeric_limits<double>::infinity();
-  if (op == Op::ReduceMax && is_float(t)) return b.constant(t, -inf);
-  if (op == Op::ReduceMin && is_float(t)) return b.constant(t, inf);
-  return identity(b, op, t);
-}
-
-Value combine(Builder& b, Op op, Value acc, Value x) {
-  const bool floats = is_float(b.type(x));
-  if (op == Op::Sum) return b.add(acc, x);
-  if (op == Op::Prod) return b.mul(acc, x);
-  const bool max = op == Op::ReduceMax;
-  if (!floats) return b.op(max ? KOp::Max : KOp::Min, acc, x);
-  const Value keep = b.op(KOp::Or, b.op(max ? KOp::Ge : KOp::Le, acc, x), is_nan(b, x));
-  return b.select(keep, acc, x);
-}
 
 }  // namespace
 
@@ -330,43 +301,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   loops.close(0);
   std::vector<Value> out;
   for (Value v : loops.total) out.push_back(b_.get(v));
-  return loops.shared ? joined(n.op, out) : out;
-}
-
-// Whether the whole workgroup is here, at the same points.
-bool Inliner::same_in_group(std::span<const Point> points) const {
-  for (const Point& p : points)
-    for (Value v : p)
-      if (!b_.uniform(v)) return false;
-  return b_.uniform_path();
-}
-
-// Every invocation's part of a reduction, combined by halves in shared memory; all get the results.
-std::vector<Value> Inliner::joined(Op op, const std::vector<Value>& parts) {
-  const Scalar t = b_.type(parts[0]);
-  const auto width = static_cast<uint32_t>(parts.size()), members = static_cast<uint32_t>(group_);
-  const auto [it, fresh] = shared_.try_emplace({t, parts.size()}, 0);
-  if (fresh) it->second = shared_array("part" + std::to_string(shared_.size()), t, width * members);
-  const uint32_t array = it->second;
-  const auto word = [&](uint32_t x) { return b_.constant(Scalar::U32, x); };
-  const Value own = b_.local_index();
-  const auto slot = [&](uint32_t u, Value member) { return b_.add(member, word(u * members)); };
-  for (uint32_t u = 0; u < width; ++u) b_.shared_store(array, slot(u, own), parts[u]);
-  for (uint32_t half = members / 2; half > 0; half /= 2) {
-    b_.barrier();
-    b_.begin_if(b_.op(KOp::Lt, own, word(half)));
-    for (uint32_t u = 0; u < width; ++u) {
-      const Value mine = b_.shared_load(array, slot(u, own)),
-                  other = b_.shared_load(array, slot(u, b_.add(own, word(half))));
-      b_.shared_store(array, slot(u, own), combine(b_, op, mine, other));
-    }
-    b_.end_if();
-  }
-  b_.barrier();
-  std::vector<Value> out;
-  for (uint32_t u = 0; u < width; ++u) out.push_back(b_.shared_load(array, slot(u, word(0))));
-  b_.barrier();  // the array may be used again
-  return out;
+  return loops.shared ? joined(n.op, std::move(out), static_cast<uint32_t>(s.lanes)) : out;
 }
 
 // The first extreme wins; NaN wins only when nothing else is there.

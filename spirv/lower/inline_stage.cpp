@@ -34,11 +34,6 @@ std::string ScheduledReduction::how() const {
   return to_string(schedule) + figure;
 }
 
-uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t count) {
-  shared_bytes_ += (count * kernel::bytes_of(type) + 15) / 16 * 16;
-  return b_.shared(name, type, static_cast<uint32_t>(count));
-}
-
 Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point> points)
     : inliner_(inliner), b_(inliner.b_), inner_(static_cast<size_t>(n.attr.back())) {
   std::vector<Point> operand;

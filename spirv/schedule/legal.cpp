@@ -132,6 +132,22 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
   return std::nullopt;
 }
 
+namespace {
+
+std::optional<Error> check_lanes(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
+  if (s.lanes == 1) return std::nullopt;
+  if (s.axes.back().back().bind != Bind::Local) return illegal(s, "lanes combine what is local, and nothing is");
+  if (s.lanes != target.subgroup_size || !exchanges_lanes(target))
+    return illegal(s, exchanges_lanes(target)
+                          ? "the device has subgroups of " + std::to_string(target.subgroup_size) + " lanes"
+                          : "the lanes of the device's subgroups do not see each other's values");
+  if (facts.group % s.lanes != 0)
+    return illegal(s, std::to_string(s.lanes) + " lanes do not divide the group of " + std::to_string(facts.group));
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
   if (s.axes.size() != facts.extents.size())
     return illegal(
@@ -174,6 +190,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   if (bytes > target.shared_bytes / 4)
     return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, a quarter of the device's are " +
                           std::to_string(target.shared_bytes / 4));
+  if (auto broken = check_lanes(facts, s, target)) return broken;
   if (auto broken = check_stages(facts, s, target)) return broken;
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
   if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)

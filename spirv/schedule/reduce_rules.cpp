@@ -22,7 +22,7 @@ int64_t block_length(int64_t extent) {
 }
 
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
-ReduceSchedule shared(const ReduceFacts& f) {
+ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t own = (f.extents.back() + f.group - 1) / f.group;
@@ -37,6 +37,7 @@ ReduceSchedule shared(const ReduceFacts& f) {
   if (unrolls) last.push_back({Bind::Unroll, unroll});
   last.push_back({Bind::Local, f.group});
   if (unrolls && f.points <= 4) s.accumulators = unroll;
+  if (exchanges_lanes(t) && f.group % t.subgroup_size == 0) s.lanes = t.subgroup_size;
   return s;
 }
 
@@ -89,7 +90,7 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   if (!f.leaves.empty() && f.extents.back() >= kStaged)
     if (ReduceSchedule in_blocks = staged(f); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
   if (f.group > 0 && f.extents.back() >= f.group)
-    if (ReduceSchedule together = shared(f); !check(f, together, t)) return together;
+    if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t last = f.extents.back();

@@ -150,6 +150,7 @@ std::string to_string(const ReduceSchedule& s) {
   for (size_t a = 0; a < s.axes.size(); ++a)
     out += (out.empty() ? "" : "; ") + std::string(1, kReducedAxes[a]) + " =" + to_string(s.axes[a]);
   if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
+  if (s.lanes > 1) out += "; lanes " + std::to_string(s.lanes);
   for (size_t j = 0; j < s.stages.size(); ++j) {
     const size_t leaf = s.stages[j].leaf;
     out += (j == 0 ? "; stage " : ", ") + std::string(leaf < kLeaves.size() ? kLeaves.substr(leaf, 1) : "?");
@@ -190,7 +191,7 @@ ReduceSchedule parse_reduction(std::string_view text) {
   Reader in(text);
   ReduceSchedule s;
   do {
-    if (in.word() == "accumulators" || in.word() == "stage") break;
+    if (in.word() == "accumulators" || in.word() == "lanes" || in.word() == "stage") break;
     const std::string wanted = s.axes.size() < kReducedAxes.size() ? std::string(1, kReducedAxes[s.axes.size()]) : "";
     in.expect(wanted, "as the name of the next axis");
     in.expect("=", "after the name of an axis");
@@ -198,6 +199,10 @@ ReduceSchedule parse_reduction(std::string_view text) {
   } while (in.take(";"));
   if (in.take("accumulators")) {
     s.accumulators = in.number();
+    in.take(";");
+  }
+  if (in.take("lanes")) {
+    s.lanes = in.number();
     in.take(";");
   }
   if (in.take("stage")) {

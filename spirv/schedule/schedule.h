@@ -5,7 +5,8 @@
 //   e = grid 1563 register 8 lane 8; tail recompute           over 100,000 elements, counted through all axes
 //   k = serial 64 unroll 8; accumulators 4                    a reduction of 512 elements
 //   i = grid 300; group 64                                    a workgroup for each of 300 elements,
-//   k = serial 2 unroll 4 local 64                            whose invocations share a reduction of 512 elements
+//   k = serial 2 unroll 4 local 64; lanes 32                  whose invocations share a reduction of 512 elements,
+//                                                             combined among 32 lanes first, then in shared memory
 //   i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256
 //                                                             workgroups that compute tiles of 64 x 64 points,
 //   k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B and copy what 16 elements need of two arrays at a time
@@ -82,6 +83,7 @@ struct Stage {
 struct ReduceSchedule {
   std::vector<Split> axes;    // reduced axes in order
   int64_t accumulators = 1;   // independent partial results of what is unrolled
+  int64_t lanes = 1;          // of a subgroup, which combine what is local by reading each other's values, before memory
   std::vector<Stage> stages;  // copied before the innermost serial loop of the last axis: what this loop reads of them
   bool operator==(const ReduceSchedule&) const = default;
 };

@@ -51,6 +51,18 @@ constexpr std::array<std::string_view, 28> kPrograms = {
 
 }  // namespace
 
+Drawn& Drawn::operator+=(const Drawn& d) {
+  maps += d.maps, reductions += d.reductions, shared += d.shared;
+  exchanged += d.exchanged, staged += d.staged, scans += d.scans;
+  return *this;
+}
+
+std::ostream& operator<<(std::ostream& out, const Drawn& d) {
+  return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
+             << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, " << d.scans
+             << " of scans";
+}
+
 // Random divisors, bound at random; what is left over goes to the first part.
 Split RandomScheduler::split(int64_t n, const std::vector<Bind>& binds, int most_parts) const {
   Split out;
@@ -103,7 +115,7 @@ void RandomScheduler::draw_stages(ReduceSchedule& s, const schedule::ReduceFacts
 }
 
 MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& target) const {
-  ++maps_;
+  ++counts_.maps;
   for (int tries = 0; tries < 50; ++tries) {
     MapSchedule s;
     s.flat = facts.domain.rank() > 0 && below(3) == 0;
@@ -126,7 +138,7 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
 }
 
 ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, const Target& target) const {
-  ++reductions_;
+  ++counts_.reductions;
   for (int tries = 0; tries < 50; ++tries) {
     ReduceSchedule s;
     for (int64_t n : facts.extents) s.axes.push_back(split(n, {Bind::Serial}, 3));
@@ -138,14 +150,16 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     if (facts.group > 0 && below(3)) {
       const int64_t own = (n + facts.group - 1) / facts.group, unroll = std::min<int64_t>(own, 1 + below(4));
       last = {{Bind::Serial, (own + unroll - 1) / unroll}, {Bind::Unroll, unroll}, {Bind::Local, facts.group}};
+      if (below(2)) s.lanes = target.subgroup_size;
     } else if (!facts.leaves.empty() && below(4)) {
       draw_stages(s, facts);
     }
     const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
     s.accumulators = accumulators[static_cast<size_t>(below(4))];
     if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > most_code_ || check(facts, s, target)) continue;
-    shared_ += schedule::extent(last, Bind::Local) > 1;
-    staged_ += !s.stages.empty();
+    counts_.shared += schedule::extent(last, Bind::Local) > 1;
+    counts_.staged += !s.stages.empty();
+    counts_.exchanged += s.lanes > 1;
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;
   }
@@ -160,7 +174,7 @@ schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, c
     s.steps = {{Bind::Grid, (tiles + serial - 1) / serial}, {Bind::Serial, serial}};
     if (tile > 1) s.steps.insert(s.steps.end(), {{Bind::Local, local}, {Bind::Register, own}});
     if (own * facts.code > most_code_ || check(facts, s, target)) continue;
-    scans_ += !schedule::is_serial(s);
+    counts_.scans += !schedule::is_serial(s);
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;
   }

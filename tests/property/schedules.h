@@ -1,6 +1,7 @@
 // Random schedules: what is legal must not change results.
 #pragma once
 
+#include <ostream>
 #include <random>
 
 #include "spirograd/program.h"
@@ -8,6 +9,17 @@
 #include "tests/property/property.h"
 
 namespace spirograd::property {
+
+/// How many schedules of each sort were drawn.
+struct Drawn {
+  int maps = 0, reductions = 0;
+  int shared = 0;     // reductions that a workgroup shares,
+  int exchanged = 0;  // of these, such that lanes read each other's values
+  int staged = 0;     // reductions that read shared memory
+  int scans = 0;      // in chunks, or by workgroups
+  Drawn& operator+=(const Drawn& d);
+};
+std::ostream& operator<<(std::ostream& out, const Drawn& d);
 
 /// Draws among legal schedules; counts how many. One object per lowering.
 class RandomScheduler : public schedule::Scheduler {
@@ -17,11 +29,7 @@ class RandomScheduler : public schedule::Scheduler {
   schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
   schedule::ScanSchedule scan(const schedule::ScanFacts& facts, const Target& target) const override;
-  int maps() const { return maps_; }
-  int scans() const { return scans_; }  // in chunks, or by workgroups
-  int reductions() const { return reductions_; }
-  int shared() const { return shared_; }  // reductions that a workgroup shares
-  int staged() const { return staged_; }  // that read shared memory
+  const Drawn& counts() const { return counts_; }
   std::string drawn() const { return drawn_; }
 
  private:
@@ -31,7 +39,7 @@ class RandomScheduler : public schedule::Scheduler {
   void draw_stages(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;
   mutable std::mt19937_64 random_;
   int64_t most_code_;
-  mutable int maps_ = 0, reductions_ = 0, shared_ = 0, staged_ = 0, scans_ = 0;
+  mutable Drawn counts_;
   mutable std::string drawn_;
 };
 

@@ -42,6 +42,7 @@ Target gpu_target() {
   t.float64 = true;
   t.atomic_float_add = true;
   t.subgroup_size = 32;
+  t.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
   t.max_invocations = 1024;
   t.max_buffers = 16;
   return t;

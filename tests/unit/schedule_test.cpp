@@ -40,7 +40,8 @@ TEST(Schedule, WhatPrintsParsesBack) {
     EXPECT_EQ(to_string(parse_map(text)), text);
   for (const std::string text :
        {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4",
-        "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z"})
+        "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z",
+        "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32"})
     EXPECT_EQ(to_string(parse_reduction(text)), text);
   const MapSchedule tile = parse_map(" i=grid 5 register 2;j = grid 7 ");
   EXPECT_EQ(invocations(tile), 35);
@@ -141,6 +142,25 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 3 unroll 4 local 64"), "its parts count 768 elements, the axis has 500");
   expect_in(broken("k = serial 10; a = serial 16 local 32"), "32 invocations share it, the group has 64");
   expect_in(broken("k = serial 10; a = local 64 serial 8"), "only the innermost part is local");
+  facts.extents = {10, 512};
+  const auto on = [&](uint32_t lanes, uint32_t operations, const std::string& text) {
+    Target t = gpu();
+    t.subgroup_size = lanes;
+    t.subgroup_operations = operations;
+    const auto e = check(facts, parse_reduction(text), t);
+    return e ? e->message : "";
+  };
+  constexpr uint32_t shuffle = kSubgroupBasic | kSubgroupShuffle;
+  const std::string by_lanes = "k = serial 10; a = serial 2 unroll 4 local 64; lanes 32";
+  EXPECT_EQ(on(32, shuffle, by_lanes), "");
+  EXPECT_EQ(on(64, shuffle, "k = serial 10; a = serial 2 unroll 4 local 64; lanes 64"), "");
+  expect_in(on(64, shuffle, by_lanes), "the device has subgroups of 64 lanes");
+  expect_in(on(32, kSubgroupBasic, by_lanes), "do not see each other's values");
+  expect_in(on(128, shuffle, "k = serial 10; a = serial 2 unroll 4 local 64; lanes 128"),
+            "128 lanes do not divide the group of 64");
+  expect_in(on(32, shuffle, "k = serial 10; a = serial 8 serial 64; lanes 32"),
+            "lanes combine what is local, and nothing is");
+  facts.extents = {10, 500};
   facts.points = 32;
   expect_in(broken("k = serial 10; a = serial 2 unroll 4 local 64"),
             "it shares 8192 bytes of memory, a quarter of the device's are 4096");
@@ -329,7 +349,7 @@ TEST(Schedule, ReductionsOfTilesAreStaged) {
   f.dtype = DType::F64;
   EXPECT_EQ(reduction(f), "k = serial 32 serial 16; stage A pad 1, B");
   f = tiled_product(512);
-  f.code = 11;
+  f.code = 26;
   EXPECT_EQ(reduction(f), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
   f.leaves[0].place[0].tile = 512;  // nobody else reads what an invocation reads: 512 * 16 elements for 256 * 4 * 16 uses
   Target large = gpu();
@@ -422,6 +442,12 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
             "k = serial 3; a = serial 10 serial 8 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {64 * 300}, 1, 10, 0, 64}), "k = serial 75 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {64 * 300}, 1, 500, 0, 64}), "k = serial 300 local 64");
+  Target with_lanes = gpu();
+  with_lanes.subgroup_operations |= kSubgroupShuffle;
+  const ReduceFacts spread{DType::F32, {64}, 1, 10, kPlainSum, 64};
+  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = serial 1 local 64; lanes 32");
+  with_lanes.subgroup_size = 128;
+  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = serial 1 local 64") << "a group of half a subgroup";
   for (int64_t n = 5; n < 3000; n += 7)
     for (int64_t plain : {int64_t{0}, kPlainSum})
       for (int64_t points : {1, 8, 32}) {

@@ -70,4 +70,10 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
+/// Whether kernels may be written for subgroups of so many lanes, which read each other's values.
+inline bool exchanges_lanes(const Target& t) {
+  constexpr uint32_t needed = kSubgroupBasic | kSubgroupShuffle;
+  return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
+}
+
 }  // namespace spirograd

@@ -1,0 +1,46 @@
+#include "spirv/lower/combine.h"
+
+#include <limits>
+
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::Op;
+using kernel::Builder;
+using kernel::KOp;
+using kernel::Scalar;
+using kernel::Value;
+
+namespace {
+
+bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
+
+}  // namespace
+
+Value identity(Builder& b, Op op, Scalar t) {
+  if (op == Op::Sum) return b.constant(t, 0);
+  if (op == Op::Prod) return b.constant(t, 1);
+  if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
+  if (op == Op::ReduceMax) return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
+  return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::max() : 4294967295.0);
+}
+
+Value of_nothing(Builder& b, Op op, Scalar t) {
+  const double inf = std::numeric_limits<double>::infinity();
+  if (op == Op::ReduceMax && is_float(t)) return b.constant(t, -inf);
+  if (op == Op::ReduceMin && is_float(t)) return b.constant(t, inf);
+  return identity(b, op, t);
+}
+
+Value combine(Builder& b, Op op, Value acc, Value x) {
+  const bool floats = is_float(b.type(x));
+  if (op == Op::Sum) return b.add(acc, x);
+  if (op == Op::Prod) return b.mul(acc, x);
+  const bool max = op == Op::ReduceMax;
+  if (!floats) return b.op(max ? KOp::Max : KOp::Min, acc, x);
+  const Value keep = b.op(KOp::Or, b.op(max ? KOp::Ge : KOp::Le, acc, x), is_nan(b, x));
+  return b.select(keep, acc, x);
+}
+
+}  // namespace spirograd::lower
