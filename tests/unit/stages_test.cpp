@@ -139,8 +139,9 @@ TEST(Stages, BatchesAreTheGridsOrTheGroups) {
 }
 
 TEST(Stages, TailsAreComputedForNothing) {
-  for (const std::string reduction : {"k = serial 2 serial 3 serial 9; stage A, B pad 1", "k = serial 53; stage A pad 2, B",
-                                      "k = serial 7 serial 8; stage B", "k = serial 53 serial 1; stage A"})
+  for (const std::string reduction :
+       {"k = serial 2 serial 3 serial 9; stage A, B pad 1", "k = serial 53; stage A pad 2, B",
+        "k = serial 7 serial 8; stage B", "k = serial 2 serial 4 serial 9; stage A", "k = serial 53 serial 1; stage A"})
     for (const std::string map : {"i = grid 3 local 8 register 2; j = grid 4 local 8; tail recompute; group 64",
                                   "i = grid 5 register 2 local 4; j = grid 4 local 8; tail recompute; group 32",
                                   "i = serial 19 local 2; j = grid 1 local 64; tail recompute; group 128"})
@@ -174,7 +175,11 @@ TEST(Stages, ConvolutionsCopyWhatTheirWindowsCover) {
   }
   EXPECT_EQ(lowered(program("2 * i + k"), map, reduction).plan.kernels[0].shared[0].count, 22u);
   EXPECT_EQ(lowered(program("i + 3 * k"), map, reduction).plan.kernels[0].shared[0].count, 29u);
-  EXPECT_EQ(lowered(program("8 * k + i"), map, reduction).plan.kernels[0].shared[0].count, 64u) << "taken apart";
+  EXPECT_EQ(lowered(program("7 * k + 2 * i"), map, reduction).plan.kernels[0].shared[0].count, 64u)
+      << "the range of the sum";
+  EXPECT_EQ(lowered(program("9 * k + 2 * i"), map, reduction).plan.kernels[0].shared[0].count, 64u) << "taken apart";
+  EXPECT_EQ(lowered(program("8 * k + 2 * i"), map, reduction).plan.kernels[0].shared[0].count, 64u) << "taken apart";
+  EXPECT_EQ(lowered(program("2 * k"), map, reduction).plan.kernels[0].shared[0].count, 8u) << "nothing in between";
   EXPECT_EQ(lowered(program("k * k + i"), map, "k = serial 3 serial 8").facts[0].leaves.size(), 1u);
   EXPECT_EQ(lowered(program("i + 2147483647 + k"), map, "k = serial 3 serial 8").facts[0].leaves.size(), 1u)
       << "wraps around";
