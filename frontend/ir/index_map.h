@@ -39,29 +39,6 @@ std::vector<C> layout_operand(const Node& n, const Shape& from, std::span<const 
   return out;
 }
 
-/// Axes of two shapes of equally many elements, none 0, that a reshape takes to one another.
-struct ReshapeGroup {
-  int from_begin, from_end, to_begin, to_end;
-};
-/// The shapes cut into the smallest such groups: axes that the reshape leaves alone stand by themselves.
-inline std::vector<ReshapeGroup> reshape_groups(const Shape& from, const Shape& to) {
-  std::vector<ReshapeGroup> out;
-  int a = 0, c = 0;
-  while (a < from.rank() || c < to.rank()) {
-    const int a0 = a, c0 = c;
-    int64_t na = a < from.rank() ? from[a++] : 1, nc = c < to.rank() ? to[c++] : 1;
-    while (na != nc) {
-      if (na < nc ? a < from.rank() : c >= to.rank()) {
-        na *= from[a++];
-      } else {
-        nc *= to[c++];
-      }
-    }
-    out.push_back({a0, a, c0, c});
-  }
-  return out;
-}
-
 /// Coordinates in the operand of a reduction: `reduced` along the axes that it runs over.
 template <class C>
 std::vector<C> reduced_operand(const Node& n, const Shape& from, std::span<const C> p, const C& reduced) {

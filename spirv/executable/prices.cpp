@@ -13,6 +13,7 @@ Prices software_prices(uint32_t lanes, uint32_t cores) {
   p.tile = 32;
   p.dispatch = 5e5 * std::max<uint32_t>(1, cores);
   p.invocation = 30;
+  p.shared_load = p.load;
   p.coalesces = false;
   p.cooperates = false;
   return p;

@@ -5,6 +5,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/index_map.h"
+#include "frontend/ir/reshape_groups.h"
 #include "spirv/lower/affine.h"
 
 namespace spirograd::lower {
@@ -26,23 +27,20 @@ bool all_sums(const Place& p) {
   return std::all_of(p.begin(), p.end(), [](const Coordinate& c) { return c.sum; });
 }
 
-// Equal leading and trailing extents keep their coordinates; those in between may depend on all of the changed ones.
+// A group of one axis before and after keeps its coordinate, axes of extent 1 aside; else all may depend on all.
 Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
-  int head = 0, tail = 0;
-  while (head < from.rank() && head < to.rank() && from[head] == to[head]) ++head;
-  while (tail < from.rank() - head && tail < to.rank() - head && from[from.rank() - 1 - tail] == to[to.rank() - 1 - tail])
-    ++tail;
-  const uint32_t middle = all_axes(p, static_cast<size_t>(head), p.size() - static_cast<size_t>(tail));
-  const bool joined = all_sums(p) && from.rank() - tail - head == 1;  // a row-major number is a sum
-  Place out;
-  for (int a = 0; a < from.rank(); ++a) {
-    if (a < head) {
-      out.push_back(p[static_cast<size_t>(a)]);
-    } else if (a >= from.rank() - tail) {
-      out.push_back(p[p.size() - static_cast<size_t>(from.rank() - a)]);
-    } else {
-      out.push_back({middle, -1, joined});
-    }
+  const auto longer = [](const Shape& s, const ir::AxisRange& r) {
+    return std::count_if(s.begin() + r.first, s.begin() + r.end, [](int64_t n) { return n != 1; });
+  };
+  Place out(static_cast<size_t>(from.rank()));
+  if (from.count() == 0) return out;
+  for (const ir::ReshapeGroup& g : ir::reshape_groups(from, to)) {
+    Coordinate c{all_axes(p, static_cast<size_t>(g.to.first), static_cast<size_t>(g.to.end)), -1};
+    if (longer(from, g.from) == 1)
+      for (int a = g.to.first; a < g.to.end; ++a)
+        if (to[a] == to.slice(g.to.first, g.to.end).count()) c = p[static_cast<size_t>(a)];
+    for (int a = g.from.first; a < g.from.end; ++a)
+      if (from[a] != 1) out[static_cast<size_t>(a)] = c;
   }
   return out;
 }

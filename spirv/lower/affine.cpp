@@ -6,6 +6,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/index_map.h"
+#include "frontend/ir/reshape_groups.h"
 
 namespace spirograd::lower {
 
@@ -42,10 +43,10 @@ struct AffineArithmetic {
     Place out(static_cast<size_t>(from.rank()), Affine{});
     for (const ir::ReshapeGroup& group : ir::reshape_groups(from, to)) {
       Coordinate number = Affine{};
-      for (int c = group.to_begin; c < group.to_end; ++c) number = sum(multiplied(number, to[c]), p[static_cast<size_t>(c)]);
+      for (int c = group.to.first; c < group.to.end; ++c) number = sum(multiplied(number, to[c]), p[static_cast<size_t>(c)]);
       int longer = 0;  // axes of more than one element
-      for (int a = group.from_begin; a < group.from_end; ++a) longer += from[a] > 1;
-      for (int a = group.from_begin; a < group.from_end; ++a)
+      for (int a = group.from.first; a < group.from.end; ++a) longer += from[a] > 1;
+      for (int a = group.from.first; a < group.from.end; ++a)
         if (from[a] > 1) out[static_cast<size_t>(a)] = longer == 1 ? number : std::nullopt;
     }
     return out;

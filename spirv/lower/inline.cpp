@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -12,13 +13,6 @@ using ir::NodeId;
 using ir::Op;
 using kernel::KOp;
 using kernel::Value;
-
-namespace {
-
-// Instructions of a kernel before dead ones are dropped. Drivers take seconds for thousands.
-constexpr size_t kMostCode = 6000;
-
-}  // namespace
 
 Inliner::Inliner(const ir::Graph& graph, const Materialised& materialised, std::set<uint32_t> computed,
                  std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
@@ -55,7 +49,7 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
   }
   if (missing.empty()) return out;
   const std::vector<Value> made = compute(scope, id, missing);
-  if (b_.size() > kMostCode) throw CodeTooLarge{};
+  if (b_.size() > schedule::kMostCode) throw CodeTooLarge{};
   for (size_t j = 0; j < missing.size(); ++j) {
     out[places[j]] = made[j];
     memo_.back()[Key{scope, id.v, missing[j]}] = made[j];

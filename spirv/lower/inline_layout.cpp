@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/ir/index_map.h"
+#include "frontend/ir/reshape_groups.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
 
@@ -40,11 +41,11 @@ Value Inliner::linear(const Point& point, const Shape& shape) {
 Point Inliner::reshape_point(const Shape& from, const Shape& to, const Point& point) {
   Point out(static_cast<size_t>(from.rank()), b_.i32(0));
   for (const ir::ReshapeGroup& g : ir::reshape_groups(from, to)) {
-    const Shape from_group = from.slice(g.from_begin, g.from_end), to_group = to.slice(g.to_begin, g.to_end);
-    const Value number = linear(Point(point.begin() + g.to_begin, point.begin() + g.to_end), to_group);
+    const Shape from_group = from.slice(g.from.first, g.from.end), to_group = to.slice(g.to.first, g.to.end);
+    const Value number = linear(Point(point.begin() + g.to.first, point.begin() + g.to.end), to_group);
     Point group(static_cast<size_t>(from_group.rank()), kUnknown);
     if (number != kUnknown) group = unlinear(number, from_group);
-    std::copy(group.begin(), group.end(), out.begin() + g.from_begin);
+    std::copy(group.begin(), group.end(), out.begin() + g.from.first);
   }
   return out;
 }

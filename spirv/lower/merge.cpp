@@ -5,12 +5,12 @@
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 namespace {
 
-constexpr int64_t kGroupCode = 700;  // estimated instructions of a kernel made of several computes
 // Operations up to which computes of different domains share a dispatch. Drivers deal out workgroups in equal halves, so
 // that unequal heavy computes would leave processors idle.
 constexpr double kSmall = 1e6;
@@ -43,7 +43,7 @@ bool fits_together(std::span<const Compute> group, const Compute& s, size_t most
     same_domain = same_domain && other.domain == s.domain && other.kind == Compute::Kind::Map;
     small = small && other.work <= kSmall;
   }
-  if (code > kGroupCode || !(small || (same_domain && s.kind == Compute::Kind::Map))) return false;
+  if (code > schedule::kMergedCode || !(small || (same_domain && s.kind == Compute::Kind::Map))) return false;
   std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
   for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
   for (const Compute& other : group) {

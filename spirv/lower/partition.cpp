@@ -9,6 +9,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/use.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -19,16 +20,12 @@ using ir::Op;
 
 namespace {
 
-constexpr int64_t kCodeLimit = 400;       // instructions of one kernel; drivers compile larger ones in more than linear time
-constexpr uint32_t kResultBuffers = 5;    // of the buffers of a kernel, kept for what it writes
-constexpr size_t kInlinedParts = 4;       // concat and stack of more parts are written part by part
-constexpr size_t kCutCandidates = 200;    // places that are looked at when a kernel is too large,
-constexpr double kGoodCut = 0.2;          // unless one is so good, as a part of the best that could be
-constexpr double kLoad = 6, kStore = 12;  // in operations
-constexpr double kCheap = 20;             // operations that are always recomputed rather than stored
-constexpr double kContraction = 16;       // length from which
-constexpr double kTiled = 0.4;            // share of its operations that a contraction in a kernel of its own takes,
-constexpr double kStreamed = 100;         // if they are more than this by an element: large arrays do not stay in caches
+constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for what it writes
+constexpr size_t kInlinedParts = 4;     // concat and stack of more parts are written part by part
+constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
+constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
+constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
+constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
 
 bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
@@ -43,14 +40,15 @@ double count(const Shape& s) {
 }
 
 // Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
-std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored) {
+std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored,
+                                                     const Target& t) {
   std::unordered_map<uint32_t, double> cost;
-  const auto used = [&](NodeId id) { return stored.contains(id.v) ? kLoad : cost[id.v]; };
+  const auto used = [&](NodeId id) { return stored.contains(id.v) ? t.price.load : cost[id.v]; };
   for (NodeId id : order) {
     const Node& n = g[id];
     double c = op_cost(n);
     if (n.op == Op::Scatter || is_loop_result(n) || n.op == Op::MapAccum) {
-      c = kLoad;
+      c = t.price.load;
     } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
       const double length = count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
       c = length * (used(n.in[0]) + 1);
@@ -61,9 +59,6 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
   }
   return cost;
 }
-
-// How much longer work takes because so few invocations share it.
-double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
 
 class Chooser {
  public:
@@ -82,7 +77,7 @@ class Chooser {
     // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
     // with that.
     for (int round = 0; round < 3; ++round) {
-      cost_ = recompute_costs(g_, c_.order, c_.roots);
+      cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
       stored_before_ = std::move(c_.roots);
       c_.roots.clear();
       uses_.clear();
@@ -199,12 +194,12 @@ class Chooser {
     if (it == uses_.end()) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
-    const double alone = reduces && is_contraction(id) ? std::min(cost, kTiled * cost + kStreamed) : cost;
-    double again = 0, stored = size * (alone + kStore) * idle(size, target_) + target_.price.dispatch;
+    const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
+    double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
-      const double slow = idle(u.invocations, target_), e = evaluations(u);
+      const double slow = schedule::idle(u.invocations, target_), e = evaluations(u);
       again += e * (u.loops.empty() ? alone : cost) * slow;  // outside of loops the user's kernel has tiles as well
-      stored += e * kLoad * slow;
+      stored += e * target_.price.load * slow;
     }
     return again > stored;
   }
@@ -231,8 +226,8 @@ class Chooser {
     }
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
     for (int tries = 0; tries < 8; ++tries) {
-      const Extent e = extent_(id, 2 * kCodeLimit);
-      if (e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) return;
+      const Extent e = extent_(id, 2 * schedule::kKernelCode);
+      if (e.code <= schedule::kKernelCode && e.leaves.size() <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
       if (!cut) return;
       c_.roots.insert(cut.v);
@@ -244,7 +239,7 @@ class Chooser {
     for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
     NodeId best;
     double best_score = -1;
-    const double enough = kGoodCut * (static_cast<double>(kCodeLimit) + 40.0 * static_cast<double>(leaf_limit_));
+    const double enough = kGoodCut * (static_cast<double>(schedule::kKernelCode) + 40.0 * static_cast<double>(leaf_limit_));
     std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
     std::unordered_set<uint32_t> seen;
     while (!stack.empty() && seen.size() < kCutCandidates && best_score < enough) {
@@ -255,10 +250,11 @@ class Chooser {
         continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather;
       if (candidate && count(n.type.shape) <= 2 * largest) {
-        const Extent e = extent_(id, 2 * kCodeLimit);
-        const double code = static_cast<double>(std::min(e.code, kCodeLimit)) + 40.0 * static_cast<double>(e.leaves.size());
+        const Extent e = extent_(id, 2 * schedule::kKernelCode);
+        const double code =
+            static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
         // A large array is a dear cut.
-        if (e.code <= kCodeLimit && e.leaves.size() <= leaf_limit_) {
+        if (e.code <= schedule::kKernelCode && e.leaves.size() <= leaf_limit_) {
           const double score = code / (1 + count(n.type.shape) / largest);
           if (score > best_score) {
             best_score = score;

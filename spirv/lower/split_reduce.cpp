@@ -5,7 +5,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
-#include "spirv/schedule/rules.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 

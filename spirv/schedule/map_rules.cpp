@@ -3,16 +3,14 @@
 #include <array>
 #include <limits>
 
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kTileCode = 1200;  // instructions
-constexpr double kLoadCost = 8;      // of a load in arithmetic operations, on a CPU driver
-
 // Cost of one element in a tile: loads are shared by the elements that agree on the axes they depend on.
-double cost_per_element(const MapFacts& f, const Shape& tile) {
+double cost_per_element(const MapFacts& f, const Shape& tile, const Target& t) {
   double loads = 0;
   for (const Read& r : f.reads) {
     double different = 1;
@@ -21,7 +19,7 @@ double cost_per_element(const MapFacts& f, const Shape& tile) {
     loads += different;
   }
   constexpr double kLoopOverhead = 30;
-  return (kLoadCost * loads + kLoopOverhead) / static_cast<double>(tile.count());
+  return (t.price.load * loads + kLoopOverhead) / static_cast<double>(tile.count());
 }
 
 Shape ones(int rank) {
@@ -38,7 +36,7 @@ Shape best_tile(const MapFacts& f, const Target& t) {
   const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
   // Where loads are served together neighbours along the last axis stay with neighbouring invocations.
   const int rank = f.domain.rank() - (t.price.coalesces ? 1 : 0);
-  double least = cost_per_element(f, best);
+  double least = cost_per_element(f, best, t);
   for (int a = 0; a < rank; ++a) {
     for (int b = a; b < rank; ++b) {
       for (int64_t m = 1; m <= std::min<int64_t>(most, 8); ++m) {
@@ -47,7 +45,7 @@ Shape best_tile(const MapFacts& f, const Target& t) {
           Shape tile = ones(f.domain.rank());
           tile[a] = m;
           if (a != b) tile[b] = n;
-          const double cost = cost_per_element(f, tile);
+          const double cost = cost_per_element(f, tile, t);
           if (cost < 0.99 * least) {
             least = cost;
             best = tile;
@@ -73,7 +71,7 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
 int64_t elements_per_invocation(const MapFacts& f, const Target& t) {
   if (static_cast<double>(f.code) > 2 * t.price.invocation) return 1;
   for (int64_t e : {16, 8, 4, 2})
-    if (f.domain.count() >= e * 64 * static_cast<int64_t>(t.price.busy) && e * f.code <= 400) return e;
+    if (f.domain.count() >= e * 64 * static_cast<int64_t>(t.price.busy) && e * f.code <= kSideBySideCode) return e;
   return 1;
 }
 
@@ -110,9 +108,7 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
 }
 
 // Tiles of workgroups: what a reduction reads is copied to shared memory, and the tile's points read it from there.
-constexpr double kStagedLength = 32;  // of a reduction that is worth it
-constexpr double kGlobalLoad = 16;    // in arithmetic operations; of neighbours together
-constexpr double kSharedLoad = 2;
+constexpr double kStagedLength = 32;   // of a reduction that is worth it
 constexpr double kRegisters = 120;     // of an invocation, so that enough of them run at a time
 constexpr double kOwnRegisters = 32;   // for places and counters
 constexpr double kPointRegisters = 3;  // of a compensated sum
@@ -143,7 +139,7 @@ int64_t groups_of(const MapFacts& f, const GroupTile& g) {
 
 // Loads of what is reduced, by the elements of the tile that share them. What lies beyond the domain is computed for
 // nothing.
-double cost_of(const MapFacts& f, const GroupTile& g) {
+double cost_of(const MapFacts& f, const Target& t, const GroupTile& g) {
   double loads = 0;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
@@ -154,9 +150,9 @@ double cost_of(const MapFacts& f, const GroupTile& g) {
       invocation /= static_cast<double>(g.own[side]);
       group /= static_cast<double>(g.own[side] * g.local[side]);
     }
-    loads += r.sums ? kGlobalLoad * group + kSharedLoad * invocation : kGlobalLoad * invocation;
+    loads += r.sums ? t.price.load * group + t.price.shared_load * invocation : t.price.load * invocation;
   }
-  constexpr double kArithmetic = 2;
+  constexpr double kArithmetic = 0.75;  // of a multiply-add, one instruction
   const int64_t points = g.own[0] * g.own[1] * g.local[0] * g.local[1];
   return (loads + kArithmetic) * static_cast<double>(groups_of(f, g) * points) / static_cast<double>(f.domain.count());
 }
@@ -196,21 +192,21 @@ GroupTile best_group_tile(const MapFacts& f, const Target& t) {
               g.local[1] = group / g.local[0];
               g.own[0] = rows, g.own[1] = columns;
               if (!contracts(f, g.rows, g.columns) || !keeps_busy(f, t, g)) continue;
-              g.cost = cost_of(f, g);
+              g.cost = cost_of(f, t, g);
               if (g.cost < best.cost) best = g;
             }
   return best;
 }
 
 // One element of an invocation of its own, with nothing in shared memory.
-double cost_alone(const MapFacts& f) {
+double cost_alone(const MapFacts& f, const Target& t) {
   double loads = 0;
-  for (const Read& r : f.reads) loads += r.reduced ? kGlobalLoad : 0;
+  for (const Read& r : f.reads) loads += r.reduced ? t.price.load : 0;
   return loads;
 }
 
 bool wants_group_tiles(const MapFacts& f, const Target& t) {
-  return t.price.cooperates && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f) / 2;
+  return t.price.cooperates && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f, t) / 2;
 }
 
 // Neighbours along columns are neighbouring invocations, and so are the elements that they store.

@@ -2,14 +2,14 @@
 // the body is small.
 #include <algorithm>
 
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kBlock = 32;          // elements summed plainly before one compensated addition, about
-constexpr int64_t kUnrollBudget = 400;  // instructions of a loop body that may still be repeated: an exponential at 8 points
+constexpr int64_t kBlock = 32;  // elements summed plainly before one compensated addition, about
 constexpr int64_t kUnroll = 4;
 
 // Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and
@@ -26,7 +26,7 @@ ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t own = (f.extents.back() + f.group - 1) / f.group;
-  const bool unrolls = own >= kUnroll && f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+  const bool unrolls = own >= kUnroll && f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
   const int64_t unroll = unrolls ? kUnroll : 1, loops = (own + unroll - 1) / unroll;
   Split& last = s.axes.back();
   last = {{Bind::Serial, loops}};
@@ -76,7 +76,7 @@ ReduceSchedule staged(const ReduceFacts& f) {
   last = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}};
   if (last[0].extent == 1) last.erase(last.begin());
   const bool unrolls =
-      exact && length % kUnroll == 0 && f.points <= 16 && f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+      exact && length % kUnroll == 0 && f.points <= 16 && f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
   last.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
   if (unrolls) last.push_back({Bind::Unroll, kUnroll});
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;
@@ -101,7 +101,7 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
   // What is repeated may be large only once: neighbours share loads and address arithmetic.
   const bool unrolls = last % length == 0 && length % kUnroll == 0 && length > kUnroll && f.points <= 16 &&
-                       f.dtype != DType::F64 && f.code * f.points <= kUnrollBudget;
+                       f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
   inner.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
   if (unrolls) inner.push_back({Bind::Unroll, kUnroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.

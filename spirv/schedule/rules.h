@@ -38,9 +38,6 @@ class Scheduler {
   virtual ScanSchedule scan(const ScanFacts& facts, const Target& target) const;
 };
 
-/// Invocations that work should be spread over, if there is enough of it: some wait for memory while others compute.
-inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
-
 /// One loop.
 ScanSchedule serial_scan(const ScanFacts& facts);
 

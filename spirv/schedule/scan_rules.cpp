@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr int64_t kWorthIt = 512;    // steps from which the totals of chunks pay
 constexpr int64_t kLeastChunk = 32;  // steps
 constexpr int64_t kLeastGroup = 32;  // steps from which invocations that work together pay
-constexpr int64_t kTileCode = 400;   // instructions
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -33,7 +33,7 @@ ScanSchedule by_groups(const ScanFacts& f, const Target& t) {
   int64_t local = kLeastGroup, own = 1;
   while (2 * local <= std::min<int64_t>(256, t.max_invocations) && local < f.length) local *= 2;
   const int64_t wanted = divided_up(wanted_invocations(t), local * f.rows), busy = f.length <= 8 * local ? 0 : wanted;
-  while (own < 8 && local * own < f.length && 2 * own * local * busy <= f.length && 2 * own * f.code <= kTileCode &&
+  while (own < 8 && local * own < f.length && 2 * own * local * busy <= f.length && 2 * own * f.code <= kSideBySideCode &&
          scan_bytes(f, tiled(1, 1, local, 2 * own)) <= t.shared_bytes)
     own *= 2;
   const int64_t tiles = divided_up(f.length, local * own);

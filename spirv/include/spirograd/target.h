@@ -31,13 +31,16 @@ inline constexpr SubgroupOperationName kSubgroupOperations[] = {{kSubgroupBasic,
 /// What work costs, and how it likes to be spread: what the rules of scheduling and fusion count with. Costs are in scalar
 /// operations of a busy device. The defaults are those of a GPU of middling size, for Vulkan does not tell.
 struct Prices {
-  uint32_t lanes = 64;     // neighbouring invocations that should touch neighbouring elements
-  uint32_t busy = 4096;    // invocations from which on the device is busy
-  uint32_t tile = 8;       // elements that one invocation computes side by side, at most
-  double dispatch = 1e7;   // about 3 us
-  double invocation = 0;   // starting one
-  bool coalesces = true;   // loads of neighbours are served together; else an invocation reads a contiguous range fastest
-  bool cooperates = true;  // barriers are cheap, and a workgroup has many lanes: it may share a reduction
+  uint32_t lanes = 64;    // neighbouring invocations that should touch neighbouring elements
+  uint32_t busy = 4096;   // invocations from which on the device is busy
+  uint32_t tile = 8;      // elements that one invocation computes side by side, at most
+  double dispatch = 1e7;  // about 3 us
+  double invocation = 0;  // starting one
+  double load = 6;        // of an element of an array, by neighbours together
+  double store = 12;
+  double shared_load = 0.75;  // of an element from the memory of a workgroup
+  bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
+  bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
   bool operator==(const Prices&) const = default;
 };
 /// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.

@@ -1,0 +1,34 @@
+// What the decisions of lowering weigh: time, in scalar operations of a busy device, made of the target's prices; and code,
+// in instructions as they are estimated before any is made. Estimates, and one scale for all of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "spirograd/target.h"
+
+namespace spirograd::schedule {
+
+/// Invocations that work should be spread over, if there is enough of it: some wait for memory while others compute.
+inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
+
+/// How much longer work takes because so few invocations share it.
+inline double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
+
+/// Operations per element of a contraction that takes `operations` in a kernel of other things, in one of its own: tiles
+/// share loads, but arrays are streamed through caches that do not hold them.
+inline double in_tiles(double operations) {
+  constexpr double kShare = 0.4, kStreamed = 100;
+  return std::min(operations, kShare * operations + kStreamed);
+}
+
+// How large code may get. Drivers take more than linear time for it.
+inline constexpr int64_t kKernelCode = 400;      // of one compute: beyond it a part is stored
+inline constexpr int64_t kMergedCode = 700;      // of a kernel that several computes share
+inline constexpr int64_t kSideBySideCode = 400;  // of several elements in one invocation, elementwise,
+inline constexpr int64_t kTileCode = 1200;       // and where they share the loads of a reduction
+inline constexpr int64_t kUnrolledCode = 400;    // of the body of a loop that is repeated: an exponential at 8 points
+inline constexpr size_t kMostCode = 6000;        // made in fact, before dead instructions are dropped, at most
+
+}  // namespace spirograd::schedule
