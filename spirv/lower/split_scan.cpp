@@ -129,8 +129,8 @@ Terms Splitter::totals(Op op, Terms terms, bool reverse, int64_t chunks, int64_t
     stored.insert(out.id.v);
     return {out, {}};
   }
-  const auto side_by_side = [&](Expr e) { return e ? ir::move_axis(cut(e), 1, 0) : e; };
-  const Terms all = {side_by_side(terms.values), side_by_side(terms.lost)};
+  const auto in_chunks = [&](Expr e) { return e ? ir::move_axis(cut(e), 1, 0) : e; };
+  const Terms all = {in_chunks(terms.values), in_chunks(terms.lost)};
   const Expr none = ir::zeros(g_, {DType::F32, row.inserted(0, chunks)});
   const States states = scan(op, all, none, false, {}, scheduled(op, all.values, false));
   return {states.last, states.last_lost};

@@ -337,6 +337,7 @@ TEST(Schedule, ReductionsOfTilesAreStaged) {
   EXPECT_EQ(reduction(tiled_product(96)), "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B");
   EXPECT_EQ(reduction(tiled_product(80)), "k = serial 5 serial 1 serial 4 unroll 4; stage A pad 1, B");
   EXPECT_EQ(reduction(tiled_product(64)), "k = serial 4 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(40)), "k = serial 5 serial 2 unroll 4; stage A pad 1, B");
   EXPECT_EQ(reduction(tiled_product(16)), "k = serial 1 serial 4 unroll 4; stage A pad 1, B");
   EXPECT_EQ(reduction(tiled_product(15)), "k = serial 15");
   EXPECT_EQ(reduction(tiled_product(100)), "k = serial 2 serial 5 serial 10; stage A pad 1, B");
