@@ -103,13 +103,14 @@ Reduced reduce_by_window(Num x) {
 }  // namespace
 
 // Small arguments: n pi/2 is subtracted in parts that are short enough for exact products (Cody and Waite 1980).
-// What the second subtraction rounds away is kept.
+// What the subtractions round away is kept beside the result, and the last part with it: added before, it would be rounded
+// to what is left near multiples of pi/2.
 Reduced reduce_quadrant(Num x) {
   Builder& b = *x.b;
   const auto subtracted = [](Num from, Num whole, std::array<double, 4> parts) {
     const Num a = from - whole * parts[0], second = whole * parts[1], high = a - second;
-    const Num rest = ((a - high) - second) - whole * parts[2] - whole * parts[3], r = high + rest;
-    return std::pair{r, (high - r) + rest};
+    const Num rest = ((a - high) - second) - whole * parts[2], r = high + rest;
+    return std::pair{r, ((high - r) + rest) - whole * parts[3]};
   };
   if (is_f64(x)) {
     const Num fits = magnitude(x) < 1e9;
@@ -117,7 +118,8 @@ Reduced reduce_quadrant(Num x) {
     const auto [r, low] =
         subtracted(inside, whole,
                    {1.5707960128784179688, 3.1391641641675960273e-7, 6.2233719696699885127e-14, 2.0222662487959506315e-21});
-    return {select(fits, r, kNan), low, convert(Scalar::I32, whole)};
+    const Num both = r + low;
+    return {select(fits, both, kNan), (r - both) + low, convert(Scalar::I32, whole)};
   }
   constexpr uint32_t reduction = 1;  // sin and cos of one argument share it
   if (const auto known = b.recall(reduction, x.v)) return {{&b, (*known)[0]}, {&b, (*known)[1]}, {&b, (*known)[2]}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "frontend/ir/graph.h"
 #include "frontend/rewrite/passes.h"
@@ -111,6 +112,19 @@ TEST(Accuracy, KnownHardArguments) {
   };
   for (const auto& [name, x, y] : pairs)
     for (int d = -1; d < 2; ++d) expect_exact(function(name), d, x, y);
+}
+
+// Where an argument is all but a multiple of pi/2 what is left of it has few digits: the floats next to each of the first
+// 600 multiples.
+TEST(Accuracy, BesideMultiplesOfAQuarterTurn) {
+  Floats x;
+  for (int n = 1; n <= 600; ++n) {
+    const auto nearest = static_cast<float>(n * (std::numbers::pi / 2));
+    const float before = std::nextafter(nearest, 0.0f), behind = std::nextafter(nearest, kInf);
+    x.insert(x.end(), {before, nearest, behind, -nearest});
+  }
+  for (const char* name : {"sin", "cos", "tan"})
+    for (int d = -1; d < 1; ++d) expect_exact(function(name), d, x, x);
 }
 
 // ---- programs as text, on the host evaluator -------------------------------------------------------------------------
