@@ -416,6 +416,14 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(to_string(scheduler.map(chain, test::cpu_target())), "e = grid 782 register 16 lane 8; tail recompute");
   EXPECT_EQ(to_string(scheduler.map(chain, gpu())), "i = grid 100000");
   EXPECT_EQ(to_string(scheduler.map(small, test::cpu_target())), "i = grid 1000");
+  for (const int64_t e : {1, 2, 4, 8, 16}) {
+    const Target t = test::cpu_target();
+    MapFacts just = chain;
+    just.domain = {e * 64 * static_cast<int64_t>(t.price.busy)};
+    EXPECT_EQ(tile(scheduler.map(just, t)), e);
+    just.domain[0] -= 1;
+    EXPECT_EQ(tile(scheduler.map(just, t)), std::max<int64_t>(1, e / 2));
+  }
   const auto total = [&](double length) {
     return to_string(scheduler.map({{2}, {}, 10, true, {{1, length, true}}, true}, gpu()));
   };
