@@ -1,9 +1,11 @@
 // The driver of lowering: regions (a program, or the body of a loop that runs as dispatches) become computes, kernels and
 // steps.
+#include <algorithm>
 #include <unordered_map>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
+#include "frontend/ir/reshape_groups.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
 #include "spirv/kernel/iterations.h"
@@ -92,8 +94,10 @@ class Lowering {
   void check_extents(std::span<const NodeId> roots) const {
     for (NodeId id : ir::postorder(g_, roots)) {
       const Node& n = g_[id];
-      bool fits = n.op != Op::Reshape || n.type.shape.count() <= kArrayLimit;
-      for (int64_t d : n.type.shape) fits = fits && d <= kArrayLimit;
+      bool fits = std::all_of(n.type.shape.begin(), n.type.shape.end(), [](int64_t d) { return d <= kArrayLimit; });
+      if (n.op == Op::Reshape && n.type.shape.count() > kArrayLimit)  // elements are counted through groups of axes
+        for (const ir::ReshapeGroup& g : ir::reshape_groups(g_[n.in[0]].type.shape, n.type.shape))
+          fits = fits && n.type.shape.slice(g.to.first, g.to.end).count() <= kArrayLimit;
       if (!fits)
         throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) +
                                   " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +

@@ -235,6 +235,11 @@ TEST(Lower, IndicesBeyond32BitsAreRefused) {
   Builder b;
   const Expr i = ir::cast(ir::iota(*b.graph, {int64_t{1} << 33}, 0), DType::F32);
   EXPECT_THROW(lower::lower(b.program({ir::sum_all(i)}), cpu_target()), Error);
+  // Along each axis they fit; only a reshape counts through all of them.
+  const Expr wide = ir::iota(*b.graph, {int64_t{1} << 17, int64_t{1} << 17}, 0);
+  const auto sum = [](Expr e) { return ir::sum_all(ir::cast(e, DType::F32)); };
+  EXPECT_NO_THROW(lower::lower(b.program({sum(wide)}), cpu_target()));
+  EXPECT_THROW(lower::lower(b.program({sum(ir::reshape(wide, {int64_t{1} << 16, int64_t{1} << 18}))}), cpu_target()), Error);
 }
 
 TEST(Lower, Float64ScatterNeedsNoAtomics) {
