@@ -252,12 +252,7 @@ void Inliner::ReductionLoops::add_to_total(size_t u, Value part) {
     b.set(total[u], combine(b, n.op, before, part));
     return;
   }
-  // Kahan: y = part - lost; s = total + y; lost = (s - total) - y, and nothing is lost once the sum is infinite.
-  const Value y = b.sub(part, b.get(lost[u]));
-  const Value sum = b.add(before, y);
-  const Value rest = b.sub(b.sub(sum, before), y);
-  b.set(lost[u], b.select(is_nan(b, rest), b.constant(t, 0), rest));
-  b.set(total[u], sum);
+  b.set(total[u], add_compensated(b, before, part, lost[u]));
 }
 
 std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {

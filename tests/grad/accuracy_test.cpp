@@ -241,6 +241,21 @@ TEST(Accuracy, LoopsThatOnlyAddAreCompensated) {
 }
 
 // Each of n - 1 multiplications is off by half a unit in the last place at most, in whatever order.
+// Wherever the sum leaves the range: at a term, inside of a part, between parts. Back from there it does not come.
+TEST(Accuracy, CompensatedSumsOverflowToInfinity) {
+  for (const char* body : {"sum(x)", "fold(fn(s, e) => s + e, 0.0, x)", "max(scan(fn(s, e) => s + e, 0.0, x)[999:])"}) {
+    const Program p = parsed("def main(x: f32[1000]) -> f32 = " + std::string(body));
+    for (const double each : {3e38, 6e36, 7e35, 4e35})
+      for (const int sign : {1, -1}) {
+        const std::vector<double> x(1000, sign * each);
+        EXPECT_EQ(run(p, {x})[0][0], sign * std::numeric_limits<double>::infinity()) << body << each;
+      }
+    std::vector<double> x(1000, 1);
+    x[400] = kInf;
+    EXPECT_EQ(run(p, {x})[0][0], kInf) << body;
+  }
+}
+
 TEST(Accuracy, ProductsAreOffByHalfAUnitPerFactor) {
   for (const size_t n : {31, 1009, 20011}) {
     std::vector<double> x;
