@@ -114,7 +114,7 @@ int64_t Inliner::Staging::extent(const Dimension& d) const {
 std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
   std::vector<schedule::Leaf> out;
   for (const Read& r : reads_) {
-    schedule::Leaf leaf{inliner_.node(r.at.leaf).type.dtype, {}, 1};
+    schedule::Leaf leaf{inliner_.node(r.at.leaf).type.dtype};
     std::set<std::vector<Value>> own;
     std::set<size_t> axes;
     for (const Dimension& d : r.dimensions) {

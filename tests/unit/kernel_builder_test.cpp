@@ -35,6 +35,32 @@ struct Bench {
   }
 };
 
+TEST(Builder, WhatDevicesMayFlushIsLeftToThem) {
+  Bench t;
+  const auto f32 = [&](double x) { return t.b.constant(Scalar::F32, x); };
+  EXPECT_TRUE(t.b.constant_bits(t.b.mul(f32(1e-30), f32(1e20))));
+  EXPECT_FALSE(t.b.constant_bits(t.b.mul(f32(1e-40), f32(1e20)))) << "a denormal operand";
+  EXPECT_FALSE(t.b.constant_bits(t.b.mul(f32(1e20), f32(1e-40))));
+  EXPECT_FALSE(t.b.constant_bits(t.b.mul(f32(1e-30), f32(1e-10)))) << "a denormal result";
+}
+
+TEST(Builder, ComparisonsAreDecidedByRanges) {
+  const Interval low{0, 3}, high{5, 9}, five{5, 5};
+  EXPECT_EQ(decide(KOp::Ne, low, high), true);
+  EXPECT_EQ(decide(KOp::Ne, high, low), true);
+  EXPECT_EQ(decide(KOp::Ne, five, five), false);
+  EXPECT_EQ(decide(KOp::Ne, five, high), std::nullopt);
+  EXPECT_EQ(decide(KOp::Eq, low, high), false);
+  EXPECT_EQ(decide(KOp::Eq, five, five), true);
+  EXPECT_EQ(decide(KOp::Eq, low, low), std::nullopt);
+  EXPECT_EQ(decide(KOp::Lt, low, high), true);
+  EXPECT_EQ(decide(KOp::Lt, high, five), false);
+  EXPECT_EQ(decide(KOp::Le, five, high), true);
+  EXPECT_EQ(decide(KOp::Le, high, five), std::nullopt);
+  EXPECT_EQ(decide(KOp::Gt, high, low), true);
+  EXPECT_EQ(decide(KOp::Ge, low, high), false);
+}
+
 TEST(Builder, IntegerConstantsFoldWithWrapAround) {
   Bench t;
   EXPECT_EQ(t.constant(t.b.add(t.b.i32(2147483647), t.b.i32(1))), -2147483648);
