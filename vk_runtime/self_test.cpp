@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "add_exchange.h"
@@ -20,6 +21,13 @@ constexpr uint32_t kWorkgroup = 64;
 
 enum class Verdict : uint8_t { Untested, Proved, Wrong };
 
+BufferDesc constant_words(const char* name, std::span<const uint32_t> words) {
+  BufferDesc b{Role::Constant, name, u32({static_cast<int64_t>(words.size())}), words.size_bytes(), 0, {}};
+  b.data.resize(words.size_bytes());
+  std::memcpy(b.data.data(), words.data(), words.size_bytes());
+  return b;
+}
+
 // Three outputs of zeros; kAdds ones go to each, evenly.
 Executable adds(const char* name, std::span<const uint32_t> words) {
   Executable e;
@@ -27,9 +35,7 @@ Executable adds(const char* name, std::span<const uint32_t> words) {
   e.kernels = {{name, {words.begin(), words.end()}, kWorkgroup, 2}};
   e.n_outputs = static_cast<uint32_t>(std::size(kAddresses));
   for (uint32_t n : kAddresses) e.buffers.push_back({Role::Output, "sums", f32({n}), n * uint64_t{4}, 0, {}});
-  BufferDesc counts{Role::Constant, "counts", u32({3}), sizeof kAddresses, 0, std::vector<uint8_t>(sizeof kAddresses)};
-  std::memcpy(counts.data.data(), kAddresses, sizeof kAddresses);
-  e.buffers.push_back(counts);
+  e.buffers.push_back(constant_words("counts", kAddresses));
   for (uint32_t i = 0; i < e.n_outputs; ++i) {
     e.steps.push_back({Step::Kind::Fill, 0, 1, 0, {{i, 0, e.buffers[i].bytes, false, true}}, "zeros"});
   }
@@ -64,9 +70,7 @@ Executable loops() {
   e.kernels = {{"count iterations", {std::begin(count_iterations), std::end(count_iterations)}, 1, 2}};
   e.n_outputs = static_cast<uint32_t>(kLoops.size());
   for (uint32_t i = 0; i < e.n_outputs; ++i) e.buffers.push_back({Role::Output, "report", u32({3}), 12, 0, {}});
-  BufferDesc counts{Role::Constant, "counts", u32({2 * e.n_outputs}), sizeof kLoops, 0, std::vector<uint8_t>(sizeof kLoops)};
-  std::memcpy(counts.data.data(), kLoops.data(), sizeof kLoops);
-  e.buffers.push_back(counts);
+  e.buffers.push_back(constant_words("counts", std::bit_cast<std::array<uint32_t, 2 * kLoops.size()>>(kLoops)));
   for (uint32_t i = 0; i < e.n_outputs; ++i)
     e.steps.push_back({Step::Kind::Dispatch,
                        0,
@@ -106,8 +110,7 @@ Executable exchange_lanes(uint32_t size) {
   e.kernels = {{"exchange lanes", {std::begin(lanes), std::end(lanes)}, kLanesWorkgroup, 2, needs}};
   e.n_outputs = 1;
   e.buffers = {{Role::Output, "report", u32({kLanesWorkgroup}), kLanesWorkgroup * uint64_t{4}, 0, {}},
-               {Role::Constant, "lanes", u32({1}), sizeof size, 0, std::vector<uint8_t>(sizeof size)}};
-  std::memcpy(e.buffers[1].data.data(), &size, sizeof size);
+               constant_words("lanes", {&size, 1})};
   e.steps = {{Step::Kind::Fill, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}}, "zeros"},
              {Step::Kind::Dispatch, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}, {1, 0, 4, true, false}}, "exchange"}};
   return e;

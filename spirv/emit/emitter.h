@@ -21,7 +21,6 @@ using spv::Op;
 
 /// What memory holds for a value: bools are words.
 inline Scalar in_memory(Scalar s) { return s == Scalar::Bool ? Scalar::U32 : s; }
-inline bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
 
 class Emitter {
  public:

@@ -29,6 +29,8 @@ class Builder {
   uint32_t bind(std::string name, Scalar type, Access access);
   uint32_t shared(std::string name, Scalar type, uint32_t count);
   uint32_t local(std::string name, Scalar type, uint32_t count);
+  /// Of all shared arrays so far.
+  int64_t shared_bytes() const { return static_cast<int64_t>(kernel::shared_bytes(kernel_)); }
 
   Scalar type(Value v) const;
   /// Interval of an integer value; the whole range of its type when nothing is known.

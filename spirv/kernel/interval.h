@@ -6,9 +6,6 @@
 
 namespace spirograd::kernel {
 
-constexpr bool is_integer(Scalar s) { return s == Scalar::I32 || s == Scalar::U32; }
-constexpr bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
-
 /// Every value of the type. Bool: [0, 1]; floats: all of int64, meaning nothing.
 Interval whole(Scalar type);
 /// The interval of a constant.

@@ -21,6 +21,8 @@
 namespace spirograd::kernel {
 
 enum class Scalar : uint8_t { Bool, I32, U32, F32, F64 };
+constexpr bool is_integer(Scalar s) { return s == Scalar::I32 || s == Scalar::U32; }
+constexpr bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
 
 constexpr std::string_view name(Scalar s) {
   switch (s) {

@@ -12,12 +12,6 @@ using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
 
-namespace {
-
-bool is_float(Scalar t) { return t == Scalar::F32 || t == Scalar::F64; }
-
-}  // namespace
-
 Value identity(Builder& b, Op op, Scalar t) {
   if (op == Op::Sum) return b.constant(t, 0);
   if (op == Op::Prod) return b.constant(t, 1);

@@ -144,7 +144,6 @@ class Inliner {
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);
   bool same_in_group(std::span<const Point> points) const;
-  uint32_t shared_array(const std::string& name, kernel::Scalar type, int64_t count);
   std::vector<kernel::Value> joined(ir::Op op, std::vector<kernel::Value> parts, uint32_t lanes);
   void exchange(ir::Op op, std::vector<kernel::Value>& parts, uint32_t among);
   kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
@@ -183,7 +182,7 @@ class Inliner {
     bool in_use;  // by a reduction whose loops are open
   };
   std::vector<StageArray> stage_arrays_;
-  int64_t shared_bytes_ = 0;
+
   std::vector<ScheduledReduction> reductions_;
   std::vector<Scope> scopes_;
   struct Key {

@@ -17,20 +17,15 @@ bool Inliner::same_in_group(std::span<const Point> points) const {
   return b_.uniform_path();
 }
 
-uint32_t Inliner::shared_array(const std::string& name, Scalar type, int64_t count) {
-  shared_bytes_ += (count * kernel::bytes_of(type) + 15) / 16 * 16;
-  return b_.shared(name, type, static_cast<uint32_t>(count));
-}
-
 // Combines the parts of so many neighbouring lanes; each of them gets the results, the same bits: the lower lane's part
 // comes first.
 void Inliner::exchange(Op op, std::vector<Value>& parts, uint32_t among) {
+  const bool symmetric = op == Op::Sum || op == Op::Prod;
   for (uint32_t apart = among / 2; apart > 0; apart /= 2) {
     const Value lane = b_.lane_index(), bit = b_.constant(Scalar::U32, apart);
     const Value upper = b_.op(KOp::Ne, b_.op(KOp::And, lane, bit), b_.constant(Scalar::U32, 0));
     for (Value& part : parts) {
       const Value other = b_.shuffle(part, b_.op(KOp::Xor, lane, bit));
-      const bool symmetric = op == Op::Sum || op == Op::Prod;
       part = symmetric ? combine(b_, op, part, other)
                        : combine(b_, op, b_.select(upper, other, part), b_.select(upper, part, other));
     }
@@ -50,7 +45,7 @@ std::vector<Value> Inliner::joined(Op op, std::vector<Value> parts, uint32_t lan
     if (members == 1) return parts;
   }
   const auto [it, fresh] = shared_.try_emplace({t, width * members}, 0);
-  if (fresh) it->second = shared_array("part" + std::to_string(shared_.size()), t, width * members);
+  if (fresh) it->second = b_.shared("part" + std::to_string(shared_.size()), t, width * members);
   const uint32_t array = it->second;
   const Value own = b_.local_index();
   const auto slot = [&](uint32_t u, Value member) { return b_.add(member, word(u * members)); };

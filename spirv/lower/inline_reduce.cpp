@@ -266,7 +266,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
   if (group_ > 0 && same_in_group(points)) facts.group = group_;
-  facts.shared = shared_bytes_;
+  facts.shared = b_.shared_bytes();
   std::optional<Staging> staging;
   if (tile_ && scope == 0 && b_.uniform_path()) {
     staging.emplace(*this, n, points);

@@ -150,7 +150,8 @@ void Inliner::Staging::take_arrays(const schedule::ReduceSchedule& s) {
                                    [&](const StageArray& a) { return !a.in_use && a.type == t && a.count == count; });
     staged.array = static_cast<size_t>(free - arrays.begin());
     if (free == arrays.end())
-      arrays.push_back({t, count, inliner_.shared_array("tile" + std::to_string(arrays.size()), t, count), false});
+      arrays.push_back(
+          {t, count, b_.shared("tile" + std::to_string(arrays.size()), t, static_cast<uint32_t>(count)), false});
     arrays[staged.array].in_use = true;
     staged_.push_back(std::move(staged));
   }

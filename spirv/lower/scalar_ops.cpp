@@ -16,8 +16,6 @@ using kernel::Value;
 
 namespace {
 
-bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
-
 Value absolute(Builder& b, Value x) {
   const Scalar t = b.type(x);
   if (t == Scalar::U32) return x;

@@ -24,8 +24,6 @@ int64_t most_elements(const Target& t) {
   return static_cast<int64_t>(std::min<uint64_t>(t.max_loop_iterations / 4, std::numeric_limits<int32_t>::max()));
 }
 
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Number of chunks for an axis of n elements: near `wanted`, not below `least`; a divisor of n if there is one close by.
 int64_t chunks(int64_t n, int64_t wanted, int64_t least) {
   for (int64_t c = wanted; c <= std::min(n, 2 * wanted); ++c)
@@ -54,7 +52,7 @@ Expr neutralise(Expr x, Op op, int axis, int64_t valid) {
 // The operand with one axis cut into `count` chunks, which become an axis of their own: before the elements of a chunk, or
 // behind them, so that neighbouring chunks are neighbours in memory.
 Expr cut(Expr x, Op op, int axis, int64_t count, bool behind) {
-  const int64_t n = x.shape()[axis], length = divided_up(n, count);
+  const int64_t n = x.shape()[axis], length = schedule::divided_up(n, count);
   if (count * length != n) x = neutralise(ir::window(x, axis, 0, count * length), op, axis, n);
   const Shape rest = x.shape().erased(axis);
   return ir::reshape(
@@ -110,8 +108,8 @@ class Splitter {
       const int64_t n = x.shape()[axis];
       if (n <= 2 * need) {
         kept[static_cast<size_t>(axis)] = true;
-        need = divided_up(need, n);
-        least = divided_up(least, n);
+        need = schedule::divided_up(need, n);
+        least = schedule::divided_up(least, n);
         continue;
       }
       if (x.rank() == kMaxRank) continue;
@@ -146,8 +144,9 @@ class Splitter {
     if (x.shape().count() == 0) return p;
     const int64_t results = x.shape().count() / length, busy = schedule::wanted_invocations(target_),
                   most = most_elements(target_);
-    if (length >= kWorthIt && results * 2 <= busy) p.wanted = std::min(divided_up(busy, results), length / kLeastChunk);
-    if (length > most) p.least = divided_up(length, std::max<int64_t>(1, most));
+    if (length >= kWorthIt && results * 2 <= busy)
+      p.wanted = std::min(schedule::divided_up(busy, results), length / kLeastChunk);
+    if (length > most) p.least = schedule::divided_up(length, std::max<int64_t>(1, most));
     p.wanted = std::max(p.wanted, p.least);
     return p;
   }

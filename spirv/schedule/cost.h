@@ -10,6 +10,9 @@
 
 namespace spirograd::schedule {
 
+/// Parts of `size` elements, at most, that `n` elements are. Pre: both at least 1, or n is 0.
+constexpr int64_t divided_up(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
 /// Invocations that work should be spread over, if there is enough of it: some wait for memory while others compute.
 inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int64_t>(t.price.busy); }
 

@@ -21,12 +21,15 @@ int64_t block_length(int64_t extent) {
   return kBlock;
 }
 
+// Small enough to be written out several times.
+bool small_body(const ReduceFacts& f) { return f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode; }
+
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
 ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t own = (f.extents.back() + f.group - 1) / f.group;
-  const bool unrolls = own >= kUnroll && f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
+  const bool unrolls = own >= kUnroll && small_body(f);
   const int64_t unroll = unrolls ? kUnroll : 1, loops = (own + unroll - 1) / unroll;
   Split& last = s.axes.back();
   last = {{Bind::Serial, loops}};
@@ -75,8 +78,7 @@ ReduceSchedule staged(const ReduceFacts& f) {
   while (exact && blocks % together != 0) --together;
   last = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}};
   if (last[0].extent == 1) last.erase(last.begin());
-  const bool unrolls =
-      exact && length % kUnroll == 0 && f.points <= 16 && f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
+  const bool unrolls = exact && length % kUnroll == 0 && f.points <= 16 && small_body(f);
   last.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
   if (unrolls) last.push_back({Bind::Unroll, kUnroll});
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;
@@ -100,8 +102,7 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   inner.clear();
   if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
   // What is repeated may be large only once: neighbours share loads and address arithmetic.
-  const bool unrolls = last % length == 0 && length % kUnroll == 0 && length > kUnroll && f.points <= 16 &&
-                       f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode;
+  const bool unrolls = last % length == 0 && length % kUnroll == 0 && length > kUnroll && f.points <= 16 && small_body(f);
   inner.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
   if (unrolls) inner.push_back({Bind::Unroll, kUnroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.

@@ -16,8 +16,6 @@ constexpr int64_t kWorthIt = 512;    // steps from which the totals of chunks pa
 constexpr int64_t kLeastChunk = 32;  // steps
 constexpr int64_t kLeastGroup = 32;  // steps from which invocations that work together pay
 
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Steps that one invocation may run. A term may have loops of its own, which count as well.
 int64_t most_steps(const Target& t) {
   return static_cast<int64_t>(std::clamp<uint64_t>(t.max_loop_iterations / 4, 1, std::numeric_limits<int32_t>::max()));
