@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/split_reduce.h"
 
 namespace spirograd::lower {
 
@@ -83,6 +82,9 @@ void move_nodes(Draft& draft, const ir::Memo& memo) {
   Scans scans;
   for (auto& [id, s] : draft.scans) scans[moved(id)] = std::move(s);
   draft.scans = std::move(scans);
+  Partials partial;
+  for (auto& [id, s] : draft.partial) partial[moved(id)] = std::move(s);
+  draft.partial = std::move(partial);
 }
 
 // Puts other results in the place of a loop's own, everywhere in the draft. `others` are mapped to what they become.
@@ -181,12 +183,17 @@ std::vector<Expr> strip_mine(Graph& g, NodeId map_accum, int64_t chunk, std::set
 
 Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& target, const schedule::Scheduler& scheduler) {
   SplitScans scans = split_scans(g, results, target, scheduler);
-  Draft draft{
-      .roots = {}, .stored = std::move(scans.stored), .alone = {}, .dispatched = {}, .scans = std::move(scans.scans)};
-  SplitReductions split = split_reductions(g, scans.roots, target);
-  move_nodes(draft, split.moved);
-  draft.roots = std::move(split.roots);
-  draft.stored.merge(split.partial);
+  Draft draft{.roots = {},
+              .stored = std::move(scans.stored),
+              .alone = {},
+              .dispatched = {},
+              .scans = std::move(scans.scans),
+              .partial = {}};
+  FactoredReductions factored = factor_reductions(g, scans.roots, target, scheduler);
+  move_nodes(draft, factored.moved);
+  draft.roots = std::move(factored.roots);
+  for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
+  draft.partial = std::move(factored.partial);
   return draft;
 }
 

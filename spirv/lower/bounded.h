@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spirv/lower/compute.h"
+#include "spirv/lower/rfactor.h"
 #include "spirv/lower/split_scan.h"
 
 namespace spirograd::lower {
@@ -19,6 +20,7 @@ struct Draft {
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
   Scans scans;                    // loops that are scans
+  Partials partial;               // for people: why some nodes are stored
 };
 
 /// What is asked for, with reductions and scans in as many parts as the target likes.

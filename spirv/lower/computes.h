@@ -7,6 +7,7 @@
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
+#include "spirv/lower/rfactor.h"
 
 namespace spirograd::lower {
 
@@ -20,6 +21,7 @@ struct Region {
   ExtentWalk& extent;
   const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
   const Scans& scans;
+  const Partials& partial;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
 };
 

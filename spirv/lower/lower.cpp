@@ -167,7 +167,7 @@ class Lowering {
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_, target_, partition, params, places, extent, draft.alone, draft.scans, constant};
+    const Region region{g_, target_, partition, params, places, extent, draft.alone, draft.scans, draft.partial, constant};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -237,7 +237,7 @@ class Lowering {
       }
       for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       check_limits(made, step);
-      step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made));
+      step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made, region.partial));
       plan_.steps.push_back(std::move(step));
     }
   }
@@ -255,9 +255,15 @@ class Lowering {
     return number;
   }
 
-  static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made) {
+  static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made,
+                                            const Partials& partial) {
     std::vector<ScheduleLine> lines;
-    for (const Compute& s : group) lines.push_back({s.label, schedule_of(s)});
+    for (const Compute& s : group) {
+      lines.push_back({s.label, schedule_of(s)});
+      for (const Store& store : s.stores)
+        if (const auto it = partial.find(store.value.v); it != partial.end())
+          lines.push_back({"  partial results", schedule::to_string(it->second)});
+    }
     for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, r.how()});
     return lines;
   }

@@ -61,6 +61,15 @@ struct ReduceFacts {
   int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken
 };
 
+/// A reduction as a whole, before it is known in which kernel it runs.
+struct PartialFacts {
+  std::vector<int64_t> extents;  // of the reduced axes in order; at least one element in all
+  int64_t results = 1;           // each of so many elements
+  bool combines = false;         // what an earlier reduction has left
+  bool position = false;         // its result is the place of an element of its only axis: parts are ranges
+  int axes_left = 0;             // that its operand may get
+};
+
 /// All states of a loop whose step is associative, for each of `rows` on its own.
 struct ScanFacts {
   DType dtype = DType::F32;

@@ -198,6 +198,35 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   return std::nullopt;
 }
 
+std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, const Target&) {
+  if (s.axes.size() != facts.extents.size())
+    return illegal(
+        s, "it has " + std::to_string(s.axes.size()) + " axes, the reduction " + std::to_string(facts.extents.size()));
+  int cut = 0;
+  int64_t results = facts.results, length = 1;
+  for (size_t a = 0; a < s.axes.size(); ++a) {
+    const Split& split = s.axes[a];
+    if (!counts(split)) return illegal(s, "a part has no extent that can be counted");
+    for (const Part& p : split)
+      if (p.bind != Bind::Grid && p.bind != Bind::Serial)
+        return illegal(s, "parts are on the grid or serial, not " + std::string(name(p.bind)));
+    if (split.size() > 2 || (split.size() == 2 && split[0].bind == split[1].bind))
+      return illegal(s, "an axis is whole, or cut into one part on the grid and a serial one");
+    if (facts.position && split[0].bind != Bind::Grid && split.size() == 2)
+      return illegal(s, "the parts of what looks for a position are ranges: the grid comes first");
+    cut += split.size() == 2;
+    const int64_t have = extent(split), want = facts.extents[a];
+    if (have < want || have - want >= (split.size() == 2 ? split[1].extent : 1)) return illegal(s, counted(have, want));
+    results = saturating_mul(results, extent(split, Bind::Grid));
+    length *= extent(split, Bind::Serial);
+  }
+  if (cut > facts.axes_left)
+    return illegal(s, "it cuts " + std::to_string(cut) + " axes, the operand may get " + std::to_string(facts.axes_left));
+  if (partial_results(s) > 1 && length == 1) return illegal(s, "each partial result is one element: nothing is reduced");
+  if (results > kMostInvocations) return illegal(s, "more partial results than can be numbered");
+  return std::nullopt;
+}
+
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const Target& target) {
   constexpr Bind kOrder[] = {Bind::Grid, Bind::Serial, Bind::Local, Bind::Register};
   if (s.steps.size() != 2 && s.steps.size() != 4)

@@ -20,6 +20,15 @@ struct MapRule {
 /// In order; where none fits an invocation computes one element.
 std::span<const MapRule> map_rules();
 
+struct PartialRule {
+  std::string_view name;
+  bool (*fits)(const PartialFacts&, const Target&);
+  PartialSchedule (*make)(const PartialFacts&, const Target&);
+};
+
+/// In order; where none fits it is one reduction.
+std::span<const PartialRule> partial_rules();
+
 struct ScanRule {
   std::string_view name;
   bool (*fits)(const ScanFacts&, const Target&);
@@ -35,8 +44,12 @@ class Scheduler {
   virtual ~Scheduler() = default;
   virtual MapSchedule map(const MapFacts& facts, const Target& target) const;
   virtual ReduceSchedule reduction(const ReduceFacts& facts, const Target& target) const;
+  virtual PartialSchedule partial(const PartialFacts& facts, const Target& target) const;
   virtual ScanSchedule scan(const ScanFacts& facts, const Target& target) const;
 };
+
+/// One reduction.
+PartialSchedule whole(const PartialFacts& facts);
 
 /// One loop.
 ScanSchedule serial_scan(const ScanFacts& facts);

@@ -51,6 +51,11 @@ class Reader {
     if (out.empty()) fail("one of grid, local, lane, serial, unroll and register expected");
     return out;
   }
+  Split reduced_axis(size_t number) {
+    expect(std::string(kReducedAxes.substr(std::min(number, kReducedAxes.size()), 1)), "as the name of the next axis");
+    expect("=", "after the name of an axis");
+    return split();
+  }
   Stage stage() {
     const size_t leaf = word_.size() == 1 ? kLeaves.find(word_[0]) : std::string_view::npos;
     if (leaf == std::string_view::npos) fail("an array, A to Z, expected");
@@ -120,6 +125,11 @@ int64_t tile(const MapSchedule& s) {
   return n;
 }
 
+int64_t partial_results(const PartialSchedule& s) {
+  int64_t n = 1;
+  for (const Split& axis : s.axes) n *= extent(axis, Bind::Grid);
+  return n;
+}
 int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
 int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
 int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }
@@ -145,10 +155,15 @@ std::string to_string(const MapSchedule& s) {
   return out;
 }
 
-std::string to_string(const ReduceSchedule& s) {
+std::string to_string(const PartialSchedule& s) {
   std::string out;
   for (size_t a = 0; a < s.axes.size(); ++a)
     out += (out.empty() ? "" : "; ") + std::string(1, kReducedAxes[a]) + " =" + to_string(s.axes[a]);
+  return out;
+}
+
+std::string to_string(const ReduceSchedule& s) {
+  std::string out = to_string(PartialSchedule{s.axes});
   if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
   if (s.lanes > 1) out += "; lanes " + std::to_string(s.lanes);
   for (size_t j = 0; j < s.stages.size(); ++j) {
@@ -192,10 +207,7 @@ ReduceSchedule parse_reduction(std::string_view text) {
   ReduceSchedule s;
   do {
     if (in.word() == "accumulators" || in.word() == "lanes" || in.word() == "stage") break;
-    const std::string wanted = s.axes.size() < kReducedAxes.size() ? std::string(1, kReducedAxes[s.axes.size()]) : "";
-    in.expect(wanted, "as the name of the next axis");
-    in.expect("=", "after the name of an axis");
-    s.axes.push_back(in.split());
+    s.axes.push_back(in.reduced_axis(s.axes.size()));
   } while (in.take(";"));
   if (in.take("accumulators")) {
     s.accumulators = in.number();
@@ -209,6 +221,15 @@ ReduceSchedule parse_reduction(std::string_view text) {
     do s.stages.push_back(in.stage());
     while (in.take(","));
   }
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
+PartialSchedule parse_partial(std::string_view text) {
+  Reader in(text);
+  PartialSchedule s;
+  do s.axes.push_back(in.reduced_axis(s.axes.size()));
+  while (in.take(";"));
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

@@ -10,6 +10,7 @@
 //   i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256
 //                                                             workgroups that compute tiles of 64 x 64 points,
 //   k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B and copy what 16 elements need of two arrays at a time
+//   k = grid 64 serial 15625                                  a reduction of a million elements: 64 partial results
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
 #pragma once
@@ -90,6 +91,15 @@ struct ReduceSchedule {
 /// Elements of the last axis from one copy to the next: those of its innermost serial loop.
 int64_t staged_elements(const ReduceSchedule& s);
 
+/// Of a reduction in two: partial results of what is serial, one for each position of what is on the grid, which another
+/// reduction combines. An axis stays whole or is cut in two. Nothing on the grid: it is one reduction.
+struct PartialSchedule {
+  std::vector<Split> axes;  // reduced axes in order
+  bool operator==(const PartialSchedule&) const = default;
+};
+/// Partial results of each result.
+int64_t partial_results(const PartialSchedule& s);
+
 /// Of a scan: chunks, side by side on the grid, of tiles, one after the other. A tile is one step, or as many as the
 /// invocations of a workgroup have in their registers. The last chunk may have fewer steps. One chunk of one-step tiles is
 /// the loop as it stands.
@@ -105,10 +115,12 @@ bool is_serial(const ScanSchedule& s);
 
 std::string to_string(const MapSchedule& s);
 std::string to_string(const ReduceSchedule& s);
+std::string to_string(const PartialSchedule& s);
 std::string to_string(const ScanSchedule& s);
 /// Inverses of to_string. Throw SG0306 with the place of what they do not understand.
 MapSchedule parse_map(std::string_view text);
 ReduceSchedule parse_reduction(std::string_view text);
+PartialSchedule parse_partial(std::string_view text);
 ScanSchedule parse_scan(std::string_view text);
 
 }  // namespace spirograd::schedule

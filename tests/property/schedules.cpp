@@ -53,14 +53,14 @@ constexpr std::array<std::string_view, 28> kPrograms = {
 
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
-  exchanged += d.exchanged, staged += d.staged, scans += d.scans;
+  exchanged += d.exchanged, staged += d.staged, partial += d.partial, scans += d.scans;
   return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Drawn& d) {
   return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
-             << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, " << d.scans
-             << " of scans";
+             << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
+             << d.partial << " in partial results, " << d.scans << " of scans";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -164,6 +164,24 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     return s;
   }
   return Scheduler::reduction(facts, target);
+}
+
+schedule::PartialSchedule RandomScheduler::partial(const schedule::PartialFacts& facts, const Target& target) const {
+  for (int tries = 0; tries < 50 && below(3); ++tries) {
+    schedule::PartialSchedule s;
+    for (int64_t n : facts.extents) {
+      const int64_t first = 1 + below(std::min<int64_t>(n, 40));
+      Split axis = {{Bind::Grid, first}, {Bind::Serial, (n + first - 1) / first}};
+      if (below(2)) std::swap(axis[0].bind, axis[1].bind);
+      if (below(3) == 0) axis = {{below(2) ? Bind::Grid : Bind::Serial, n}};
+      s.axes.push_back(axis);
+    }
+    if (check(facts, s, target)) continue;
+    counts_.partial += schedule::partial_results(s) > 1;
+    drawn_ += "  partial results: " + schedule::to_string(s) + "\n";
+    return s;
+  }
+  return schedule::whole(facts);
 }
 
 schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, const Target& target) const {

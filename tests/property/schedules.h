@@ -16,6 +16,7 @@ struct Drawn {
   int shared = 0;     // reductions that a workgroup shares,
   int exchanged = 0;  // of these, such that lanes read each other's values
   int staged = 0;     // reductions that read shared memory
+  int partial = 0;    // reductions in two
   int scans = 0;      // in chunks, or by workgroups
   Drawn& operator+=(const Drawn& d);
 };
@@ -28,6 +29,7 @@ class RandomScheduler : public schedule::Scheduler {
   explicit RandomScheduler(uint64_t seed, int64_t most_code = 600) : random_(seed), most_code_(most_code) {}
   schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
+  schedule::PartialSchedule partial(const schedule::PartialFacts& facts, const Target& target) const override;
   schedule::ScanSchedule scan(const schedule::ScanFacts& facts, const Target& target) const override;
   const Drawn& counts() const { return counts_; }
   std::string drawn() const { return drawn_; }

@@ -41,6 +41,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   EXPECT_GE(drawn.shared, 50);
   EXPECT_GE(drawn.exchanged, 10);
   EXPECT_GE(drawn.staged, 50);
+  EXPECT_GE(drawn.partial, 100);
   EXPECT_GE(drawn.scans, 100);
 }
 

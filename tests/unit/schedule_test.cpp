@@ -171,6 +171,72 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 1 serial 100 local 64"), "partial sums of more than 64");
 }
 
+TEST(Schedule, PartialResultsPrintParseAndSayWhichRuleTheyBreak) {
+  for (const std::string text : {"k = grid 64 serial 100", "k = serial 3; a = serial 20 grid 5; b = grid 2"})
+    EXPECT_EQ(to_string(parse_partial(text)), text);
+  EXPECT_THROW(parse_partial("k = grid 2 serial 3; accumulators 2"), Error);
+  EXPECT_THROW(parse_partial("k = grid 2;"), Error);
+  EXPECT_EQ(partial_results(parse_partial("k = serial 3; a = serial 20 grid 5; b = grid 2")), 10);
+
+  PartialFacts facts{{3, 100, 2}, 7};
+  facts.axes_left = 1;
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_partial(text), gpu());
+    return e ? e->message : "";
+  };
+  for (const char* text :
+       {"k = serial 3; a = serial 100; b = serial 2", "k = grid 3; a = serial 100; b = grid 2",
+        "k = serial 3; a = serial 20 grid 5; b = serial 2", "k = grid 3; a = grid 12 serial 9; b = grid 2"})
+    EXPECT_EQ(broken(text), "") << text;
+  expect_in(broken("k = serial 3; a = serial 100"), "it has 2 axes, the reduction 3");
+  expect_in(broken("k = serial 3; a = serial 100; b = serial 3"), "its parts count 3 elements, the axis has 2");
+  expect_in(broken("k = serial 3; a = grid 9 serial 11; b = serial 2"), "its parts count 99 elements, the axis has 100");
+  expect_in(broken("k = serial 3; a = grid 21 serial 5; b = serial 2"), "its parts count 105 elements, the axis has 100");
+  expect_in(broken("k = serial 3; a = serial 21 grid 5; b = serial 2"), "its parts count 105 elements, the axis has 100");
+  expect_in(broken("k = lane 3; a = serial 100; b = serial 2"), "not lane");
+  expect_in(broken("k = serial 3; a = grid 10 grid 10; b = serial 2"), "an axis is whole, or cut into");
+  expect_in(broken("k = serial 3; a = grid 10 serial 5 grid 2; b = serial 2"), "an axis is whole, or cut into");
+  expect_in(broken("k = grid 1 serial 3; a = grid 10 serial 10; b = serial 2"), "it cuts 2 axes, the operand may get 1");
+  expect_in(broken("k = grid 3; a = grid 100; b = grid 2"), "each partial result is one element");
+  expect_in(broken("k = serial 4000000000; a = serial 100; b = serial 2"), "no extent that can be counted");
+  facts.results = 1 << 30;
+  EXPECT_EQ(broken("k = serial 3; a = serial 100; b = serial 2"), "");
+  expect_in(broken("k = serial 3; a = serial 100; b = grid 2"), "more partial results than can be numbered");
+  facts = {{100}};
+  facts.axes_left = 1;
+  facts.position = true;
+  EXPECT_EQ(broken("k = grid 10 serial 10"), "");
+  expect_in(broken("k = serial 10 grid 10"), "are ranges");
+}
+
+TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
+  const Scheduler scheduler;
+  const auto chosen = [&](const PartialFacts& facts, const Target& target) {
+    const PartialSchedule s = scheduler.partial(facts, target);
+    EXPECT_FALSE(check(facts, s, target)) << to_string(s);
+    return to_string(s);
+  };
+  Target cpu;
+  cpu.price = software_prices(8, 2);
+  PartialFacts facts{{1'000'000}};
+  facts.axes_left = 3;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 160 serial 6250") << "ranges";
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 125 grid 8000") << "neighbours are neighbours in memory";
+  facts.results = 100'000;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there are results enough";
+  cpu.max_loop_iterations = 65'535;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 64 serial 15625") << "as many as loops demand";
+  facts.axes_left = 0;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there is no axis left";
+  facts.extents = {30, 40'000};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 30; a = serial 40000");
+  facts = {{40'000}, 1, true};
+  facts.axes_left = 1;
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 40000") << "what is combined already";
+  facts.position = true;
+  EXPECT_NE(chosen(facts, gpu()), "k = serial 40000") << "single invocations look for positions";
+}
+
 TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
   for (const std::string text : {"k = grid 1 serial 9", "k = grid 25 serial 4 local 128 register 8"})
     EXPECT_EQ(to_string(parse_scan(text)), text);

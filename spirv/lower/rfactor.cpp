@@ -1,0 +1,123 @@
+#include "spirv/lower/rfactor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "frontend/ir/algebra.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::NodeId;
+using ir::Op;
+using schedule::Bind;
+
+namespace {
+
+// Elements beyond the end of the padded axis must not count: the window's zeros become the operation's neutral element.
+// NaN loses against everything in extremes, and the first of equal extremes is taken: padding comes last.
+Expr neutralise(Expr x, Op op, int axis, int64_t valid) {
+  if (op == Op::Sum) return x;
+  ir::Graph& g = *x.graph;
+  const bool greatest = op == Op::ReduceMax || op == Op::ArgMax;
+  double neutral = 1;
+  if (op != Op::Prod && is_float(x.dtype())) neutral = std::numeric_limits<double>::quiet_NaN();
+  if (op != Op::Prod && x.dtype() == DType::I32)
+    neutral = greatest ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
+  if (op != Op::Prod && x.dtype() == DType::U32) neutral = greatest ? 0 : 4294967295.0;
+  const Expr inside =
+      ir::binary(Op::Lt, ir::iota(g, x.shape(), axis), ir::full(g, i32(x.shape()), static_cast<double>(valid)));
+  return ir::select(inside, x, ir::full(g, x.type(), neutral));
+}
+
+// The operand with one axis cut into two parts.
+Expr cut(Expr x, Op op, int axis, int64_t outer, int64_t inner) {
+  const int64_t n = x.shape()[axis];
+  if (outer * inner != n) x = neutralise(ir::window(x, axis, 0, outer * inner), op, axis, n);
+  return ir::reshape(x, x.shape().erased(axis).inserted(axis, inner).inserted(axis, outer));
+}
+
+class Factoring {
+ public:
+  Factoring(const Target& target, const schedule::Scheduler& scheduler, Partials& partial)
+      : target_(target), scheduler_(scheduler), partial_(partial) {}
+
+  Expr reduced(Expr x, Op op, const std::vector<int64_t>& axes, bool combines = false) {
+    const schedule::PartialSchedule s = choose(x, op, axes, combines);
+    if (schedule::partial_results(s) == 1) return ir::reduce(op, x, axes);
+    std::vector<int64_t> first, second;  // axes that are reduced at once, and those of the partial results
+    int64_t added = 0;                   // axes, so far
+    for (size_t j = 0; j < axes.size(); ++j) {
+      const schedule::Split& split = s.axes[j];
+      const int64_t axis = axes[j] + added;
+      if (split.size() == 2) x = cut(x, op, static_cast<int>(axis), split[0].extent, split[1].extent);
+      added += static_cast<int64_t>(split.size()) - 1;
+      for (size_t p = 0; p < split.size(); ++p) {
+        const int64_t part = axis + static_cast<int64_t>(p);
+        if (split[p].bind == Bind::Grid) {
+          second.push_back(part - static_cast<int64_t>(first.size()));
+        } else {
+          first.push_back(part);
+        }
+      }
+    }
+    const Expr parts = ir::reduce(op, x, first);
+    partial_[parts.id.v] = s;
+    return reduced(parts, op, second, true);
+  }
+
+  // The first extreme of the whole is that of the first range with the extreme value.
+  Expr position(Expr x, Op op, int axis, bool combines = false) {
+    const schedule::PartialSchedule s = choose(x, op, {axis}, combines);
+    if (schedule::partial_results(s) == 1) return ir::arg_reduce(op, x, axis);
+    ir::Graph& g = *x.graph;
+    const int64_t length = s.axes[0][1].extent;
+    const Expr parts = cut(x, op, axis, s.axes[0][0].extent, length);
+    const Expr local = ir::arg_reduce(op, parts, axis + 1);
+    std::vector<Expr> at;
+    for (int a = 0; a < parts.rank(); ++a)
+      at.push_back(a == axis + 1 ? local : ir::iota(g, local.shape(), a > axis ? a - 1 : a));
+    const Expr extreme = ir::gather(parts, at);
+    partial_[local.id.v] = s;
+    partial_[extreme.id.v] = s;
+    const Expr chunk = position(extreme, op, axis, true);
+    std::vector<Expr> place;
+    for (int a = 0; a < local.rank(); ++a)
+      place.push_back(a == axis ? chunk : ir::iota(g, chunk.shape(), a > axis ? a - 1 : a));
+    return chunk * ir::full(g, chunk.type(), static_cast<double>(length)) + ir::gather(local, place);
+  }
+
+ private:
+  schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines) const {
+    schedule::PartialFacts f;
+    int64_t length = 1;
+    for (int64_t a : axes) f.extents.push_back(x.shape()[static_cast<int>(a)]), length *= f.extents.back();
+    if (x.shape().count() == 0) return schedule::whole(f);
+    f.results = x.shape().count() / length;
+    f.combines = combines;
+    f.position = op == Op::ArgMax || op == Op::ArgMin;
+    f.axes_left = kMaxRank - x.rank();
+    return scheduler_.partial(f, target_);
+  }
+
+  const Target& target_;
+  const schedule::Scheduler& scheduler_;
+  Partials& partial_;
+};
+
+}  // namespace
+
+FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots, const Target& target,
+                                     const schedule::Scheduler& scheduler) {
+  FactoredReductions out;
+  Factoring factoring(target, scheduler, out.partial);
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, ir::Node n) -> NodeId {
+    if (ir::info(n.op).kind != ir::Kind::Reduce) return g.intern(std::move(n));
+    const Expr x{&g, n.in[0]};
+    if (n.op == Op::ArgMax || n.op == Op::ArgMin) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
+    return factoring.reduced(x, n.op, {n.attr.begin(), n.attr.end()}).id;
+  });
+  return out;
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,24 @@
+// Reductions in two (rfactor), as schedules say: partial results, then their combination. An identity on values, up to
+// rounding; it gives the device something to do in parallel.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "frontend/ir/traverse.h"
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::lower {
+
+/// Nodes that hold partial results, and how these were cut.
+using Partials = std::map<uint32_t, schedule::PartialSchedule>;
+
+struct FactoredReductions {
+  std::vector<ir::NodeId> roots;  // in place of the given ones
+  Partials partial;               // nodes that must be materialised
+  ir::Memo moved;                 // what has become of the nodes below
+};
+FactoredReductions factor_reductions(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target,
+                                     const schedule::Scheduler& scheduler);
+
+}  // namespace spirograd::lower

@@ -1,0 +1,90 @@
+// How long reductions with few results become two: as many partial results as give the device something to do, and at least
+// as many as its loops demand. Where an invocation reads a contiguous range fastest the leading parts of axes are on the
+// grid; where neighbours should be neighbours in memory, the trailing ones.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "spirv/schedule/cost.h"
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::schedule {
+namespace {
+
+constexpr int64_t kWorthIt = 2048;    // elements per result from which a second pass pays
+constexpr int64_t kLeastChunk = 128;  // elements per partial result, at least
+
+int64_t length(const PartialFacts& f) {
+  int64_t n = 1;
+  for (int64_t extent : f.extents) n *= extent;
+  return n;
+}
+
+// Elements that one invocation may reduce. Blocks, short axes and compensation add loops around the elements' own, which
+// count as well: up to three iterations per element for axes of two.
+int64_t most_elements(const Target& t) {
+  return static_cast<int64_t>(std::clamp<uint64_t>(t.max_loop_iterations / 4, 1, std::numeric_limits<int32_t>::max()));
+}
+
+bool too_long(const PartialFacts& f, const Target& t) { return length(f) > most_elements(t); }
+
+// What combines the parts of a sum is short enough for one more pass. Positions are found by single invocations.
+bool idle(const PartialFacts& f, const Target& t) {
+  const bool worth_it = length(f) >= kWorthIt && f.results * 2 <= wanted_invocations(t);
+  return worth_it && (!f.combines || f.position);
+}
+
+// Number of parts for an axis of n elements: near `wanted`, not below `least`; a divisor of n if there is one close by.
+int64_t parts(int64_t n, int64_t wanted, int64_t least) {
+  for (int64_t c = wanted; c <= std::min(n, 2 * wanted); ++c)
+    if (n % c == 0) return c;
+  for (int64_t c = wanted; 2 * c >= wanted && c > 1 && c >= least; --c)
+    if (n % c == 0) return c;
+  return std::min(n, wanted);
+}
+
+PartialSchedule spread(const PartialFacts& f, const Target& t) {
+  const bool ranges = f.position || !t.price.coalesces;
+  int64_t least = too_long(f, t) ? divided_up(length(f), most_elements(t)) : 1, wanted = least;
+  if (idle(f, t)) wanted = std::max(least, std::min(divided_up(wanted_invocations(t), f.results), length(f) / kLeastChunk));
+  PartialSchedule s = whole(f);
+  for (size_t j = 0; j < f.extents.size() && wanted > 1; ++j) {
+    const size_t axis = t.price.coalesces ? f.extents.size() - 1 - j : j;
+    const int64_t n = f.extents[axis];
+    if (n <= 2 * wanted && !f.position) {
+      s.axes[axis] = {{Bind::Grid, n}};
+      wanted = divided_up(wanted, n);
+      least = divided_up(least, n);
+    } else if (f.axes_left > 0) {
+      const int64_t grid = parts(n, wanted, least);
+      const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, divided_up(n, grid)};
+      s.axes[axis] = ranges ? Split{chunks, elements} : Split{elements, chunks};
+      break;
+    }
+  }
+  const bool reduces = std::any_of(s.axes.begin(), s.axes.end(), [](const Split& a) { return extent(a, Bind::Serial) > 1; });
+  return reduces ? s : whole(f);
+}
+
+constexpr std::array<PartialRule, 2> kRules = {{
+    {"loops would be too long", too_long, spread},
+    {"invocations would be idle", idle, spread},
+}};
+
+}  // namespace
+
+PartialSchedule whole(const PartialFacts& f) {
+  PartialSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  return s;
+}
+
+std::span<const PartialRule> partial_rules() { return kRules; }
+
+PartialSchedule Scheduler::partial(const PartialFacts& facts, const Target& target) const {
+  for (const PartialRule& r : partial_rules())
+    if (r.fits(facts, target)) return r.make(facts, target);
+  return whole(facts);
+}
+
+}  // namespace spirograd::schedule
