@@ -1,5 +1,6 @@
 // Scans as instructions. Each invocation runs through its chunk, or a workgroup does, a tile at a time.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "spirv/lower/compute.h"
@@ -76,7 +77,7 @@ struct ScanKernel {
     Rounded before, all;  // of the invocations before this one: meaningless for the first one; of the tile
   };
   Totals add_up_totals(Rounded own_total) const;
-  void store_tile(NodeId of, Value base, const std::vector<Value>& values);
+  void store_tile(NodeId of, Value base, std::span<const Value> values);
   void run_together();
 };
 
@@ -238,7 +239,7 @@ ScanKernel::Totals ScanKernel::add_up_totals(Rounded own_total) const {
 }
 
 // `values`: of the steps of the invocation's row.
-void ScanKernel::store_tile(NodeId of, Value base, const std::vector<Value>& values) {
+void ScanKernel::store_tile(NodeId of, Value base, std::span<const Value> values) {
   if (std::find(results.begin() + parts.n_acc, results.end(), of) == results.end()) return;
   if (std::exchange(stored, true)) b.barrier();  // others may still read what is there
   for (int64_t j = 0; j < own; ++j) b.shared_store(elements, own_slot(j), values[static_cast<size_t>(j)]);
@@ -279,8 +280,8 @@ void ScanKernel::run_together() {
     states.push_back(behind.value);
     lacks.push_back(behind.lost);
   }
-  store_tile(state_before(), base, {states.begin(), states.end() - 1});
-  store_tile(results[0], base, {states.begin() + 1, states.end()});
+  store_tile(state_before(), base, std::span(states).first(sums.size()));
+  store_tile(results[0], base, std::span(states).last(sums.size()));
   if (compensated) store_tile(results[1], base, lacks);
   set(advanced(start, others.all));
   inliner.pop_block();

@@ -171,13 +171,13 @@ States Splitter::scan(Op op, Terms terms, Expr start, bool reverse, Needs needs,
   const std::vector<Expr> made = ir::map_accum(g_, loop);
   // Compensated ones have a kernel of their kind even as one loop: what they lose is a result.
   if (compensated || !schedule::is_serial(s)) scans[made[0].in(0).id.v] = s;
-  size_t next = 1;
-  States out = {.last = made[0]};
-  if (compensated) out.last_lost = made[next++];
-  if (needs.before) out.before = made[next++];
-  if (needs.after) out.after = made[next++];
-  if (needs.lost) out.lost = made[next];
-  return out;
+  size_t next = 0;
+  const auto take = [&](bool is_result) { return is_result ? made[next++] : Expr(); };
+  return {.last = take(true),
+          .last_lost = take(compensated),
+          .before = take(needs.before),
+          .after = take(needs.after),
+          .lost = take(needs.lost)};
 }
 
 std::vector<Expr> Splitter::split(NodeId id) {
@@ -209,14 +209,12 @@ std::vector<Expr> Splitter::split(NodeId id) {
   };
 
   std::vector<std::vector<Needs>> of_terms;
-  std::vector<Needs> needs = states_read(g_, f, n_acc, std::span(f.results).subspan(n_acc));
+  std::vector<NodeId> readers(f.results.begin() + parts.n_acc, f.results.end());
   for (const AssociativeStep& step : steps) {
     of_terms.push_back(states_read(g_, f, n_acc, step.terms));
-    for (size_t slot = 0; slot < n_acc; ++slot) {
-      needs[slot].before |= of_terms.back()[slot].before;
-      needs[slot].after |= of_terms.back()[slot].after;
-    }
+    readers.insert(readers.end(), step.terms.begin(), step.terms.end());
   }
+  const std::vector<Needs> needs = states_read(g_, f, n_acc, readers);
 
   // Accumulators one after the other: terms may depend on the states of those before.
   const auto state_param = [&](size_t slot) { return ir::param(g_, static_cast<int64_t>(slot), f.params[slot]).id; };

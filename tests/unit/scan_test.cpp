@@ -175,6 +175,9 @@ const Case kCases[] = {
     {"def main(x: f32[N]) { let ((a, b), c) = map_accum_l(fn((a, b), e) => ((a + e, b + a), b), (0.0, 1.0), x)\n "
      "(a, b, c) }",
      1e-6},
+    {"def main(x: f32[N]) { let ((a, b), c) = map_accum_l(fn((a, b), e) => ((a + b, b + e), a), (0.0, 1.0), x)\n "
+     "(a, b, c) }",
+     1e-6},
     {"def main(x: f32[N], y: f32) = cumsum(for i: N => sum(for j: 40 => x[i] * 0.5 + x[j]))", 1e-6},
 };
 
@@ -283,6 +286,21 @@ TEST(Scan, WorkgroupsTakeRowsThatAreContiguous) {
   EXPECT_EQ(shared("def main(x: f32[9000,3]) = cumsum(x)"), 0);
   EXPECT_EQ(shared("def main(x: f32[9000,1]) = cumsum(x)"), 1);
   EXPECT_EQ(shared("def main(x: f32[3,9000]) = cumsum(x, axis=1)"), 1);
+}
+
+// However small the workgroup is: it waits at barriers.
+TEST(Scan, WorkgroupsShareTheirKernelWithNothing) {
+  class GroupsOfOne : public schedule::Scheduler {
+   public:
+    schedule::ScanSchedule scan(const schedule::ScanFacts& f, const Target&) const override {
+      return schedule::parse_scan("k = grid 1 serial " + std::to_string((f.length + 3) / 4) + " local 1 register 4");
+    }
+  };
+  const Program p = program("def main(x: f32[70], y: f32[5]) { (cumsum(x), y * y) }");
+  const lower::Plan plan = lower::lower(p, gpu_target(), GroupsOfOne());
+  for (const kernel::Kernel& k : plan.kernels) EXPECT_FALSE(kernel::verify(k));
+  EXPECT_TRUE(test::same_as_interpreter(p, plan, inputs_of(p), 0));
+  EXPECT_EQ(dispatches(plan), 2u);
 }
 
 TEST(Scan, ManyRowsAreLoopsSideBySide) {
