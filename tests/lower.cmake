@@ -1,5 +1,5 @@
 spirograd_test(unit/merge_test.cpp LABELS unit LINK spirograd_compile)
-spirograd_test(unit/lower_test.cpp LABELS unit LINK spirograd_test_support spirograd_compile)
+spirograd_test(unit/lower_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/factor_sums_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_rewrite)
 spirograd_test(unit/passes_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_ad spirograd_rewrite)
 spirograd_test(unit/bounded_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

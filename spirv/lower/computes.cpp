@@ -43,7 +43,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   s.writes = std::move(writes);
   s.code = e.code;
   s.reduces = e.reduces;
-  s.alone = r.alone.contains(walk.v) || r.alone.contains(id.v);
+  s.alone = r.alone.contains(walk.v);
   s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
   if (s.label.empty()) s.label = std::string(ir::name(g[id].op)) + " " + to_string(g[id].type);
   return s;

@@ -39,11 +39,7 @@ Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point
   std::vector<Point> operand;
   for (const Point& p : points) operand.push_back(inliner.reduced_operand_point(n, p));
   for (size_t a = 0; a < operand[0].size(); ++a) variables_.push_back(variable_of(a, operand));
-  const auto stored = [&](NodeId id) {
-    const Node& leaf = inliner_.node(id);
-    if (leaf.op == Op::Const && leaf.type.shape.rank() == 0) return false;
-    return leaf.op == Op::Param || inliner_.buffer_of(id) != nullptr;
-  };
+  const auto stored = [&](NodeId id) { return inliner_.node(id).op == Op::Param || inliner_.buffer_of(id) != nullptr; };
   for (AffineRead& r : affine_reads(inliner.graph_, n.in[0], stored)) {
     bool along = false, known = true;
     for (const Affine& c : r.place)

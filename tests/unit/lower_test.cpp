@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/rewrite/passes.h"
+#include "spirograd/text.h"
+#include "spirv/kernel/iterations.h"
 #include "spirv/kernel/verify.h"
 #include "spirv/lower/memory.h"
 #include "support/lowered.h"
@@ -121,12 +124,25 @@ TEST(Lower, LongSumsAreSplitAndAccurate) {
 TEST(Lower, ExtremesOfLongArraysIgnorePaddingAndNaN) {
   for (Op op : {Op::ReduceMax, Op::ReduceMin, Op::Prod}) {
     Builder b;
-    const Expr x = b.param(f32({4099, 2})), i = b.param(i32({4099}));
-    std::vector<double> v(4099 * 2, -2.5), k(4099, -7);
-    if (op == Op::Prod) v.assign(v.size(), -1.0);
+    const Expr x = b.param(f32({4099, 2})), i = b.param(i32({4099})), u = b.param(u32({4099}));
+    std::vector<double> v(4099 * 2, -2.5), k(4099, -7), w(4099, 3000000000.0);
+    if (op == Op::Prod) v.assign(v.size(), -1.0), w.assign(w.size(), 3);
     v[12] = op == Op::Prod ? 1 : std::nan("");
-    EXPECT_TRUE(agrees(b.program({ir::reduce(op, x, {0}), ir::reduce(op, i, {0})}), {v, k}, cpu_target()));
+    EXPECT_TRUE(agrees(b.program({ir::reduce(op, x, {0}), ir::reduce(op, i, {0}), ir::reduce(op, u, {0})}), {v, k, w},
+                       cpu_target()));
   }
+}
+
+TEST(Lower, PlacesOfExtremesInRowsOfAnyLength) {
+  for (const Op op : {Op::ArgMax, Op::ArgMin})
+    for (const int64_t n : {1, 2, 3, 40}) {
+      Builder b;
+      const Expr x = b.param(f32({7, n})), i = b.param(i32({7, n}));
+      std::vector<double> v = ramp(7 * n), k;
+      for (int64_t j = 0; j < 7 * n; ++j) k.push_back(static_cast<double>(j * 5 % 9));
+      v[0] = std::nan("");
+      EXPECT_TRUE(agrees(b.program({ir::arg_reduce(op, x, 1), ir::arg_reduce(op, i, 1)}), {v, k}, cpu_target())) << n;
+    }
 }
 
 TEST(Lower, RowStatisticsAreComputedOncePerRow) {
@@ -138,6 +154,44 @@ TEST(Lower, RowStatisticsAreComputedOncePerRow) {
   ASSERT_TRUE(agrees(b.program({d * d}), {ramp(60000)}, cpu_target(), 1e-5, &plan));
   EXPECT_EQ(dispatches(plan), 2u);
   EXPECT_EQ(plan.scratch_bytes, 1280u);  // 300 floats, rounded up to 256 bytes
+}
+
+// Pointwise users ask for the same points; others make it worth a dispatch and memory.
+TEST(Lower, WhatIsDearIsStoredIfItIsReadAtSeveralPlaces) {
+  Builder b;
+  const Expr x = b.param(f32({100000})), dear = ir::unary(Op::Lgamma, ir::unary(Op::Lgamma, x));
+  const lower::Plan here = lower::lower(b.program({(dear + dear * dear) * ir::unary(Op::Sin, dear)}), cpu_target()),
+                    elsewhere = lower::lower(b.program({dear * ir::reverse(dear, 0)}), cpu_target());
+  EXPECT_EQ(dispatches(here), 1u);
+  EXPECT_EQ(here.scratch_bytes, 0u);
+  EXPECT_EQ(dispatches(elsewhere), 2u);
+  EXPECT_GE(elsewhere.scratch_bytes, 400000u);
+}
+
+TEST(Lower, ResultsThatAreReadElsewhereComeFirst) {
+  for (const int axis : {0, 1}) {
+    Builder b;
+    const Expr x = b.param(f32({6, 4})), y = x * x;
+    for (const Expr& moved : {ir::reverse(y, axis), ir::window(y, axis, 1, y.shape()[axis])}) {
+      lower::Plan plan;
+      ASSERT_TRUE(agrees(b.program({y, moved}), {ramp(24)}, cpu_target(), 1e-6, &plan));
+      EXPECT_EQ(dispatches(plan), 2u) << axis;
+    }
+  }
+}
+
+TEST(Lower, PartsOfAWholeThatAreTooLongTogetherAreComputedApart) {
+  Builder b;
+  const Expr x = b.param(f32({8, 300})), y = b.param(f32({8, 300}));
+  const Expr parts[] = {ir::sum(x, 1), ir::reduce(Op::ReduceMax, y, {1})};
+  const Program p = b.program({ir::concat(parts, 0)});
+  for (const bool limited : {false, true}) {
+    Target t = cpu_target();
+    if (limited) t.max_loop_iterations = 400;
+    lower::Plan plan;
+    ASSERT_TRUE(agrees(p, {ramp(2400), ramp(2400)}, t, 1e-5, &plan));
+    EXPECT_EQ(dispatches(plan), limited ? 2u : 1u);
+  }
 }
 
 TEST(Lower, SmallIndependentResultsShareOneDispatch) {
@@ -162,6 +216,22 @@ TEST(Lower, LoopOverPointwiseStateIsOneDispatch) {
     Builder with = b;
     ASSERT_TRUE(agrees(with.program({loop[0], loop[1]}), {ramp(100), ramp(3000), ramp(100)}, cpu_target(), 1e-4, &plan));
     EXPECT_EQ(dispatches(plan), 1u);
+  }
+}
+
+TEST(Lower, LoopsMayRunAsLongAsTheDeviceHasProved) {
+  Builder b;
+  const Expr x = b.param(f32({100})), acc = ir::fresh_var(*b.graph, f32({100})), next = ir::unary(Op::Sin, acc);
+  const Expr sines =
+      ir::map_accum(*b.graph, {ir::close_function(*b.graph, {&acc, 1}, {&next, 1}), false, 30, {x}, {}, {}})[0];
+  const Program p = b.program({sines});
+  const uint64_t iterations = kernel::loop_iterations(lower::lower(p, cpu_target()).kernels[0]);
+  for (const uint64_t less : {0, 1}) {
+    Target t = cpu_target();
+    t.max_loop_iterations = iterations - less;
+    lower::Plan plan;
+    ASSERT_TRUE(agrees(p, {ramp(100)}, t, 1e-4, &plan));
+    EXPECT_EQ(dispatches(plan) > 1, less > 0);
   }
 }
 
@@ -192,6 +262,22 @@ TEST(Lower, LoopOverMatrixStateIsASequenceOfDispatches) {
     ASSERT_TRUE(agrees(with.program({loop[0], loop[1]}), {ramp(12), ramp(144)}, cpu_target(), 1e-4, &plan)) << k;
     EXPECT_EQ(dispatches(plan), static_cast<size_t>(k));
   }
+}
+
+// The inner loop moves more arrays than the outer one, whose state it reads at every step.
+TEST(Lower, LoopsOfDispatchesInsideOfOthers) {
+  const Program p = rewrite::optimise_for_lowering(
+      text::instantiate(
+          text::parse("def main(w: f32[5,5], x: f32[5], e: f32[3,5]) = fori(3, fn(k, t) => { let ((a, b), (c, d)) = "
+                      "map_accum_l(fn((a, b), r) => { let u = tanh(w @ a + t)\n let v = tanh(w @ b + r)\n ((u, v), (v * t, "
+                      "u)) }, (t, x), e)\n a + b * sum(c * d) }, x)",
+                      "loops")
+              .value())
+          .value(),
+      {.verify = true});
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(p, {ramp(25), ramp(5), ramp(15)}, cpu_target(), 1e-4, &plan));
+  EXPECT_GE(dispatches(plan), 9u);
 }
 
 TEST(Lower, LongChainsAreCutIntoSmallKernels) {
@@ -246,6 +332,31 @@ TEST(Lower, Float64ScatterNeedsNoAtomics) {
   Builder b;
   const Expr x = b.param(f64({5, 3})), i = b.param(i32({5}));
   EXPECT_TRUE(agrees(b.program({ir::scatter(x, {{i}}, {4})}), {ramp(15), {0, 3, 3, -1, 9}}, cpu_target(), 1e-12));
+}
+
+TEST(Lower, UpdatesBeyondAnyAxisAreDropped) {
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    Builder b;
+    const Expr x = b.param({dtype, {6, 2}}), i = b.param(i32({6})), j = b.param(i32({6}));
+    EXPECT_TRUE(agrees(b.program({ir::scatter(x, {{i, j}}, {3, 7})}), {ramp(12), {0, 2, 3, 1, -1, 2}, {6, 7, 0, 3, 1, 5}},
+                       cpu_target(), 1e-6));
+  }
+}
+
+TEST(LowerPlan, CopiesReadTheirSourceAndWriteTheirTarget) {
+  Builder b;
+  const Expr x = b.param(f32({10}));
+  const lower::Plan plan = lower::lower(b.program({x}), cpu_target());
+  ASSERT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.steps[0].kind, Step::Kind::Copy);
+  const std::vector<BufferUse>& uses = plan.steps[0].uses;
+  ASSERT_EQ(uses.size(), 2u);
+  for (const size_t j : {0u, 1u}) {
+    EXPECT_EQ(plan.buffers[uses[j].buffer].role, j == 0 ? Role::Input : Role::Output);
+    EXPECT_EQ(uses[j].bytes, 40u);
+    EXPECT_EQ(uses[j].read, j == 0);
+    EXPECT_EQ(uses[j].written, j == 1);
+  }
 }
 
 TEST(LowerPlan, SurplusInvocationsAreGuardedWhereThereAreAny) {

@@ -194,6 +194,15 @@ TEST(Stages, OnlySumsOfCoordinatesCanBeStaged) {
   EXPECT_EQ(l.facts[0].leaves[0].place[0].step, 1) << "y, whose rows are reduced";
 }
 
+TEST(Stages, ConstantArraysCanBeStaged) {
+  const Lowered l = lowered(
+      "def f(x: f32[16, 8], y: f32[8, 16], s: f32) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 8 => x[i, k] * y[k, j] * "
+      "[0.5, 2.0, 3.0, 7.0, 0.25, 1.5, 6.0, 9.0][k] * s)",
+      "i = grid 2 local 8; j = grid 2 local 8; group 64", "k = serial 2 serial 4; stage A, B, C");
+  ASSERT_EQ(l.facts.size(), 1u);
+  EXPECT_EQ(l.facts[0].leaves.size(), 3u) << "all but the number";
+}
+
 // Its elements are not next to each other, or counted through all axes.
 TEST(Stages, ATileIsARangeAlongEachAxis) {
   const std::string product = "def f(a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = a @ b";
