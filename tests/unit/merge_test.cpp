@@ -87,6 +87,12 @@ TEST(Merge, TwoWritersOfOneBufferAreParts) {
   EXPECT_EQ(merge_computes({map({8}, {own(0)}, 1), additions}, {.max_buffers = 16}, schedule::Scheduler()).size(), 2u);
 }
 
+TEST(Merge, ReadersComeBehindAllWriters) {
+  Compute additions = map({8}, {own(0)}, 1);
+  additions.kind = Compute::Kind::Scatter;
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), additions, map({8}, {elsewhere(1)}, 2)}), (Kernels{{1}, {1}, {2}}));
+}
+
 TEST(Merge, ReadersComeBehindWriters) {
   // 2 needs 1 elsewhere; 3 needs nothing and joins the first; 4 needs 2 elsewhere.
   const auto next = [](uint32_t from, uint32_t to) { return map({8}, {elsewhere(from)}, to); };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spirograd/result.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 #include "support/lowered.h"
@@ -43,6 +44,9 @@ TEST(Schedule, WhatPrintsParsesBack) {
         "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z",
         "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32"})
     EXPECT_EQ(to_string(parse_reduction(text)), text);
+  ReduceSchedule unknown = parse_reduction("k = serial 4; stage A");
+  unknown.stages[0].leaf = 26;
+  EXPECT_EQ(to_string(unknown), "k = serial 4; stage ?");
   const MapSchedule tile = parse_map(" i=grid 5 register 2;j = grid 7 ");
   EXPECT_EQ(invocations(tile), 35);
   EXPECT_EQ(schedule::tile(tile), 2);
@@ -278,6 +282,11 @@ TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
   expect_in(broken("k = grid 1 serial 7 local 48 register 3"), "no power of two");
   expect_in(broken("k = grid 1 serial 1 local 2048 register 1"), "2048 invocations in a workgroup, the device allows 1024");
   expect_in(broken("k = grid 1 serial 1 local 1024 register 1"), "it shares 24576 bytes of memory, the device has 16384");
+  Target target = gpu();
+  target.shared_bytes = 14336;  // of terms 512 * 3, of totals and what they have lost 512 * 2 each
+  EXPECT_FALSE(check(facts, parse_scan("k = grid 1 serial 1 local 512 register 2"), target));
+  target.shared_bytes -= 1;
+  EXPECT_TRUE(check(facts, parse_scan("k = grid 1 serial 1 local 512 register 2"), target));
   facts.dtype = DType::F64;
   expect_in(broken("k = grid 1 serial 1 local 512 register 2"), "it shares 20480 bytes");
   facts.dtype = DType::F32;
@@ -306,6 +315,7 @@ TEST(Schedule, TheTableOfScansChoosesByCounting) {
   EXPECT_EQ(on_gpu({DType::F32, 1000000, 1, 100}), "k = grid 123 serial 8 local 256 register 4");
   EXPECT_EQ(on_gpu({DType::F64, 1000000, 1, 2}), "k = grid 123 serial 8 local 256 register 4");
   EXPECT_EQ(on_gpu({DType::F32, 100, 1, 2}), "k = grid 1 serial 1 local 128 register 1");
+  EXPECT_EQ(on_gpu({DType::F32, 256, 1, 2}), "k = grid 1 serial 1 local 256 register 1");
   EXPECT_EQ(on_gpu({DType::F32, 300, 1, 2}), "k = grid 1 serial 1 local 256 register 2");
   EXPECT_EQ(on_gpu({DType::F32, 2048, 1, 2}), "k = grid 1 serial 1 local 256 register 8");
   EXPECT_EQ(on_gpu({DType::F32, 2049, 1, 2}), "k = grid 9 serial 1 local 256 register 1");
@@ -490,6 +500,13 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
     just.domain[0] -= 1;
     EXPECT_EQ(tile(scheduler.map(just, t)), std::max<int64_t>(1, e / 2));
   }
+  Target dear = test::cpu_target();
+  dear.price.invocation = 50;
+  MapFacts code = chain;
+  code.code = 100;
+  EXPECT_EQ(tile(scheduler.map(code, dear)), 4);
+  code.code = 101;
+  EXPECT_EQ(tile(scheduler.map(code, dear)), 1) << "starting an invocation costs little beside it";
   const auto total = [&](double length) {
     return to_string(scheduler.map({{2}, {}, 10, true, {{1, length, true}}, true}, gpu()));
   };
@@ -499,6 +516,10 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(total(256), "i = grid 2; group 128");
   EXPECT_EQ(total(512), "i = grid 2; group 256");
   EXPECT_EQ(total(1e6), "i = grid 2; group 256");
+  for (const int64_t surplus : {0, 1}) {
+    const MapFacts totals{{wanted_invocations(gpu()) / 64 + surplus}, {}, 10, true, {{1, 1e6, true}}, true};
+    EXPECT_EQ(scheduler.map(totals, gpu()).group, surplus == 0 ? 64 : 0);
+  }
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");
@@ -512,6 +533,7 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(reduction({DType::F32, {512}, 8, 51, kPlainSum}), "k = serial 8 serial 64");
   EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = serial 1 local 64");
   EXPECT_EQ(reduction({DType::F32, {63}, 1, 10, kPlainSum, 64}), "k = serial 63") << "fewer elements than invocations";
+  EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 1}), "k = serial 16 unroll 4 local 1; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {64 * 5}, 1, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {3, 64 * 300}, 1, 10, kPlainSum, 64}),
             "k = serial 3; a = serial 10 serial 8 unroll 4 local 64; accumulators 4");
