@@ -16,6 +16,7 @@ namespace spirograd::rewrite {
 struct Term {
   int64_t a = 0, b = 0, s = 1;
   bool zero() const { return a == 0 && b == 0; }
+  auto operator<=>(const Term&) const = default;
 };
 
 /// c + sum of the terms. Terms of axes of extent 1 are zero, and so are quotients that are 0 everywhere.
@@ -26,6 +27,7 @@ struct Affine {
   const Term& operator[](int axis) const { return term[static_cast<size_t>(axis)]; }
   bool constant() const;
   bool has_quotient() const;
+  auto operator<=>(const Affine&) const = default;
 };
 
 struct Range {

@@ -1,7 +1,5 @@
 #include "spirv/lower/affine.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "frontend/ir/algebra.h"
@@ -16,38 +14,29 @@ using ir::Op;
 
 namespace {
 
+using rewrite::Affine;
 using Coordinate = std::optional<Affine>;  // none: not affine
 using Place = std::vector<Coordinate>;
 
-Coordinate multiplied(Coordinate x, int64_t factor) {
-  if (!x) return x;
-  x->constant *= factor;
-  for (auto& [axis, f] : x->terms) f *= factor;
-  if (factor == 0) x->terms.clear();
-  return x;
-}
+Affine number(int64_t c) { return {.c = c}; }
 
-Coordinate sum(Coordinate x, const Coordinate& y) {
-  if (!x || !y) return std::nullopt;
-  x->constant += y->constant;
-  for (const auto& [axis, f] : y->terms)
-    if ((x->terms[axis] += f) == 0) x->terms.erase(axis);
-  return x;
+Coordinate sum(const Coordinate& x, int64_t factor, const Coordinate& y) {
+  return x && y ? rewrite::combined(*x, factor, *y) : std::nullopt;
 }
 
 struct AffineArithmetic {
-  Coordinate reversed(const Coordinate& x, int64_t extent) const { return sum(multiplied(x, -1), Affine{extent - 1, {}}); }
-  Coordinate shifted(const Coordinate& x, int64_t by, int) const { return sum(x, Affine{by, {}}); }
+  Coordinate reversed(const Coordinate& x, int64_t extent) const { return sum(number(extent - 1), -1, x); }
+  Coordinate shifted(const Coordinate& x, int64_t by, int) const { return sum(x, 1, number(by)); }
   // Row-major numbers are sums; where one is taken apart again, only parts that are all of it are.
   Place reshaped(const Shape& from, const Shape& to, std::span<const Coordinate> p) const {
     Place out(static_cast<size_t>(from.rank()), Affine{});
     for (const ir::ReshapeGroup& group : ir::reshape_groups(from, to)) {
-      Coordinate number = Affine{};
-      for (int c = group.to.first; c < group.to.end; ++c) number = sum(multiplied(number, to[c]), p[static_cast<size_t>(c)]);
+      Coordinate linear = Affine{};
+      for (int c = group.to.first; c < group.to.end; ++c) linear = sum(p[static_cast<size_t>(c)], to[c], linear);
       int longer = 0;  // axes of more than one element
       for (int a = group.from.first; a < group.from.end; ++a) longer += from[a] > 1;
       for (int a = group.from.first; a < group.from.end; ++a)
-        if (from[a] > 1) out[static_cast<size_t>(a)] = longer == 1 ? number : std::nullopt;
+        if (from[a] > 1) out[static_cast<size_t>(a)] = longer == 1 ? linear : std::nullopt;
     }
     return out;
   }
@@ -63,11 +52,11 @@ class AffineValues {
     if (--left_ < 0) return std::nullopt;
     const Node& n = g_[id];
     const auto operand = [&](size_t j) { return at(n.in[j], p); };
-    if (n.op == Op::Const && n.type.shape.rank() == 0) return checked(Affine{static_cast<int64_t>(n.data[0]), {}});
+    if (n.op == Op::Const && n.type.shape.rank() == 0) return checked(number(static_cast<int64_t>(n.data[0])));
     if (n.op == Op::Iota) return p[static_cast<size_t>(n.attr[0])];
-    if (n.op == Op::Neg) return multiplied(operand(0), -1);
-    if (n.op == Op::Add) return checked(sum(operand(0), operand(1)));
-    if (n.op == Op::Sub) return checked(sum(operand(0), multiplied(operand(1), -1)));
+    if (n.op == Op::Neg) return sum(Affine{}, -1, operand(0));
+    if (n.op == Op::Add) return checked(sum(operand(0), 1, operand(1)));
+    if (n.op == Op::Sub) return checked(sum(operand(0), -1, operand(1)));
     if (n.op == Op::Mul) return product(operand(0), operand(1));
     // Windows hold zeros as well.
     if (!ir::is_unary_layout(n.op) || n.op == Op::Window || g_[n.in[0]].type.shape.count() == 0) return std::nullopt;
@@ -77,14 +66,13 @@ class AffineValues {
 
  private:
   Coordinate product(const Coordinate& x, const Coordinate& y) const {
-    if (!x || !y || (!x->terms.empty() && !y->terms.empty())) return std::nullopt;
-    return checked(x->terms.empty() ? multiplied(y, x->constant) : multiplied(x, y->constant));
+    if (!x || !y || (!x->constant() && !y->constant())) return std::nullopt;
+    return checked(x->constant() ? sum(Affine{}, x->c, y) : sum(Affine{}, y->c, x));
   }
-  Coordinate checked(Coordinate x) const {
+  Coordinate checked(const Coordinate& x) const {
     if (!x) return x;
-    double size = std::abs(static_cast<double>(x->constant));
-    for (const auto& [axis, f] : x->terms) size += std::abs(static_cast<double>(f)) * static_cast<double>(extents_[axis]);
-    return size < 2147483648.0 ? x : std::nullopt;
+    const rewrite::Range values = rewrite::range_of(*x, extents_), all;
+    return values.lo >= all.lo && values.hi <= all.hi ? x : std::nullopt;
   }
 
   const ir::Graph& g_;
@@ -94,7 +82,7 @@ class AffineValues {
 
 Place own_place(const Shape& shape) {
   Place p;
-  for (int a = 0; a < shape.rank(); ++a) p.push_back(Affine{0, {{a, 1}}});
+  for (int a = 0; a < shape.rank(); ++a) (*p.emplace_back(Affine{}))[a].a = shape[a] > 1;
   return p;
 }
 

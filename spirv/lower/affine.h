@@ -3,25 +3,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <vector>
 
 #include "frontend/ir/graph.h"
+#include "frontend/rewrite/affine.h"
 
 namespace spirograd::lower {
 
-/// constant + the sum of factor times coordinate.
-struct Affine {
-  int64_t constant = 0;
-  std::map<int, int64_t> terms;  // factor, not 0, by coordinate of the point
-  auto operator<=>(const Affine&) const = default;
-};
-
-/// An array that is read at an affine place.
+/// An array that is read at a place whose coordinates are affine, without quotients, in those of the point.
 struct AffineRead {
   ir::NodeId leaf;
-  std::vector<Affine> place;
+  std::vector<rewrite::Affine> place;
   std::vector<ir::NodeId> path;  // layout operations and gathers between the computation and the array, from the top
 };
 

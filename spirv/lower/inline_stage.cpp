@@ -15,6 +15,7 @@ using ir::Op;
 using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
+using rewrite::Affine;
 
 namespace {
 
@@ -43,9 +44,10 @@ Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point
   for (AffineRead& r : affine_reads(inliner.graph_, n.in[0], stored)) {
     bool along = false, known = true;
     for (const Affine& c : r.place)
-      for (const auto& [axis, factor] : c.terms) {
-        along = along || static_cast<size_t>(axis) == inner_;
-        known = known && variables_[static_cast<size_t>(axis)].kind != Variable::Kind::Unknown;
+      for (size_t axis = 0; axis < variables_.size(); ++axis) {
+        if (c.term[axis].zero()) continue;
+        along = along || axis == inner_;
+        known = known && variables_[axis].kind != Variable::Kind::Unknown;
       }
     if (along && known && reads_.size() < kMostLeaves) {
       std::vector<Dimension> d = dimensions(r);
@@ -85,9 +87,9 @@ std::vector<Inliner::Staging::Dimension> Inliner::Staging::dimensions(const Affi
   constexpr int64_t kFarApart = 8;  // factors from which on a row-major number is taken apart again
   std::vector<Dimension> out;
   for (size_t c = 0; c < r.place.size(); ++c) {
-    std::vector<std::pair<int, int64_t>> terms;  // that range over more than one number
-    for (const auto& [axis, factor] : r.place[c].terms)
-      if (static_cast<size_t>(axis) == inner_ || variables_[static_cast<size_t>(axis)].extent > 1)
+    std::vector<std::pair<size_t, int64_t>> terms;  // that range over more than one number
+    for (size_t axis = 0; axis < variables_.size(); ++axis)
+      if (const int64_t factor = r.place[c].term[axis].a; factor != 0 && (axis == inner_ || variables_[axis].extent > 1))
         terms.emplace_back(axis, factor);
     std::stable_sort(terms.begin(), terms.end(),
                      [](const auto& x, const auto& y) { return std::abs(x.second) > std::abs(y.second); });
@@ -103,7 +105,7 @@ std::vector<Inliner::Staging::Dimension> Inliner::Staging::dimensions(const Affi
 // Different values of the sum while a block is reduced.
 int64_t Inliner::Staging::extent(const Dimension& d) const {
   int64_t n = 1;
-  for (const auto& [axis, factor] : d.terms) n += std::abs(factor) * (variables_[static_cast<size_t>(axis)].extent - 1);
+  for (const auto& [axis, factor] : d.terms) n += std::abs(factor) * (variables_[axis].extent - 1);
   return n;
 }
 
@@ -114,10 +116,10 @@ std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
     std::set<std::vector<Value>> own;
     std::set<size_t> axes;
     for (const Dimension& d : r.dimensions) {
-      const auto along = d.terms.find(static_cast<int>(inner_));
+      const auto along = d.terms.find(inner_);
       leaf.place.push_back({extent(d), along == d.terms.end() ? 0 : std::abs(along->second)});
       for (const auto& [axis, factor] : d.terms)
-        if (variables_[static_cast<size_t>(axis)].kind == Variable::Kind::Range) axes.insert(static_cast<size_t>(axis));
+        if (variables_[axis].kind == Variable::Kind::Range) axes.insert(axis);
     }
     const size_t points = axes.empty() ? 1 : variables_[*axes.begin()].offsets.size();
     for (size_t u = 0; u < points; ++u) {
@@ -155,10 +157,11 @@ void Inliner::Staging::take_arrays(const schedule::ReduceSchedule& s) {
 
 // The least value of the coordinate in the block: variables with negative factors are at the end of their ranges.
 Value Inliner::Staging::origin(const Affine& c) const {
-  Value v = b_.i32(c.constant);
-  for (const auto& [axis, factor] : c.terms) {
-    const Variable& x = variables_[static_cast<size_t>(axis)];
-    v = b_.add(v, b_.mul(b_.i32(factor), b_.add(x.origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
+  Value v = b_.i32(c.c);
+  for (size_t axis = 0; axis < variables_.size(); ++axis) {
+    const Variable& x = variables_[axis];
+    const int64_t factor = c.term[axis].a;
+    if (factor != 0) v = b_.add(v, b_.mul(b_.i32(factor), b_.add(x.origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
   }
   return v;
 }
@@ -167,8 +170,8 @@ Value Inliner::Staging::origin(const Affine& c) const {
 Value Inliner::Staging::offset(const Dimension& d, size_t u, Value along) const {
   Value v = b_.i32(0);
   for (const auto& [axis, factor] : d.terms) {
-    const Variable& x = variables_[static_cast<size_t>(axis)];
-    const Value from_origin = static_cast<size_t>(axis) == inner_ ? along : x.offsets[u];
+    const Variable& x = variables_[axis];
+    const Value from_origin = axis == inner_ ? along : x.offsets[u];
     v = b_.add(v, b_.mul(b_.i32(factor), b_.sub(from_origin, b_.i32(factor < 0 ? x.extent - 1 : 0))));
   }
   return v;

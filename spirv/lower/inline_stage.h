@@ -37,7 +37,7 @@ class Inliner::Staging {
   // between is copied, or where the factors are small, as in a convolution, through the range of their sum.
   struct Dimension {
     size_t coordinate;
-    std::map<int, int64_t> terms;
+    std::map<size_t, int64_t> terms;  // factor, not 0, by variable
     int64_t step;
   };
   struct Read {
@@ -54,7 +54,7 @@ class Inliner::Staging {
   int64_t extent(const Dimension& d) const;
   Point operand_point(ir::NodeId id, const Point& at) const;
   Point place_in_tile(kernel::Value member, int64_t first, const Shape& tile) const;
-  kernel::Value origin(const Affine& c) const;
+  kernel::Value origin(const rewrite::Affine& c) const;
   kernel::Value offset(const Dimension& d, size_t u, kernel::Value along) const;
 
   Inliner& inliner_;
