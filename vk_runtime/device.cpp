@@ -39,7 +39,6 @@ void create_device(Device::Impl& d) {
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
                                                       f12.pNext, VK_TRUE, VK_TRUE};
   if (d.plan.enable_subgroup_size) f12.pNext = &size;
-  f12.timelineSemaphore = VK_TRUE;
   f12.bufferDeviceAddress = d.plan.enable_device_address;
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
   features.features.shaderFloat64 = d.plan.enable_float64;
@@ -93,6 +92,8 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
 }  // namespace
 
 Device::Impl::~Impl() {
+  sweep();
+  if (!left.empty()) abandoned = true;
   if (!may_destroy()) {
     if (memory) memory->abandon();
     // Its messages would go to what is about to end.
@@ -129,20 +130,27 @@ void Device::Impl::settle() {
   memory->abandon();
 }
 
-void Device::Impl::submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value) {
-  VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
-  values.signalSemaphoreValueCount = 1;
-  values.pSignalSemaphoreValues = &value;
-  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, &values};
+void Device::Impl::leave(Left l) {
+  const std::lock_guard lock(left_mutex);
+  left.push_back(std::move(l));
+}
+
+void Device::Impl::sweep() {
+  if (!may_destroy()) return;
+  std::vector<Left> ended;  // freed without the lock
+  const std::lock_guard lock(left_mutex);
+  for (Left& l : std::exchange(left, {})) (l.runs() ? left : ended).push_back(std::move(l));
+}
+
+void Device::Impl::submit(VkCommandBuffer commands, VkFence fence) {
+  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO};
   work.commandBufferCount = 1;
   work.pCommandBuffers = &commands;
-  work.signalSemaphoreCount = 1;
-  work.pSignalSemaphores = &timeline;
   VkResult r;
   {
     const std::lock_guard lock(queue_mutex);
     if (external.lock_queue) external.lock_queue(external.user);
-    r = fns.vkQueueSubmit(queue, 1, &work, VK_NULL_HANDLE);
+    r = fns.vkQueueSubmit(queue, 1, &work, fence);
     if (external.unlock_queue) external.unlock_queue(external.user);
   }
   check(r, "vkQueueSubmit");
@@ -223,7 +231,6 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->queue_family = e.queue_family;
     d->facts = read_facts(d->instance_fns, e.physical_device, e.api_version);
     // What counts is what the host enabled, and the one queue that it gives.
-    d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
     d->facts.buffer_device_address = d->facts.buffer_device_address && e.buffer_device_address;
     d->facts.float64 = d->facts.float64 && e.float64;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "spirograd/vk.h"
 #include "vk_runtime/device_plan.h"
@@ -42,8 +44,15 @@ struct Device::Impl {
   std::mutex queue_mutex;
   std::atomic<bool> lost = false;
   std::atomic<bool> abandoned = false;  // work may run on that no call waits for: nothing is destroyed any more
+  /// What work uses that nobody waited for to its end, kept until it has ended.
+  struct Left {
+    std::function<bool()> runs;
+    std::shared_ptr<void> used;
+  };
+  std::mutex left_mutex;
   const int process = this_process();
   bool always_stage = false;  // tests: copy through staging memory even where arrays are mapped
+  std::vector<Left> left;     // last, for what it holds needs the members above when it goes
 
   const std::string& name() const { return info.name; }
   /// Throws vulkan_error; remembers a lost device.
@@ -54,7 +63,12 @@ struct Device::Impl {
   void settle();
   /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
   bool may_destroy() const { return !abandoned && process == this_process(); }
-  void submit(VkCommandBuffer commands, VkSemaphore timeline, uint64_t value);
+  /// The fence is signalled when the commands have ended.
+  void submit(VkCommandBuffer commands, VkFence fence);
+  /// Keeps what still runs, and what it uses, until it has ended.
+  void leave(Left);
+  /// Frees what was left and has ended meanwhile.
+  void sweep();
   /// Reads the pipeline cache of the cache folder, or starts with an empty one.
   void open_pipeline_cache();
   /// Writes it back if it has changed. Never fails: a cache is a convenience.

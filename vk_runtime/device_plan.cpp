@@ -30,7 +30,6 @@ std::string missing(const DeviceFacts& f) {
   if (f.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2";
   if (std::none_of(f.queues.begin(), f.queues.end(), [](const auto& q) { return queue_score(q) >= 0; }))
     return "a compute queue";
-  if (!f.timeline_semaphore) return "timelineSemaphore";
   return "";
 }
 
@@ -51,7 +50,6 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
     p.queue_family = i;
     p.timestamp_bits = f.timestamp_period > 0 ? f.queues[i].timestamp_bits : 0;
   }
-  p.enable_timeline = f.timeline_semaphore;
   p.enable_device_address = f.buffer_device_address;
   p.enable_float64 = f.float64;
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;

@@ -27,7 +27,7 @@ struct DeviceFacts {
   std::vector<QueueFamilyFacts> queues;
   uint64_t memory_bytes = 0;  // largest device-local heap
   uint64_t max_allocation = 0;
-  bool timeline_semaphore = false, buffer_device_address = false, float64 = false;
+  bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;
@@ -47,7 +47,8 @@ struct DevicePlan {
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
-  bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false, enable_timeline = false;
+  bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
+  static constexpr bool enable_timeline = true;  // what sessions once needed in order to run; the self-test still asks
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
   uint64_t descriptor_alignment = 256;  // of storage buffer offsets and of sub-allocations
   Target target;                        // atomic_float_add stays false until the self-test has proved it

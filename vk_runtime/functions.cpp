@@ -76,10 +76,10 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkGetBufferDeviceAddress,       get, device, "vkGetBufferDeviceAddress", false);
   load(f.vkCreateFence,                  get, device, "vkCreateFence");
   load(f.vkDestroyFence,                 get, device, "vkDestroyFence");
-  load(f.vkCreateSemaphore,              get, device, "vkCreateSemaphore");
-  load(f.vkDestroySemaphore,             get, device, "vkDestroySemaphore");
+  load(f.vkGetFenceStatus,               get, device, "vkGetFenceStatus");
+  load(f.vkResetFences,                  get, device, "vkResetFences");
+  load(f.vkWaitForFences,                get, device, "vkWaitForFences");
   load(f.vkQueueWaitIdle,                get, device, "vkQueueWaitIdle");
-  load(f.vkWaitSemaphores,               get, device, "vkWaitSemaphores", false);
   load(f.vkCreateShaderModule,           get, device, "vkCreateShaderModule");
   load(f.vkDestroyShaderModule,          get, device, "vkDestroyShaderModule");
   load(f.vkCreatePipelineCache,          get, device, "vkCreatePipelineCache");

@@ -226,7 +226,6 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   if (size_extension) f12.pNext = &size;
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
   fns.vkGetPhysicalDeviceFeatures2(device, &features);
-  f.timeline_semaphore = f12.timelineSemaphore;
   f.buffer_device_address = f12.bufferDeviceAddress;
   f.float64 = features.features.shaderFloat64;
   f.atomic_float_add = atomic.shaderBufferFloat32AtomicAdd;

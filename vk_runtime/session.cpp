@@ -37,15 +37,16 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Error no_timeline(const std::string& device) {
-  return Error("SG0303", "run() and replay() need 'timelineSemaphore', which is not enabled on '" + device + "'")
-      .hint("enable it on the host's device, or use record()");
-}
-
 }  // namespace
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Session::~Session() = default;
+Session::~Session() {
+  if (!impl_ || !impl_->still_runs()) return;
+  Device::Impl& device = impl_->d;
+  const std::shared_ptr<Device> owner = std::move(impl_->owner);  // what is left does not keep its device
+  const std::shared_ptr<Impl> left = std::move(impl_);
+  device.leave({[&s = *left] { return s.still_runs(); }, left});
+}
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device, const Executable& executable) {
   return guarded([&] {
@@ -55,16 +56,18 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device,
 }
 
 Result<std::vector<HostArray>> Session::run(std::span<const HostArray> inputs, Timing* timing) {
+  return impl_->run(inputs, UINT64_MAX, timing);
+}
+
+Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inputs, uint64_t timeout_ns, Timing* timing) {
   return guarded([&] {
-    Impl& s = *impl_;
     const auto start = std::chrono::steady_clock::now();
-    if (!s.timeline) throw no_timeline(s.d.name());
-    if (inputs.size() != s.e.n_inputs) {
-      throw Error("SG0501", "the program takes " + std::to_string(s.e.n_inputs) + " inputs, and " +
+    if (inputs.size() != e.n_inputs) {
+      throw Error("SG0501", "the program takes " + std::to_string(e.n_inputs) + " inputs, and " +
                                 std::to_string(inputs.size()) + " are given");
     }
-    for (uint32_t i = 0; i < s.e.n_inputs; ++i) {
-      const BufferDesc& b = s.e.buffers[i];
+    for (uint32_t i = 0; i < e.n_inputs; ++i) {
+      const BufferDesc& b = e.buffers[i];
       if (inputs[i].type != b.type) {
         throw Error("SG0501",
                     "input '" + b.name + "' is " + to_string(b.type) + ", and " + to_string(inputs[i].type) + " is given");
@@ -74,14 +77,15 @@ Result<std::vector<HostArray>> Session::run(std::span<const HostArray> inputs, T
                                   " bytes, too many or too few for " + to_string(b.type));
       }
     }
-    s.d.check_alive();
-    for (uint32_t i = 0; i < s.e.n_inputs; ++i) to_device(inputs[i], s.host_side(i));
-    const double device_time = s.submit_and_wait(s.full);
+    d.check_alive();
+    finish(timeout_ns);  // before it reads other inputs
+    for (uint32_t i = 0; i < e.n_inputs; ++i) to_device(inputs[i], host_side(i));
+    const double device_time = submit_and_wait(full, timeout_ns);
     std::vector<HostArray> outputs;
-    outputs.reserve(s.e.n_outputs);
-    for (uint32_t i = s.e.n_inputs; i < s.n_arguments(); ++i) {
-      outputs.emplace_back(s.e.buffers[i].type);
-      from_device(s.host_side(i), outputs.back());
+    outputs.reserve(e.n_outputs);
+    for (uint32_t i = e.n_inputs; i < n_arguments(); ++i) {
+      outputs.emplace_back(e.buffers[i].type);
+      from_device(host_side(i), outputs.back());
     }
     if (timing) *timing = {seconds_since(start), device_time};
     return outputs;
@@ -91,7 +95,6 @@ Result<std::vector<HostArray>> Session::run(std::span<const HostArray> inputs, T
 Result<Timing> Session::replay() {
   return guarded([&] {
     const auto start = std::chrono::steady_clock::now();
-    if (!impl_->timeline) throw no_timeline(impl_->d.name());
     const double device_time = impl_->submit_and_wait(impl_->core);
     return Timing{seconds_since(start), device_time};
   });

@@ -15,6 +15,7 @@ Session::Impl::Impl(std::shared_ptr<Device> device, const Executable& executable
   check_executable(executable);
   check_features(executable, d);
   d.check_alive();
+  d.sweep();
   try {
     create(executable);
   } catch (...) {
@@ -31,7 +32,7 @@ void Session::Impl::destroy() {
   }
   if (pool) f.vkDestroyCommandPool(d.device, pool, nullptr);
   if (queries) f.vkDestroyQueryPool(d.device, queries, nullptr);
-  if (timeline) f.vkDestroySemaphore(d.device, timeline, nullptr);
+  if (fence) f.vkDestroyFence(d.device, fence, nullptr);
   record_sets.reset();
   sets.reset();
   pipelines.reset();
@@ -101,12 +102,8 @@ void Session::Impl::create(const Executable& x) {
     info.queryCount = 2;
     d.check(d.fns.vkCreateQueryPool(d.device, &info, nullptr, &queries), "vkCreateQueryPool");
   }
-  if (d.plan.enable_timeline) {
-    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
-    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-    const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
-    d.check(d.fns.vkCreateSemaphore(d.device, &info, nullptr, &timeline), "vkCreateSemaphore");
-  }
+  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
+  d.check(d.fns.vkCreateFence(d.device, &info, nullptr, &fence), "vkCreateFence");
   upload_constants(x);
   record_commands();
 }
@@ -135,10 +132,6 @@ void Session::Impl::upload_constants(const Executable& x) {
       copied += (b.bytes + 15) / 16 * 16;
   }
   if (copied == 0) return;
-  if (!timeline)
-    throw Error("SG0303",
-                "this program has constants, and to upload them run() must work: it needs 'timelineSemaphore' on '" +
-                    d.name() + "'");
   const Allocation from = d.memory->allocate(MemoryKind::Staging, copied);
   const Defer release([&] { d.memory->release(from); });
   const VkCommandBuffer commands = begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
@@ -167,7 +160,6 @@ void Session::Impl::record_core(VkCommandBuffer commands) {
 }
 
 void Session::Impl::record_commands() {
-  if (!timeline) return;  // record() only
   core = begin(0);
   memory_barrier(d.fns, core, kOurUses, kOurUses);  // after the run before
   record_core(core);
@@ -193,18 +185,34 @@ void Session::Impl::record_commands() {
   end(full);
 }
 
-// Returns the device time between the timestamps, 0 where there are none.
-double Session::Impl::submit_and_wait(VkCommandBuffer commands) {
-  d.check_alive();
-  d.submit(commands, timeline, submitted + 1);
-  ++submitted;  // a failed submit signals nothing
-  VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
-  wait.semaphoreCount = 1;
-  wait.pSemaphores = &timeline;
-  wait.pValues = &submitted;
-  const VkResult waited = d.fns.vkWaitSemaphores(d.device, &wait, UINT64_MAX);
+bool Session::Impl::still_runs() {
+  if (!unfinished || !d.may_destroy()) return false;
+  const VkResult r = d.fns.vkGetFenceStatus(d.device, fence);
+  if (r == VK_NOT_READY) return true;
+  unfinished = false;
+  if (r != VK_SUCCESS) d.settle();
+  return false;
+}
+
+void Session::Impl::finish(uint64_t timeout_ns) {
+  if (!unfinished) return;
+  const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &fence, VK_TRUE, timeout_ns);
+  if (waited == VK_TIMEOUT)
+    throw Error("SG0312", "'" + d.name() + "' is not done after " + std::to_string(timeout_ns / 1'000'000) +
+                              " ms, which is all the time that it was given");
+  unfinished = false;
   if (waited != VK_SUCCESS) d.settle();  // the commands may still run
-  d.check(waited, "vkWaitSemaphores");
+  d.check(waited, "vkWaitForFences");
+}
+
+// Returns the device time between the timestamps, 0 where there are none.
+double Session::Impl::submit_and_wait(VkCommandBuffer commands, uint64_t timeout_ns) {
+  d.check_alive();
+  finish(timeout_ns);
+  d.check(d.fns.vkResetFences(d.device, 1, &fence), "vkResetFences");
+  d.submit(commands, fence);
+  unfinished = true;
+  finish(timeout_ns);
   if (!queries || (commands != core && commands != full)) return 0;
   uint64_t ticks[2] = {};
   const VkResult r =

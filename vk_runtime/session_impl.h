@@ -13,6 +13,13 @@ struct Session::Impl {
   /// Pre: device.
   Impl(std::shared_ptr<Device> device, const Executable& executable);
   ~Impl() { destroy(); }
+  static Impl& of(Session& s) { return *s.impl_; }
+
+  /// Session::run() with an end to its patience: SG0312 when the device needs longer. The session may then be asked again,
+  /// which waits for the earlier run first, or be destroyed, which leaves what still runs to the device.
+  Result<std::vector<HostArray>> run(std::span<const HostArray> inputs, uint64_t timeout_ns, Timing* timing = nullptr);
+  /// Whether commands that nobody waited for to their end still run.
+  bool still_runs();
 
   void create(const Executable& executable);
   void destroy();
@@ -22,7 +29,8 @@ struct Session::Impl {
   void record_commands();
   void record_core(VkCommandBuffer commands);
   void upload_constants(const Executable& executable);
-  double submit_and_wait(VkCommandBuffer commands);
+  void finish(uint64_t timeout_ns);
+  double submit_and_wait(VkCommandBuffer commands, uint64_t timeout_ns = UINT64_MAX);
   Place place_of(const Allocation& a) const { return {a.buffer, a.offset, a.address}; }
   uint8_t* host_side(uint32_t buffer) const {
     return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
@@ -47,8 +55,8 @@ struct Session::Impl {
   // With and without the staging copies; the same where there are none.
   VkCommandBuffer full = VK_NULL_HANDLE, core = VK_NULL_HANDLE;
   VkQueryPool queries = VK_NULL_HANDLE;
-  VkSemaphore timeline = VK_NULL_HANDLE;
-  uint64_t submitted = 0;
+  VkFence fence = VK_NULL_HANDLE;
+  bool unfinished = false;  // submitted, and not seen to end
 };
 
 }  // namespace spirograd::vk

@@ -4,6 +4,7 @@
 
 #include "tests/gpu/fixture.h"
 #include "vk_runtime/device.h"
+#include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
 namespace {
@@ -49,8 +50,9 @@ const char* const kFallible[] = {
     "vkMapMemory",
     "vkCreateBuffer",
     "vkBindBufferMemory",
-    "vkCreateSemaphore",
-    "vkWaitSemaphores",
+    "vkCreateFence",
+    "vkResetFences",
+    "vkWaitForFences",
     "vkCreateShaderModule",
     "vkCreatePipelineLayout",
     "vkCreateComputePipelines",
@@ -80,8 +82,9 @@ class FaultTest : public Gpu {
     Hook<&DeviceFns::vkMapMemory>::install(f, "vkMapMemory");
     Hook<&DeviceFns::vkCreateBuffer>::install(f, "vkCreateBuffer");
     Hook<&DeviceFns::vkBindBufferMemory>::install(f, "vkBindBufferMemory");
-    Hook<&DeviceFns::vkCreateSemaphore>::install(f, "vkCreateSemaphore");
-    Hook<&DeviceFns::vkWaitSemaphores>::install(f, "vkWaitSemaphores");
+    Hook<&DeviceFns::vkCreateFence>::install(f, "vkCreateFence");
+    Hook<&DeviceFns::vkResetFences>::install(f, "vkResetFences");
+    Hook<&DeviceFns::vkWaitForFences>::install(f, "vkWaitForFences");
     Hook<&DeviceFns::vkCreateShaderModule>::install(f, "vkCreateShaderModule");
     Hook<&DeviceFns::vkCreatePipelineLayout>::install(f, "vkCreatePipelineLayout");
     Hook<&DeviceFns::vkCreateComputePipelines>::install(f, "vkCreateComputePipelines");
@@ -167,7 +170,7 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
       const auto really_wait = f.vkQueueWaitIdle;
       const VkQueue queue = Device::Impl::of(*device).queue;
       auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
-      f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+      f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
       if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
       const auto y = s->run(std::vector{ramp(kMany)});
       ASSERT_FALSE(y);
@@ -186,7 +189,7 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
 
 TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
   DeviceFns& f = Device::Impl::of(*device).fns;
-  f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+  f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
   MemoryConfig config = Device::Impl::of(*device).memory->config();
   config.direct = false;  // arrays out of the host's reach, so constants are copied
   config.slab_bytes = 1;
@@ -208,8 +211,48 @@ TEST_F(FaultTest, SteadyStateAllocatesNothing) {
       }
       active = nullptr;
       counting.calls.erase("vkGetQueryPoolResults");
-      EXPECT_EQ(counting.calls, (std::map<std::string, int>{{"vkQueueSubmit", 10}, {"vkWaitSemaphores", 10}}));
+      EXPECT_EQ(counting.calls,
+                (std::map<std::string, int>{{"vkQueueSubmit", 10}, {"vkResetFences", 10}, {"vkWaitForFences", 10}}));
     }
+}
+
+// A run that takes longer than its caller waits goes on. What it uses stays until it has ended, whoever goes first.
+TEST_F(FaultTest, WorkThatNobodyWaitedForKeepsWhatItUses) {
+  constexpr int64_t kMany = 1 << 18;
+  Device::Impl& d = Device::Impl::of(*device);
+  for (BindingForm form : kForms) {
+    auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
+    const auto late = Session::Impl::of(*s).run(std::vector{ramp(kMany)}, 1);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, "SG0312");
+    const auto slabs = d.memory->slab_count();
+    s.reset();
+    EXPECT_EQ(d.left.size(), 1u);
+    EXPECT_EQ(d.memory->slab_count(), slabs) << "its memory is still there";
+    EXPECT_EQ(live(affine_program(form, kElements)), "") << "the device lives on";
+    ASSERT_EQ(d.fns.vkQueueWaitIdle(d.queue), VK_SUCCESS);
+    d.sweep();
+    EXPECT_TRUE(d.left.empty());
+    EXPECT_LT(d.memory->slab_count(), slabs);
+
+    s = session(chain_program(form, kMany, 20));
+    HostArray zeros(f32({kMany}));
+    ASSERT_FALSE(Session::Impl::of(*s).run(std::vector{zeros}, 1));
+    const auto y = s->run(std::vector{ramp(kMany)});  // waits for the run before
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(kMany), (*y)[0], 1 << 20, (1 << 20) - 1), -1);
+  }
+}
+
+TEST_F(FaultTest, ADeviceMayGoBeforeTheWorkThatNobodyWaitedFor) {
+  constexpr int64_t kMany = 1 << 18;
+  DeviceFns f = Device::Impl::of(*device).fns;
+  const VkQueue queue = Device::Impl::of(*device).queue;
+  auto s = session(chain_program(BindingForm::Address, kMany, 200));
+  ASSERT_FALSE(Session::Impl::of(*s).run(std::vector{ramp(kMany)}, 1));
+  device.reset();
+  s.reset();  // the last that held the device
+  EXPECT_EQ(f.vkQueueWaitIdle(queue), VK_SUCCESS) << "queue and memory are still there";
 }
 
 int barriers_recorded = 0;

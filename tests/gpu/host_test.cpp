@@ -56,7 +56,7 @@ class HostTest : public ::testing::Test {
     q.queueCount = 1;
     q.pQueuePriorities = &priority;
     VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    f12.timelineSemaphore = f12.bufferDeviceAddress = VK_TRUE;
+    f12.bufferDeviceAddress = VK_TRUE;
     VkDeviceCreateInfo d{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &f12};
     d.queueCreateInfoCount = 1;
     d.pQueueCreateInfos = &q;
@@ -89,7 +89,7 @@ class HostTest : public ::testing::Test {
     e.device = host;
     e.queue = queue;
     e.api_version = VK_API_VERSION_1_2;
-    e.buffer_device_address = e.timeline_semaphore = true;
+    e.buffer_device_address = true;
     return e;
   }
   void adopt(const External& e) {
@@ -206,25 +206,6 @@ TEST_F(HostTest, RecordsIntoTheHostsCommandBuffer) {
     finish(again);
     for (int i = 0; i < 300; ++i) ASSERT_EQ(x_data[64 + i], 8 * y_data[5 + i] + 7);
   }
-}
-
-TEST_F(HostTest, RecordsWithoutTimelineSemaphoresButDoesNotRun) {
-  External e = external();
-  e.timeline_semaphore = false;
-  adopt(e);
-  auto s = Session::create(device, affine_program(BindingForm::Address, 16));
-  ASSERT_TRUE(s) << s.error().str();
-  const auto y = (*s)->run(std::vector{ramp(16)});
-  ASSERT_FALSE(y);
-  EXPECT_EQ(y.error().code, "SG0303");
-  EXPECT_NE(y.error().message.find("timelineSemaphore"), std::string::npos);
-  const auto [x, x_data] = host_buffer(64);
-  const auto [out, out_data] = host_buffer(64);
-  x_data[15] = 4;
-  const VkCommandBuffer commands = begin();
-  ASSERT_TRUE((*s)->record(commands, std::vector{Slice{x, 0, 64}}, std::vector{Slice{out, 0, 64}}));
-  finish(commands);
-  EXPECT_EQ(out_data[15], 9);
 }
 
 TEST_F(HostTest, WithoutAddressesDescriptorsAreTheForm) {

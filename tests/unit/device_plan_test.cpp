@@ -18,7 +18,7 @@ DeviceFacts gpu() {
   f.api_version = VK_API_VERSION_1_3;
   f.queues = {
       {VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64}, {VK_QUEUE_TRANSFER_BIT, 2, 0}, {VK_QUEUE_COMPUTE_BIT, 4, 36}};
-  f.timeline_semaphore = f.buffer_device_address = f.float64 = true;
+  f.buffer_device_address = f.float64 = true;
   f.atomic_float_extension = f.atomic_float_add = true;
   f.subgroup_size = 32;
   f.subgroup_stages = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
@@ -107,9 +107,6 @@ TEST(DevicePlan, NamesWhatIsMissing) {
   f.api_version = VK_MAKE_API_VERSION(0, 1, 1, 200);
   EXPECT_EQ(plan_device(f, 8).unusable, "Vulkan 1.2");
   f = gpu();
-  f.timeline_semaphore = false;
-  EXPECT_EQ(plan_device(f, 8).unusable, "timelineSemaphore");
-  f = gpu();
   f.queues = {{VK_QUEUE_TRANSFER_BIT, 1, 0}, {VK_QUEUE_COMPUTE_BIT, 0, 64}};
   EXPECT_EQ(plan_device(f, 8).unusable, "a compute queue");
 }
@@ -153,7 +150,7 @@ TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {
 TEST(RankDevices, DiscreteFirstSoftwareLastUnusableAtTheEnd) {
   std::vector<DeviceFacts> all(5, gpu());
   all[0].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-  all[1].timeline_semaphore = false;
+  all[1].queues.clear();
   all[2].type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   all[4].type = VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU;
   EXPECT_EQ(rank_devices(all), (std::vector<size_t>{3, 2, 4, 0, 1}));

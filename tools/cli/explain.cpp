@@ -45,6 +45,7 @@ constexpr Entry kEntries[] = {
     {"SG0310", "the device was lost while it worked", "it may have been reset by the system; run again, or use fewer steps"},
     {"SG0311", "a device was used in a process forked from the one that made it",
      "the driver's threads exist only there: fork before the first device, or start a new program"},
+    {"SG0312", "the device is not done in the time that it was given", "give it more, or a smaller problem"},
     {"SG0401", "the text of a program is malformed", "the caret points at the place"},
     {"SG0402", "a name is unknown, or stands twice", "names are defined by parameters and let, before their use"},
     {"SG0403", "an operation or function is unknown", "the help names the nearest; docs/language.md lists all operations"},

@@ -38,7 +38,7 @@ struct DeviceInfo {
   DeviceType type = DeviceType::Other;
   uint32_t api_major = 0, api_minor = 0, api_patch = 0;
   uint64_t memory_bytes = 0;          // largest device-local heap
-  std::string unusable;               // empty, or what is missing ("Vulkan 1.2", "timelineSemaphore", ...)
+  std::string unusable;               // empty, or what is missing ("Vulkan 1.2", "a compute queue", ...)
   Target target;                      // facts after the self-test
   std::vector<std::string> verdicts;  // self-test, one line each: "atomic f32 add: proved", "offered, but wrong: not used"
 };
@@ -68,7 +68,7 @@ struct External {
   bool float64 = false;
   bool atomic_float_add = false;             // shaderBufferFloat32AtomicAdd enabled
   bool subgroup_size_control = false;        // subgroupSizeControl and computeFullSubgroups enabled
-  bool timeline_semaphore = false;           // needed for run(); record() works without
+  bool timeline_semaphore = false;           // makes no difference: runs are waited for by fences
   void (*lock_queue)(void* user) = nullptr;  // held around submits, if given
   void (*unlock_queue)(void* user) = nullptr;
   void* user = nullptr;
@@ -86,8 +86,7 @@ class Device {
   /// selection (names all devices), SG0305 a failed Vulkan call. Runs the self-test, about a millisecond after the driver
   /// has compiled it.
   static Result<std::shared_ptr<Device>> create(const DeviceOptions& options = {});
-  /// Submits the self-test to the host's queue once (with the lock held) and waits for it, unless timeline semaphores are
-  /// off.
+  /// Submits the self-test to the host's queue once (with the lock held) and waits for it.
   static Result<std::shared_ptr<Device>> adopt(const External& external);
   ~Device();
   const DeviceInfo& info() const;
@@ -131,9 +130,9 @@ class Session {
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
   uint64_t device_bytes() const;
+  struct Impl;  // defined in the library only
 
  private:
-  struct Impl;
   explicit Session(std::unique_ptr<Impl>);
   std::unique_ptr<Impl> impl_;
 };
