@@ -78,7 +78,8 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   t.subgroup_operations = in_compute ? f.subgroup_operations & (p.enable_subgroup_size ? kKnown : kSubgroupBasic) : 0;
   t.shared_bytes = f.limits.maxComputeSharedMemorySize;
   t.max_invocations = std::min(f.limits.maxComputeWorkGroupInvocations, f.limits.maxComputeWorkGroupSize[0]);
-  t.max_groups = std::min(f.limits.maxComputeWorkGroupCount[0], f.limits.maxComputeWorkGroupCount[1]);
+  t.max_groups = f.limits.maxComputeWorkGroupCount[0];
+  t.max_groups_y = f.limits.maxComputeWorkGroupCount[1];
   // A stage-wide limit and one for whole pipeline layouts; kernels have one stage and one set.
   t.max_buffers = std::min({f.limits.maxPerStageDescriptorStorageBuffers, f.limits.maxDescriptorSetStorageBuffers,
                             f.limits.maxPerStageResources});

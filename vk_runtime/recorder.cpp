@@ -98,22 +98,22 @@ void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess 
   fns.vkCmdPipelineBarrier(commands, before.stages, after.stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-Grid fold_grid(uint32_t groups, uint32_t max_groups) {
-  const uint32_t x = std::min(groups, max_groups);
-  return {x, static_cast<uint32_t>((uint64_t{groups} + x - 1) / x)};
-}
-
 namespace {
 
 void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                      const Step& step, std::span<const uint64_t> offsets, const std::vector<Place>& places,
                      VkDescriptorSet set, VkPipeline& bound) {
   const Pipeline& pipeline = pipelines[step.kernel];
-  const Grid grid = fold_grid(step.groups, d.info.target.max_groups);
-  if (grid.y > d.facts.limits.maxComputeWorkGroupCount[1]) {
-    throw limit_error("kernel '" + e.kernels[step.kernel].name + "' in workgroups", grid.y, "maxComputeWorkGroupCount[1]",
-                      d.facts.limits.maxComputeWorkGroupCount[1], d.name());
-  }
+  const Target& target = d.info.target;
+  const Grid grid = folded(step.groups, target.max_groups);
+  const KernelBinary& kernel = e.kernels[step.kernel];
+  if (grid.y > target.max_groups_y)
+    throw limit_error("kernel '" + kernel.name + "' in rows of workgroups", grid.y, "maxComputeWorkGroupCount[1]",
+                      target.max_groups_y, d.name());
+  // Invocations are numbered in 32 bits, surplus ones too.
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  if (const uint64_t all = uint64_t{grid.x} * grid.y * kernel.workgroup; all > kMost)
+    throw limit_error("kernel '" + kernel.name + "' in invocations", all, "what one dispatch can number", kMost, d.name());
   if (bound != pipeline.handle) d.fns.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
   bound = pipeline.handle;
   std::vector<uint32_t> words;

@@ -62,10 +62,4 @@ void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess 
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets);
 
-/// Workgroups along x and y for so many in all: x = min(groups, max), y = ceil(groups / x). Pre: groups > 0.
-struct Grid {
-  uint32_t x, y;
-};
-Grid fold_grid(uint32_t groups, uint32_t max_groups);
-
 }  // namespace spirograd::vk

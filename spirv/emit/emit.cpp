@@ -1,6 +1,8 @@
 // One pass over the instruction list: bindings, arrays and the numbers of invocations first, then the body.
 #include "spirv/emit/emit.h"
 
+#include <algorithm>
+
 #include "spirv/emit/emitter.h"
 
 namespace spirograd::spirv {
@@ -43,11 +45,18 @@ std::vector<uint32_t> Emitter::run() {
 
 namespace {
 
-// What no device can.
-void check(const Kernel& kernel) {
-  if (kernel.invocations >= uint64_t{1} << 32)
+// What no device can, and how many invocations one dispatch may have. Those are numbered in 32 bits, surplus ones included:
+// numbers that wrap around would get past the guard.
+void check(const Kernel& kernel, const Target& target) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  const uint64_t groups = (kernel.invocations + kernel.workgroup - 1) / kernel.workgroup;
+  const Grid grid = folded(static_cast<uint32_t>(std::min(groups, kMost - 1)), target.max_groups);
+  if (groups >= kMost || uint64_t{grid.x} * grid.y * kernel.workgroup > kMost)
     throw Error("SG0303", "kernel " + kernel.name + " needs " + std::to_string(kernel.invocations) +
-                              " invocations; one dispatch has at most 4294967295");
+                              " invocations; one dispatch has at most 4294967295, those of surplus workgroups included");
+  if (grid.y > target.max_groups_y)
+    throw Error("SG0303", "kernel " + kernel.name + " needs " + std::to_string(groups) + " workgroups; the device has " +
+                              std::to_string(target.max_groups) + " x " + std::to_string(target.max_groups_y));
   for (const Inst& i : kernel.body)
     if (i.op == KOp::AtomicAdd && i.type == Scalar::F64)
       throw Error("SG0303", "kernel " + kernel.name + " adds atomically to f64, which no portable device can")
@@ -57,7 +66,7 @@ void check(const Kernel& kernel) {
 }  // namespace
 
 KernelBinary emit(const Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options) {
-  check(kernel);
+  check(kernel, target);
   Emitter emitter(kernel, target, form, options);
   KernelBinary binary;
   binary.name = kernel.name;

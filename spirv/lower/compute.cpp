@@ -299,7 +299,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
                                                : total <= 64 * width ? std::min<int64_t>(most, width)
                                                                      : most);
   Builder b(name, workgroup, static_cast<uint64_t>(total));
-  const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // the runtime folds long grids
+  const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // long grids are folded
   if (surplus && together > 0) b.begin_group_guard();
   if (surplus && together == 0) b.begin_guard();
   const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself

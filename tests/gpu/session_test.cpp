@@ -156,12 +156,17 @@ TEST_F(SessionTest, OffsetsIntoArraysReachTheKernel) {
 }
 
 TEST_F(SessionTest, GridsBeyondOneAxisFold) {
-  Device::Impl::of(*device).info.target.max_groups = 7;
+  Target& t = Device::Impl::of(*device).info.target;
+  t.max_groups = 7;  // 79 workgroups become 7 x 12
   for (BindingForm form : kForms) {
     const auto y = session(affine_program(form, 5000))->run(std::vector{ramp(5000)});
     ASSERT_TRUE(y) << y.error().str();
     EXPECT_EQ(first_wrong(ramp(5000), (*y)[0], 2, 1), -1);
   }
+  t.max_groups_y = 11;
+  const auto refused = Session::create(device, affine_program(BindingForm::Address, 5000));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("maxComputeWorkGroupCount[1]"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(SessionTest, SessionsOnTwoThreadsShareADevice) {

@@ -51,7 +51,8 @@ TEST(DevicePlan, PrefersAQueueForComputeOnly) {
 TEST(DevicePlan, TakesTheLeastOfRelatedLimits) {
   const Target t = plan_device(gpu(), 8).target;
   EXPECT_EQ(t.max_invocations, 512u);
-  EXPECT_EQ(t.max_groups, 65535u);
+  EXPECT_EQ(t.max_groups, 1u << 31);
+  EXPECT_EQ(t.max_groups_y, 65535u);
   EXPECT_EQ(t.max_buffers, 200u);
   EXPECT_EQ(t.max_push_bytes, 256u);
   EXPECT_EQ(t.max_range, 1u << 30);
@@ -220,15 +221,19 @@ TEST(MemoryType, SpecialKindsAreLeftAlone) {
   EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 2u);
 }
 
-TEST(Grid, FoldsIntoTwoAxesAndCoversAllGroups) {
-  EXPECT_EQ(fold_grid(1, 65535).x, 1u);
-  EXPECT_EQ(fold_grid(65535, 65535).y, 1u);
-  EXPECT_EQ(fold_grid(65536, 65535).y, 2u);
-  for (uint32_t groups : {1u, 7u, 65535u, 65536u, 200000u, 4294967295u}) {
-    const Grid g = fold_grid(groups, 65535);
-    EXPECT_GE(uint64_t{g.x} * g.y, groups);
-    EXPECT_LT(uint64_t{g.x} * g.y, uint64_t{groups} + g.x);
-  }
+TEST(Grid, FoldsIntoRowsThatAreEvenAndCoverAllGroups) {
+  EXPECT_EQ(folded(0, 65535).x, 0u);
+  EXPECT_EQ(folded(1, 65535).x, 1u);
+  EXPECT_EQ(folded(65535, 65535).y, 1u);
+  EXPECT_EQ(folded(65536, 65535).x, 32768u) << "two rows without a surplus";
+  for (const uint32_t max_x : {1u, 3u, 65535u, 2147483647u, 4294967295u})
+    for (const uint32_t groups : {1u, 7u, 65535u, 65536u, 65537u, 200000u, 67108864u, 4294967295u}) {
+      const Grid g = folded(groups, max_x);
+      EXPECT_LE(g.x, max_x);
+      EXPECT_GE(uint64_t{g.x} * g.y, groups);
+      EXPECT_LT(uint64_t{g.x} * g.y, uint64_t{groups} + g.y);
+      EXPECT_EQ(g.y, (groups + uint64_t{max_x} - 1) / max_x);
+    }
 }
 
 TEST(DescriptorRange, PutsTheRestOfTheOffsetIntoElements) {

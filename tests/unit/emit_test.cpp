@@ -140,6 +140,10 @@ TEST(Emit, MoreThanTheDeviceHasIsAnError) {
   EXPECT_EQ(code(test::every_operation(true), Target{}), "SG0303");
   EXPECT_EQ(code(std::move(Builder("wide", 256, 10)).finish(), Target{}), "SG0303");
   EXPECT_EQ(code(std::move(Builder("huge", 64, uint64_t{1} << 32)).finish(), Target{}), "SG0303");
+  // In rows of 65535 this has 962 surplus workgroups, the last of which would begin again at 0.
+  EXPECT_EQ(code(std::move(Builder("wraps", 64, (uint64_t{1} << 32) - 64)).finish(), Target{}), "SG0303");
+  EXPECT_EQ(code(std::move(Builder("rows", 64, (uint64_t{1} << 32) - 64)).finish(), {.max_groups = 1u << 31}), "");
+  EXPECT_EQ(code(std::move(Builder("rows", 64, 64 * 13)).finish(), {.max_groups = 4, .max_groups_y = 3}), "SG0303");
   Builder k("f64_atomic", 64, 1);
   const uint32_t s = k.bind("s", Scalar::F64, Access::Atomic);
   k.atomic_add(s, k.i32(0), k.constant(Scalar::F64, 1));

@@ -54,14 +54,26 @@ struct BufferUse {
 struct Step {
   enum class Kind : uint8_t { Dispatch, Fill, Copy, Repeat } kind = Kind::Dispatch;
   uint32_t kernel = 0;          // Dispatch
-  uint32_t groups = 1;          // Dispatch: workgroups in all; the runtime folds them into x and y by max_groups:
-                                // x = min(groups, max_groups), y = ceil(groups / x); kernels guard the surplus
+  uint32_t groups = 1;          // Dispatch: workgroups in all; the runtime folds long ones into two axes (folded)
   uint32_t fill_word = 0;       // Fill: 32-bit pattern written over uses[0]
   std::vector<BufferUse> uses;  // Dispatch: one per binding, in order. Fill: one. Copy: source, destination. Repeat: none
   std::string label;            // for people: "sum over axis 0 of f32[3,4]"
   uint32_t count = 0;           // Repeat: iterations, at least 2
   uint32_t body = 0;            // Repeat: so many of the steps that follow are run in each, at least 1; may hold Repeats
+  double work = 0;              // Dispatch: estimated, in the costs of Prices; 0: unknown
 };
+
+/// Workgroups of a dispatch along x and y. The number of a workgroup is its y * Grid::x + its x; where there are several
+/// rows, up to y - 1 numbers are surplus, and kernels have a guard against them.
+struct Grid {
+  uint32_t x = 0, y = 0;
+};
+/// For so many workgroups in all: y = ceil(groups / max_x), x = ceil(groups / y), so that few are surplus. Pre: max_x > 0.
+constexpr Grid folded(uint32_t groups, uint32_t max_x) {
+  const auto ceil_div = [](uint32_t a, uint32_t b) { return a / b + (a % b != 0); };
+  const uint32_t y = ceil_div(groups, max_x);
+  return {y == 0 ? 0 : ceil_div(groups, y), y};
+}
 
 /// Of one program: dispatches, fills and copies, those of a body once per iteration. It bounds what a session records.
 constexpr uint64_t kCommandLimit = 2'000'000;

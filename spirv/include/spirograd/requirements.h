@@ -24,7 +24,9 @@ struct Requirements {
   uint32_t buffers = 0;              // storage buffers of the stage
   uint32_t push_bytes = 0;
   uint64_t shared_bytes = 0;
-  uint64_t loop_iterations = 0;  // of the invocation that runs most, over all its loops together
+  uint64_t loop_iterations = 0;        // of the invocation that runs most, over all its loops together
+  bool signed_zero_inf_nan64 = false;  // the float controls for 64-bit floats
+  bool round_to_even64 = false;
   bool operator==(const Requirements&) const = default;
 };
 

@@ -41,6 +41,8 @@ struct Prices {
   double shared_load = 0.75;  // of an element from the memory of a workgroup
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
+  uint32_t workgroup = 64;    // invocations of a workgroup where they do not cooperate, if there is much work
+  double submission = 0;      // work of one submission at most, for systems reset devices that take seconds; 0: no bound
   bool operator==(const Prices&) const = default;
 };
 /// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.
@@ -63,13 +65,16 @@ struct Target {
   uint32_t subgroup_operations = kSubgroupBasic;  // bits of SubgroupOperation
   uint32_t max_invocations = 128;                 // per workgroup
   uint32_t shared_bytes = 16384;                  // memory of one workgroup
-  uint32_t max_groups = 65535;                    // per grid axis
+  uint32_t max_groups = 65535;                    // along x
   uint32_t max_buffers = 4;                       // storage buffers per stage
   uint32_t max_push_bytes = 128;
   uint64_t max_range = 128u << 20;  // bytes of one storage-buffer descriptor
   // Loop iterations that one invocation may run, over all its loops together: as many as the self-test has seen run. Some
   // drivers end loops early without a word.
   uint64_t max_loop_iterations = kNoLoopLimit;
+  uint32_t max_groups_y = 65535;       // along y
+  bool signed_zero_inf_nan64 = false;  // as signed_zero_inf_nan and round_to_even, for 64-bit floats; where modes of the two
+  bool round_to_even64 = false;        // widths depend on each other, both are there or neither
   bool operator==(const Target&) const = default;
 };
 
