@@ -1,5 +1,7 @@
 #include "vk_runtime/device.h"
 
+#include <algorithm>
+
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/self_test.h"
@@ -188,15 +190,28 @@ void Device::Impl::set_up() {
   instance_fns.vkGetPhysicalDeviceMemoryProperties(physical, &config.properties);
   config.device_address = plan.enable_device_address;
   config.direct = facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU || facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-  config.alignment = plan.descriptor_alignment;
+  config.alignment = std::max<uint64_t>(plan.descriptor_alignment, facts.limits.nonCoherentAtomSize);
   config.max_allocation = facts.max_allocation;
   config.device = info.name;
+  if (facts.memory_budget)
+    config.room = [this](uint32_t heap) {
+      VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+      VkPhysicalDeviceMemoryProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget};
+      instance_fns.vkGetPhysicalDeviceMemoryProperties2(physical, &properties);
+      return budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
+    };
   memory = std::make_unique<Memory>(fns, device, config);
   open_pipeline_cache();
 }
 
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Device::~Device() = default;
+
+uint64_t Device::trim() {
+  if (!impl_->may_destroy()) return 0;
+  impl_->sweep();
+  return impl_->memory->trim();
+}
 
 const DeviceInfo& Device::info() const { return impl_->info; }
 

@@ -29,6 +29,7 @@ struct DeviceFacts {
   uint64_t max_allocation = 0;
   bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
+  bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;
   uint32_t subgroup_size = 1;

@@ -51,6 +51,7 @@ InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
   load(f.vkGetPhysicalDeviceFeatures2,             get, instance, "vkGetPhysicalDeviceFeatures2");
   load(f.vkGetPhysicalDeviceMemoryProperties,      get, instance, "vkGetPhysicalDeviceMemoryProperties");
   load(f.vkGetPhysicalDeviceQueueFamilyProperties, get, instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+  load(f.vkGetPhysicalDeviceMemoryProperties2,     get, instance, "vkGetPhysicalDeviceMemoryProperties2");
   load(f.vkCreateDevice,                           get, instance, "vkCreateDevice");
   load(f.vkGetDeviceProcAddr,                      get, instance, "vkGetDeviceProcAddr");
   load(f.vkCreateDebugUtilsMessengerEXT,           get, instance, "vkCreateDebugUtilsMessengerEXT", false);
@@ -69,6 +70,8 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkAllocateMemory,               get, device, "vkAllocateMemory");
   load(f.vkFreeMemory,                   get, device, "vkFreeMemory");
   load(f.vkMapMemory,                    get, device, "vkMapMemory");
+  load(f.vkFlushMappedMemoryRanges,      get, device, "vkFlushMappedMemoryRanges");
+  load(f.vkInvalidateMappedMemoryRanges, get, device, "vkInvalidateMappedMemoryRanges");
   load(f.vkCreateBuffer,                 get, device, "vkCreateBuffer");
   load(f.vkDestroyBuffer,                get, device, "vkDestroyBuffer");
   load(f.vkGetBufferMemoryRequirements,  get, device, "vkGetBufferMemoryRequirements");

@@ -200,6 +200,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   }
   f.atomic_float_extension = has(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
   const bool size_extension = has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  f.memory_budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   f.portability_subset = has(extensions, "VK_KHR_portability_subset");
 
   VkPhysicalDeviceVulkan12Properties p12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};

@@ -20,7 +20,7 @@ struct Slab {
   uint64_t bytes = 0;
   uint8_t* mapped = nullptr;
   VkDeviceAddress address = 0;
-  bool dedicated = false;
+  bool dedicated = false, coherent = true;
   std::map<uint64_t, uint64_t> free;  // offset -> bytes; neighbours are merged
 
   std::optional<uint64_t> take(uint64_t want) {
@@ -51,29 +51,6 @@ struct Slab {
   bool empty() const { return free.size() == 1 && free.begin()->second == bytes; }
 };
 
-std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties& p, uint32_t allowed, MemoryKind kind,
-                                           bool direct) {
-  constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-  constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  std::vector<VkMemoryPropertyFlags> wishes;
-  if (kind == MemoryKind::Staging) {
-    wishes = {host | cached, host};
-  } else if (direct) {
-    wishes = {local | host | cached, local, 0};
-  } else {
-    wishes = {local, 0};
-  }
-  for (const VkMemoryPropertyFlags wish : wishes)
-    for (uint32_t i = 0; i < p.memoryTypeCount; ++i) {
-      const VkMemoryPropertyFlags flags = p.memoryTypes[i].propertyFlags;
-      // Protected and lazily allocated memory, and the uncached kinds of one vendor, are not for us.
-      if (flags & ~(local | host | cached)) continue;
-      if ((allowed >> i & 1) && (flags & wish) == wish) return i;
-    }
-  return std::nullopt;
-}
-
 Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config)
     : fns_(fns), device_(device), config_(std::move(config)) {}
 
@@ -92,6 +69,47 @@ void Memory::destroy_slab(Slab& slab) {
   if (slab.memory) fns_.vkFreeMemory(device_, slab.memory, nullptr);  // unmaps
 }
 
+Error Memory::no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResult answer) const {
+  Error e("SG0601", "'" + config_.device + "' has no room for " + bytes_text(bytes));
+  if (answer != VK_SUCCESS) e.notes.push_back("vkAllocateMemory answered " + result_name(answer));
+  std::vector<uint32_t> heaps;
+  for (uint32_t t : types) {
+    const uint32_t heap = config_.properties.memoryTypes[t].heapIndex;
+    if (std::find(heaps.begin(), heaps.end(), heap) != heaps.end()) continue;
+    heaps.push_back(heap);
+    std::string note = "a memory heap has " + bytes_text(config_.properties.memoryHeaps[heap].size) + " in all";
+    if (config_.room) note += ", of which " + bytes_text(config_.room(heap)) + " are left to this process";
+    e.notes.push_back(std::move(note));
+  }
+  if (config_.max_allocation && bytes > config_.max_allocation)
+    e.notes.push_back("maxMemoryAllocationSize is " + bytes_text(config_.max_allocation));
+  return e;
+}
+
+// Returns the type. One that is full is followed by the next.
+uint32_t Memory::allocate_memory(Slab& slab, const VkMemoryRequirements& needs, bool addressable) {
+  const std::vector<uint32_t> types = plan_memory_types(config_.properties, needs.memoryTypeBits, slab.kind, config_.direct);
+  if (types.empty())
+    throw Error("SG0303",
+                "'" + config_.device + "' has no memory for " + (slab.kind == MemoryKind::Staging ? "the host" : "arrays"));
+  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  if (addressable) allocate.pNext = &flags;
+  allocate.allocationSize = needs.size;
+  VkResult answer = VK_SUCCESS;
+  for (uint32_t type : types) {
+    if (needs.size > config_.properties.memoryHeaps[config_.properties.memoryTypes[type].heapIndex].size) continue;
+    allocate.memoryTypeIndex = type;
+    answer = fns_.vkAllocateMemory(device_, &allocate, nullptr, &slab.memory);
+    if (answer == VK_SUCCESS) return type;
+    slab.memory = VK_NULL_HANDLE;
+    if (answer != VK_ERROR_OUT_OF_DEVICE_MEMORY && answer != VK_ERROR_OUT_OF_HOST_MEMORY)
+      check(answer, "vkAllocateMemory", config_.device);
+  }
+  throw no_room(needs.size, types, answer);
+}
+
 std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   auto slab = std::make_unique<Slab>();
   bool done = false;
@@ -102,45 +120,21 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   slab->bytes = bytes;
   slab->free.emplace(0, bytes);
 
-  const bool addressable = config_.device_address && kind == MemoryKind::Arrays;
+  const bool addressable = config_.device_address && kind != MemoryKind::Staging;
   VkBufferCreateInfo buffer{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   buffer.size = bytes;
   buffer.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (kind == MemoryKind::Arrays) buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  if (kind != MemoryKind::Staging) buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   if (addressable) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   check(fns_.vkCreateBuffer(device_, &buffer, nullptr, &slab->buffer), "vkCreateBuffer", config_.device);
 
   VkMemoryRequirements needs{};
   fns_.vkGetBufferMemoryRequirements(device_, slab->buffer, &needs);
-  const auto type = choose_memory_type(config_.properties, needs.memoryTypeBits, kind, config_.direct);
-  if (!type)
-    throw Error("SG0303",
-                "'" + config_.device + "' has no memory for " + (kind == MemoryKind::Staging ? "the host" : "arrays"));
-
-  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
-  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  if (addressable) allocate.pNext = &flags;
-  allocate.allocationSize = needs.size;
-  allocate.memoryTypeIndex = *type;
-  const VkResult r = fns_.vkAllocateMemory(device_, &allocate, nullptr, &slab->memory);
-  if (r == VK_ERROR_OUT_OF_DEVICE_MEMORY || r == VK_ERROR_OUT_OF_HOST_MEMORY) {
-    Error e("SG0601", "'" + config_.device + "' has no room for " + bytes_text(needs.size));
-    e.notes.push_back("vkAllocateMemory answered " + result_name(r));
-    const uint64_t heap = config_.properties.memoryHeaps[config_.properties.memoryTypes[*type].heapIndex].size;
-    e.notes.push_back("the memory heap has " + bytes_text(heap) + " in all");
-    if (config_.max_allocation && needs.size > config_.max_allocation) {
-      e.notes.push_back("maxMemoryAllocationSize is " + bytes_text(config_.max_allocation));
-    }
-    throw e;
-  }
-  check(r, "vkAllocateMemory", config_.device);
+  const VkMemoryPropertyFlags type =
+      config_.properties.memoryTypes[allocate_memory(*slab, needs, addressable)].propertyFlags;
   check(fns_.vkBindBufferMemory(device_, slab->buffer, slab->memory, 0), "vkBindBufferMemory", config_.device);
-
-  const VkMemoryPropertyFlags flags_of_type = config_.properties.memoryTypes[*type].propertyFlags;
-  const bool reachable =
-      (flags_of_type & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && (flags_of_type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-  if (kind == MemoryKind::Staging || (config_.direct && reachable && (flags_of_type & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))) {
+  slab->coherent = type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  if (kind == MemoryKind::Staging || (kind == MemoryKind::Arrays && maps_arrays(type, config_.direct))) {
     void* data = nullptr;
     check(fns_.vkMapMemory(device_, slab->memory, 0, VK_WHOLE_SIZE, 0, &data), "vkMapMemory", config_.device);
     slab->mapped = static_cast<uint8_t*>(data);
@@ -180,6 +174,41 @@ void Memory::release(const Allocation& a) {
   const auto it = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& s) { return s.get() == a.slab; });
   destroy_slab(**it);
   slabs_.erase(it);
+}
+
+namespace {
+
+VkMappedMemoryRange range_of(const Allocation& a) {
+  return {VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, nullptr, a.slab->memory, a.offset, a.bytes};
+}
+
+bool needs_care(const Allocation& a) { return a.mapped && !a.slab->coherent; }
+
+}  // namespace
+
+void Memory::flush(const Allocation& a) const {
+  if (!needs_care(a)) return;
+  const VkMappedMemoryRange range = range_of(a);
+  check(fns_.vkFlushMappedMemoryRanges(device_, 1, &range), "vkFlushMappedMemoryRanges", config_.device);
+}
+
+void Memory::invalidate(const Allocation& a) const {
+  if (!needs_care(a)) return;
+  const VkMappedMemoryRange range = range_of(a);
+  check(fns_.vkInvalidateMappedMemoryRanges(device_, 1, &range), "vkInvalidateMappedMemoryRanges", config_.device);
+}
+
+uint64_t Memory::trim() {
+  if (abandoned_) return 0;
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  std::erase_if(slabs_, [&](const auto& slab) {
+    if (!slab->empty()) return false;
+    bytes += slab->bytes;
+    destroy_slab(*slab);
+    return true;
+  });
+  return bytes;
 }
 
 }  // namespace spirograd::vk

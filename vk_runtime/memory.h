@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,12 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "spirograd/result.h"
 #include "vk_runtime/functions.h"
+#include "vk_runtime/memory_plan.h"
 
 namespace spirograd::vk {
-
-/// Arrays: for kernels, device-local. Staging: for the host, always mapped.
-enum class MemoryKind : uint8_t { Arrays, Staging };
 
 struct Slab;
 
@@ -31,17 +31,14 @@ struct Allocation {
 struct MemoryConfig {
   VkPhysicalDeviceMemoryProperties properties{};
   bool device_address = false;
-  bool direct = false;  // CPU and unified devices: arrays in memory that the host reads and writes in place
-  uint64_t alignment = 256;
+  bool direct = false;              // CPU and unified devices: arrays in memory that the host reads and writes in place
+  uint64_t alignment = 256;         // of pieces; a multiple of nonCoherentAtomSize, so that no two share an atom
   uint64_t max_allocation = 0;      // maxMemoryAllocationSize, 0 if unknown
   uint64_t slab_bytes = 32u << 20;  // requests of more than half of it get a slab of their own
   std::string device;               // name, for errors
+  /// Bytes of a heap that this process may still have; empty where the driver does not say.
+  std::function<uint64_t(uint32_t heap)> room;
 };
-
-/// The best of the allowed memory types, or nothing. Coherent memory only, so nobody flushes. For arrays in direct mode the
-/// host must reach the memory through its caches, for uncached reads are slower than a copy.
-std::optional<uint32_t> choose_memory_type(const VkPhysicalDeviceMemoryProperties&, uint32_t allowed, MemoryKind,
-                                           bool direct);
 
 /// Thread-safe. All pieces are given back before it ends.
 class Memory {
@@ -51,6 +48,12 @@ class Memory {
   /// Throws SG0601 when there is no room, SG0303 when the device has no suitable memory.
   Allocation allocate(MemoryKind kind, uint64_t bytes);
   void release(const Allocation&);
+  /// Before the device reads what the host wrote to a mapped piece, and before the host reads what the device wrote.
+  /// Nothing where memory is coherent. Throw vulkan_error.
+  void flush(const Allocation&) const;
+  void invalidate(const Allocation&) const;
+  /// Gives back slabs that nobody uses, which are kept for the next session otherwise. Returns their bytes.
+  uint64_t trim();
   /// From now on nothing is given back: work may still use it.
   void abandon() { abandoned_ = true; }
   const MemoryConfig& config() const { return config_; }
@@ -59,6 +62,8 @@ class Memory {
 
  private:
   std::unique_ptr<Slab> create_slab(MemoryKind kind, uint64_t bytes);
+  uint32_t allocate_memory(Slab& slab, const VkMemoryRequirements& needs, bool addressable);
+  Error no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResult answer) const;
   void destroy_slab(Slab&);
 
   const DeviceFns& fns_;

@@ -79,11 +79,15 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
     }
     d.check_alive();
     finish(timeout_ns);  // before it reads other inputs
-    for (uint32_t i = 0; i < e.n_inputs; ++i) to_device(inputs[i], host_side(i));
+    for (uint32_t i = 0; i < e.n_inputs; ++i) {
+      to_device(inputs[i], host_side(i));
+      if (!staged || i + 1 == e.n_inputs) d.memory->flush(host_memory(i));
+    }
     const double device_time = submit_and_wait(full, timeout_ns);
     std::vector<HostArray> outputs;
     outputs.reserve(e.n_outputs);
     for (uint32_t i = e.n_inputs; i < n_arguments(); ++i) {
+      if (!staged || i == e.n_inputs) d.memory->invalidate(host_memory(i));
       outputs.emplace_back(e.buffers[i].type);
       from_device(host_side(i), outputs.back());
     }

@@ -49,7 +49,7 @@ void Session::Impl::allocate(const Executable& x) {
     for (size_t i = 0; i < x.buffers.size(); ++i)
       if (x.buffers[i].role != Role::Scratch) allocations[i] = d.memory->allocate(MemoryKind::Arrays, x.buffers[i].bytes);
     // Empty arrays at the arena's end still need a valid place.
-    scratch = d.memory->allocate(MemoryKind::Arrays, x.scratch_bytes + 16);
+    scratch = d.memory->allocate(MemoryKind::Scratch, x.scratch_bytes + 16);
     bytes = scratch.bytes;
     for (size_t i = 0; i < x.buffers.size(); ++i) {
       const BufferDesc& b = x.buffers[i];
@@ -126,10 +126,12 @@ void Session::Impl::upload_constants(const Executable& x) {
   for (size_t i = 0; i < x.buffers.size(); ++i) {
     const BufferDesc& b = x.buffers[i];
     if (b.role != Role::Constant || b.bytes == 0) continue;
-    if (allocations[i].mapped)
-      std::memcpy(allocations[i].mapped, b.data.data(), b.data.size());
-    else
+    if (!allocations[i].mapped) {
       copied += (b.bytes + 15) / 16 * 16;
+      continue;
+    }
+    std::memcpy(allocations[i].mapped, b.data.data(), b.data.size());
+    d.memory->flush(allocations[i]);
   }
   if (copied == 0) return;
   const Allocation from = d.memory->allocate(MemoryKind::Staging, copied);
@@ -144,6 +146,7 @@ void Session::Impl::upload_constants(const Executable& x) {
     d.fns.vkCmdCopyBuffer(commands, from.buffer, allocations[i].buffer, 1, &copy);
     at += (b.bytes + 15) / 16 * 16;
   }
+  d.memory->flush(from);
   memory_barrier(d.fns, commands, kOurUses, kOurUses);
   end(commands);
   submit_and_wait(commands);

@@ -35,6 +35,8 @@ struct Session::Impl {
   uint8_t* host_side(uint32_t buffer) const {
     return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
   }
+  /// The mapped memory of an input or output.
+  const Allocation& host_memory(uint32_t buffer) const { return staged ? staging : allocations[buffer]; }
   uint32_t n_arguments() const { return e.n_inputs + e.n_outputs; }
   void check_overlaps(const std::vector<Place>& given) const;
 

@@ -77,6 +77,45 @@ TEST_F(SessionTest, StagingGivesTheSame) {
   }
 }
 
+// The drivers here are coherent; what is asked of one that is not must be legal all the same.
+TEST_F(SessionTest, MemoryThatIsNotCoherentGivesTheSame) {
+  Device::Impl& d = Device::Impl::of(*device);
+  static int flushed, invalidated;
+  static PFN_vkFlushMappedMemoryRanges flush;
+  static PFN_vkInvalidateMappedMemoryRanges invalidate;
+  flush = d.fns.vkFlushMappedMemoryRanges, invalidate = d.fns.vkInvalidateMappedMemoryRanges;
+  flushed = invalidated = 0;
+  d.fns.vkFlushMappedMemoryRanges = [](VkDevice v, uint32_t n, const VkMappedMemoryRange* r) {
+    return ++flushed, flush(v, n, r);
+  };
+  d.fns.vkInvalidateMappedMemoryRanges = [](VkDevice v, uint32_t n, const VkMappedMemoryRange* r) {
+    return ++invalidated, invalidate(v, n, r);
+  };
+  MemoryConfig config = d.memory->config();
+  for (VkMemoryType& t : config.properties.memoryTypes)
+    t.propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
+  d.memory = std::make_unique<Memory>(d.fns, d.device, config);
+  for (const bool stage : {false, true}) {
+    d.always_stage = stage;
+    auto s = session(chain_program(BindingForm::Address, 777, 3));
+    flushed = invalidated = 0;
+    const auto y = s->run(std::vector{ramp(777)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(777), (*y)[0], 8, 7), -1);
+    EXPECT_EQ(flushed, 1);
+    EXPECT_EQ(invalidated, 1);
+  }
+}
+
+TEST_F(SessionTest, TrimGivesTheMemoryOfPastSessionsBack) {
+  device->trim();
+  auto s = session(affine_program(BindingForm::Address, 1000));
+  EXPECT_EQ(device->trim(), 0u) << "in use";
+  s.reset();
+  EXPECT_GT(device->trim(), 0u);
+  EXPECT_EQ(Device::Impl::of(*device).memory->slab_count(), 0u);
+}
+
 TEST_F(SessionTest, EmptyArraysGiveEmptyArrays) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {

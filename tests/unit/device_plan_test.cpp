@@ -1,11 +1,10 @@
-// Device plans, ranking, selection and memory types on invented GPUs.
+// Device plans, ranking and selection on invented GPUs.
 #include "vk_runtime/device_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "spirograd/result.h"
 #include "vk_runtime/instance.h"
-#include "vk_runtime/memory.h"
 #include "vk_runtime/recorder.h"
 
 namespace spirograd::vk {
@@ -188,37 +187,6 @@ TEST(SelectDevice, UnknownOnesAreToldAllNames) {
   } catch (const Error& e) {
     EXPECT_NE(e.str().find("device 1: Old 9000"), std::string::npos) << e.str();
   }
-}
-
-VkPhysicalDeviceMemoryProperties memory_types(std::vector<VkMemoryPropertyFlags> flags) {
-  VkPhysicalDeviceMemoryProperties p{};
-  p.memoryTypeCount = static_cast<uint32_t>(flags.size());
-  for (size_t i = 0; i < flags.size(); ++i) p.memoryTypes[i].propertyFlags = flags[i];
-  return p;
-}
-
-constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-
-TEST(MemoryType, StagingIsCachedWherePossible) {
-  const auto p = memory_types({kLocal, kHost, kHost | kCached, kLocal | kHost});
-  EXPECT_EQ(choose_memory_type(p, 0xf, MemoryKind::Staging, false), 2u);
-  EXPECT_EQ(choose_memory_type(p, 0xb, MemoryKind::Staging, false), 1u);
-  EXPECT_EQ(choose_memory_type(p, 0x1, MemoryKind::Staging, false), std::nullopt);
-}
-
-TEST(MemoryType, ArraysOfUnifiedDevicesAreReachedThroughTheCaches) {
-  const auto p = memory_types({kLocal, kLocal | kHost, kLocal | kHost | kCached});
-  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, true), 2u);
-  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 0u);
-  EXPECT_EQ(choose_memory_type(p, 0x3, MemoryKind::Arrays, true), 0u) << "uncached reads are slower than a copy";
-}
-
-TEST(MemoryType, SpecialKindsAreLeftAlone) {
-  const auto p =
-      memory_types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT, kLocal | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, 0});
-  EXPECT_EQ(choose_memory_type(p, 0x7, MemoryKind::Arrays, false), 2u);
 }
 
 TEST(Grid, FoldsIntoRowsThatAreEvenAndCoverAllGroups) {

@@ -91,6 +91,8 @@ class Device {
   ~Device();
   const DeviceInfo& info() const;
   const Target& target() const { return info().target; }
+  /// Gives memory back that is kept for the next session, and what sessions left whose work has ended. Returns its bytes.
+  uint64_t trim();
   /// The binding form this device is best served with.
   BindingForm preferred_form() const;
   struct Impl;  // defined in the library only
