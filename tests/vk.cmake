@@ -5,6 +5,7 @@ endif()
 spirograd_test(unit/barrier_plan_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/repeat_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk spirograd_volk)
 spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
+spirograd_test(unit/system_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/memory_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/pipeline_cache_file_test.cpp LABELS unit LINK spirograd_vk)
 

@@ -1,14 +1,10 @@
 #include "vk_runtime/cache_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -72,61 +68,14 @@ std::string cache_path(const std::string& folder, const std::string& kind, const
   return (std::filesystem::path(folder) / (kind + "-" + hex + ".bin")).string();
 }
 
-namespace {
-
-constexpr off_t kMostBytes = off_t{1} << 30;
-
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-// The bytes go to a driver, so nobody else may have written them.
-bool is_trusted(const struct stat& info) {
-  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-         info.st_size <= kMostBytes;
-}
-
-bool write_all(int fd, std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-}  // namespace
-
 std::optional<std::vector<uint8_t>> load_cache(const std::string& path, const CacheIdentity& id) {
-  // A pipe would block when it is opened, a link may lead to a device that never ends.
-  const Descriptor d{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)};
-  struct stat info {};
-  if (d.fd < 0 || ::fstat(d.fd, &info) != 0 || !is_trusted(info)) return std::nullopt;
-  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
-  for (size_t have = 0; have < bytes.size();) {
-    const ssize_t n = ::read(d.fd, bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return std::nullopt;
-    have += static_cast<size_t>(n);
-  }
-  return unpack_cache(id, bytes);
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  const std::optional<std::vector<uint8_t>> bytes = read_own_file(path, kMostBytes);
+  return bytes ? unpack_cache(id, *bytes) : std::nullopt;
 }
 
 bool save_cache(const std::string& path, const CacheIdentity& id, std::span<const uint8_t> payload) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  // A name that nobody can foresee, and a file that did not exist before and is private.
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor d{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (d.fd < 0) return false;
-  // Renaming replaces whatever stands there, but for folders: these stay, and the cache is off.
-  if (write_all(d.fd, pack_cache(id, payload)) && ::rename(temporary.c_str(), path.c_str()) == 0) return true;
-  ::unlink(temporary.c_str());
-  return false;
+  return replace_file(path, pack_cache(id, payload));
 }
 
 }  // namespace spirograd::vk

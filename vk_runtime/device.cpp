@@ -221,7 +221,7 @@ BindingForm Device::preferred_form() const {
 
 Result<std::shared_ptr<Device>> Device::create(const DeviceOptions& options) {
   return guarded([&] {
-    const Instance& instance = process_instance(options.validation);
+    const Instance& instance = process_instance(options.validation, options.get_instance_proc_addr);
     const std::vector<Found> found = ranked_devices(instance);
     std::vector<Candidate> candidates;
     for (const Found& f : found) candidates.push_back({f.facts.name, plan_device(f.facts, 1).unusable});
@@ -269,9 +269,9 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
   });
 }
 
-Result<std::vector<DeviceInfo>> devices(bool prove_each) {
+Result<std::vector<DeviceInfo>> devices(bool prove_each, PFN_vkGetInstanceProcAddr get) {
   return guarded([&] {
-    const Instance& instance = process_instance(false);
+    const Instance& instance = process_instance(false, get);
     std::vector<DeviceInfo> out;
     for (const Found& f : ranked_devices(instance)) {
       const DevicePlan plan = plan_device(f.facts, host_cores());
@@ -280,6 +280,7 @@ Result<std::vector<DeviceInfo>> devices(bool prove_each) {
       if (prove_each && plan.unusable.empty()) {
         DeviceOptions options;
         options.select = std::to_string(info.index);
+        options.get_instance_proc_addr = get;
         auto device = Device::create(options);
         if (device)
           info = (*device)->info();

@@ -14,6 +14,7 @@
 #include "vk_runtime/functions.h"
 #include "vk_runtime/instance.h"
 #include "vk_runtime/memory.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 

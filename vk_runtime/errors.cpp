@@ -1,7 +1,5 @@
 #include "vk_runtime/errors.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 namespace spirograd::vk {
@@ -57,8 +55,6 @@ Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_n
   return Error("SG0303", std::string(what) + " needs " + std::to_string(wish) + ", but " + std::string(limit_name) +
                              " of '" + std::string(device) + "' is " + std::to_string(limit));
 }
-
-int this_process() { return static_cast<int>(::getpid()); }
 
 Error forked_error(std::string_view what) {
   return Error("SG0311", std::string(what) + " belongs to the process that this one was forked from")

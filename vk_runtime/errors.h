@@ -20,8 +20,6 @@ void check(VkResult, std::string_view call, std::string_view device);
 /// SG0303: what was wished for, the limit, the device.
 Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_name, uint64_t limit,
                   std::string_view device);
-/// Number of this process.
-int this_process();
 /// SG0311: a call in a process that was forked from the one that `what` belongs to.
 Error forked_error(std::string_view what);
 /// "1.5 GiB", "200 MiB", "16 bytes".

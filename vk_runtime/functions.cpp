@@ -1,8 +1,9 @@
 #include "vk_runtime/functions.h"
 
-#include <dlfcn.h>
+#include <atomic>
 
 #include "spirograd/result.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -16,29 +17,34 @@ void load(F& function, Get get, Owner owner, const char* name, bool needed = tru
   }
 }
 
-GlobalFns open_loader() {
-  void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) library = dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    throw Error("SG0301", "no Vulkan loader found (libvulkan.so.1)")
-        .hint("sudo apt install libvulkan1 mesa-vulkan-drivers   (loader, and drivers incl. one that needs no GPU)");
+PFN_vkGetInstanceProcAddr open_loader() {
+  const char* found = nullptr;
+  for (const char* name : loader_names(this_system())) {
+    void* library = open_library(name);
+    if (!library) continue;
+    found = name;
+    if (void* get = symbol_of(library, "vkGetInstanceProcAddr")) return reinterpret_cast<PFN_vkGetInstanceProcAddr>(get);
   }
-  GlobalFns f;
-  f.vkGetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
-  if (!f.vkGetInstanceProcAddr) throw Error("SG0301", "the Vulkan loader does not export vkGetInstanceProcAddr");
-  const VkInstance none = VK_NULL_HANDLE;
-  load(f.vkEnumerateInstanceVersion, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceVersion");
-  load(f.vkEnumerateInstanceExtensionProperties, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceExtensionProperties");
-  load(f.vkEnumerateInstanceLayerProperties, f.vkGetInstanceProcAddr, none, "vkEnumerateInstanceLayerProperties");
-  load(f.vkCreateInstance, f.vkGetInstanceProcAddr, none, "vkCreateInstance");
-  return f;
+  if (found) throw Error("SG0301", std::string("the Vulkan loader ") + found + " does not export vkGetInstanceProcAddr");
+  std::string names;
+  for (const char* name : loader_names(this_system())) names += (names.empty() ? "" : ", ") + std::string(name);
+  throw Error("SG0301", "no Vulkan loader found (" + names + ")").hint(std::string(loader_hint(this_system())));
 }
 
 }  // namespace
 
-const GlobalFns& load_global() {
-  static const GlobalFns fns = open_loader();  // a failed attempt throws and is tried again at the next call
-  return fns;
+GlobalFns load_global(PFN_vkGetInstanceProcAddr get) {
+  static std::atomic<PFN_vkGetInstanceProcAddr> opened = nullptr;  // a failed attempt is made again at the next call
+  if (!get) get = opened;
+  if (!get) opened = get = open_loader();
+  GlobalFns f;
+  f.vkGetInstanceProcAddr = get;
+  const VkInstance none = VK_NULL_HANDLE;
+  load(f.vkEnumerateInstanceVersion, get, none, "vkEnumerateInstanceVersion");
+  load(f.vkEnumerateInstanceExtensionProperties, get, none, "vkEnumerateInstanceExtensionProperties");
+  load(f.vkEnumerateInstanceLayerProperties, get, none, "vkEnumerateInstanceLayerProperties");
+  load(f.vkCreateInstance, get, none, "vkCreateInstance");
+  return f;
 }
 
 InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance) {

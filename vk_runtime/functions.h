@@ -34,8 +34,9 @@ struct InstanceFns {
 
 using DeviceFns = VolkDeviceTable;
 
-/// Opens the loader once per process and keeps it. Throws SG0301 when it is missing.
-const GlobalFns& load_global();
+/// Through the host's function, or the loader's where the host gives none. That is opened once per process and kept. Throws
+/// SG0301 when it is missing.
+GlobalFns load_global(PFN_vkGetInstanceProcAddr get = nullptr);
 /// Throws SG0301 when a needed entry point is missing.
 InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance);
 /// Only the calls that this library makes are filled in; those of features that the device lacks stay null.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "vk_runtime/errors.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -66,8 +68,8 @@ Error no_driver(const std::string& note) {
       .hint("without a GPU:  sudo apt install mesa-vulkan-drivers   (a software driver)");
 }
 
-std::unique_ptr<Instance> create_instance(bool validation) {
-  const GlobalFns& g = load_global();
+std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProcAddr get) {
+  const GlobalFns g = load_global(get);
   auto out = std::make_unique<Instance>();
   out->get = g.vkGetInstanceProcAddr;
   uint32_t loader = VK_API_VERSION_1_0;
@@ -136,14 +138,15 @@ std::unique_ptr<Instance> create_instance(bool validation) {
 
 }  // namespace
 
-const Instance& process_instance(bool validation) {
+const Instance& process_instance(bool validation, PFN_vkGetInstanceProcAddr get) {
   static std::mutex mutex;
-  static Instance* instances[2] = {};  // never destroyed: at exit the drivers may be gone already
+  static auto& instances = *new std::map<std::pair<PFN_vkGetInstanceProcAddr, bool>, std::unique_ptr<Instance>>;
   static int process = this_process();
   if (process != this_process()) throw forked_error("the Vulkan instance");  // before the lock, which a thread may have held
   const std::lock_guard lock(mutex);
-  Instance*& slot = instances[validation ? 1 : 0];
-  if (!slot) slot = create_instance(validation).release();
+  std::unique_ptr<Instance>& slot =
+      instances[{get, validation}];  // never destroyed: at exit the drivers may be gone already
+  if (!slot) slot = create_instance(validation, get);
   return *slot;
 }
 

@@ -15,9 +15,9 @@ struct Instance {
   InstanceFns fns;
 };
 
-/// One for all devices without validation, one for all with it. Throws SG0301 (no loader), SG0302 (no driver), SG0303 (layer
-/// missing).
-const Instance& process_instance(bool validation);
+/// One for all devices without validation, one for all with it, and the same for each host's function. Throws SG0301 (no
+/// loader), SG0302 (no driver), SG0303 (layer missing).
+const Instance& process_instance(bool validation, PFN_vkGetInstanceProcAddr get = nullptr);
 
 /// All physical devices of an instance. Throws SG0302 when there is none.
 std::vector<VkPhysicalDevice> physical_devices(const Instance&);

@@ -13,8 +13,8 @@ constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags kPlain = kLocal | kVisible | kCoherent | kCached;
 
 // Needs special submits, has no bytes before an attachment asks for them, needs a feature that is not enabled.
-constexpr VkMemoryPropertyFlags kBarred = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
-                                          VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+constexpr VkMemoryPropertyFlags kBarred =
+    VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
 constexpr int kUnfit = 9;
 

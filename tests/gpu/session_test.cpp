@@ -330,6 +330,21 @@ TEST_F(SessionTest, DevicesListsThisOne) {
   EXPECT_NE(unknown.error().str().find(device->info().name), std::string::npos);
 }
 
+TEST_F(SessionTest, AHostMayGiveItsWayToVulkan) {
+  static PFN_vkGetInstanceProcAddr real;
+  static int asked;
+  real = load_global().vkGetInstanceProcAddr;
+  asked = 0;
+  DeviceOptions options;
+  options.get_instance_proc_addr = [](VkInstance instance, const char* name) { return ++asked, real(instance, name); };
+  const auto mine = Device::create(options);
+  ASSERT_TRUE(mine) << mine.error().str();
+  EXPECT_GT(asked, 10);
+  EXPECT_EQ(devices(false, options.get_instance_proc_addr)->at(0).name, device->info().name);
+  options.get_instance_proc_addr = [](VkInstance, const char*) -> PFN_vkVoidFunction { return nullptr; };
+  EXPECT_EQ(Device::create(options).error().code, "SG0301");
+}
+
 TEST_F(SessionTest, CacheFolderIsUsedAndDamageIsAColdStart) {
   device.reset();
   cache_dir = (std::filesystem::temp_directory_path() / ("spirograd_vk_" + std::to_string(getpid()))).string();

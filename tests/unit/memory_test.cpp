@@ -34,10 +34,8 @@ TEST(MemoryPlan, WhatTheHostReadsIsCachedCoherentOrNotAndElseCoherent) {
 }
 
 TEST(MemoryPlan, ArraysOfUnifiedDevicesAreReachedThroughTheCaches) {
-  const auto p = table({{kLocal},
-                        {kLocal | kVisible | kCoherent},
-                        {kLocal | kVisible | kCached},
-                        {kLocal | kVisible | kCached | kCoherent}});
+  const auto p = table(
+      {{kLocal}, {kLocal | kVisible | kCoherent}, {kLocal | kVisible | kCached}, {kLocal | kVisible | kCached | kCoherent}});
   EXPECT_EQ(plan_memory_types(p, 0xf, MemoryKind::Arrays, true), (Order{3, 2, 0, 1}));
   EXPECT_EQ(plan_memory_types(p, 0xf, MemoryKind::Arrays, false), (Order{0, 1, 2, 3}));
   EXPECT_EQ(plan_memory_types(p, 0xf, MemoryKind::Scratch, true), (Order{0, 1, 2, 3})) << "no host looks at it";
@@ -68,8 +66,8 @@ TEST(MemoryPlan, UnknownFlagsDoNotDisqualifyButKnownObstaclesDo) {
 
 // A device of its own for each test.
 struct Driver {
-  VkPhysicalDeviceMemoryProperties properties = table({{kLocal | kVisible | kCached, 0}, {kVisible | kCoherent, 1}},
-                                                      {64 * kMiB, 1024 * kMiB});
+  VkPhysicalDeviceMemoryProperties properties =
+      table({{kLocal | kVisible | kCached, 0}, {kVisible | kCoherent, 1}}, {64 * kMiB, 1024 * kMiB});
   uint64_t room[2] = {64 * kMiB, 1024 * kMiB};
   std::vector<uint32_t> asked;
   std::vector<VkMappedMemoryRange> flushed, invalidated;

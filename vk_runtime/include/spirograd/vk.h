@@ -45,14 +45,15 @@ struct DeviceInfo {
 
 /// All devices of all drivers, best first (discrete, integrated, virtual, cpu). With prove: runs the self-test on each
 /// usable one. Error SG0301 when the loader is missing, SG0302 when it finds no driver.
-Result<std::vector<DeviceInfo>> devices(bool prove = false);
+Result<std::vector<DeviceInfo>> devices(bool prove = false, PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr);
 
 struct DeviceOptions {
   std::string select;       // "": the best; "0": by index; else a part of the name, letter case ignored
   bool validation = false;  // Khronos validation layer, core and synchronization; messages come through on_message
   void (*on_message)(void* user, const char* id, const char* text) = nullptr;  // validation and driver messages
   void* user = nullptr;
-  std::string cache_dir;  // pipeline cache and self-test verdicts; "": none
+  std::string cache_dir;                                       // pipeline cache and self-test verdicts; "": none
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // the host's way to Vulkan; null: the system's loader
 };
 
 /// A device that belongs to the host. All handles stay the host's; they outlive the Device.

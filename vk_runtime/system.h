@@ -1,0 +1,36 @@
+// What differs between operating systems, each in one file: system_posix.cpp, system_windows.cpp. And the names under which
+// they know the Vulkan loader, as a table that any of them can test.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spirograd::vk {
+
+enum class System : uint8_t { Linux, MacOS, Windows };
+System this_system();
+
+/// Libraries that may export vkGetInstanceProcAddr, in the order in which they are tried: the loader by itself, then in the
+/// folders where it is usually installed, and last a driver that can stand in for it.
+std::span<const char* const> loader_names(System);
+/// What to do where there is none.
+std::string_view loader_hint(System);
+
+/// Stays open until the process ends. Null where there is none, or the file is no library.
+void* open_library(const char* name);
+void* symbol_of(void* library, const char* name);
+
+/// Number of this process.
+int this_process();
+
+/// The contents of a file that nobody but this user can have written, of `most` bytes at most; else nothing. Never blocks.
+std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most);
+/// Puts a file that only this user may read in the place of another, or of none, at once: nobody sees half of it. Makes the
+/// folder. False where that failed.
+bool replace_file(const std::string& path, std::span<const uint8_t> bytes);
+
+}  // namespace spirograd::vk

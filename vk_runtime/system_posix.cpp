@@ -1,0 +1,82 @@
+// POSIX systems: Linux, Android, macOS.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "vk_runtime/system.h"
+
+namespace spirograd::vk {
+
+System this_system() {
+#ifdef __APPLE__
+  return System::MacOS;
+#else
+  return System::Linux;
+#endif
+}
+
+void* open_library(const char* name) { return ::dlopen(name, RTLD_NOW | RTLD_LOCAL); }
+void* symbol_of(void* library, const char* name) { return ::dlsym(library, name); }
+int this_process() { return static_cast<int>(::getpid()); }
+
+namespace {
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+// The bytes go to a driver, so nobody else may have written them.
+bool is_trusted(const struct stat& info) {
+  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool write_all(int fd, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most) {
+  // A pipe would block when it is opened, a link may lead to a device that never ends.
+  const Descriptor d{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat info {};
+  if (d.fd < 0 || ::fstat(d.fd, &info) != 0 || !is_trusted(info)) return std::nullopt;
+  if (static_cast<uint64_t>(info.st_size) > most) return std::nullopt;
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  for (size_t have = 0; have < bytes.size();) {
+    const ssize_t n = ::read(d.fd, bytes.data() + have, bytes.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    have += static_cast<size_t>(n);
+  }
+  return bytes;
+}
+
+bool replace_file(const std::string& path, std::span<const uint8_t> bytes) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  // A name that nobody can foresee, and a file that did not exist before and is private.
+  std::string temporary = path + ".XXXXXX";
+  const Descriptor d{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (d.fd < 0) return false;
+  // Renaming replaces whatever stands there, but for folders: these stay.
+  if (write_all(d.fd, bytes) && ::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  ::unlink(temporary.c_str());
+  return false;
+}
+
+}  // namespace spirograd::vk

@@ -1,0 +1,49 @@
+// Windows.
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "vk_runtime/system.h"
+
+namespace spirograd::vk {
+
+System this_system() { return System::Windows; }
+
+// The system's folder alone: a library of that name beside a document is not the loader.
+void* open_library(const char* name) { return ::LoadLibraryExA(name, nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS); }
+void* symbol_of(void* library, const char* name) {
+  return reinterpret_cast<void*>(::GetProcAddress(static_cast<HMODULE>(library), name));
+}
+int this_process() { return static_cast<int>(::GetCurrentProcessId()); }
+
+// Folders of a user are closed to others; who may write a file is not looked at.
+std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) return std::nullopt;
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error || size > most) return std::nullopt;
+  std::vector<uint8_t> bytes(static_cast<size_t>(size));
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) return std::nullopt;
+  return bytes;
+}
+
+bool replace_file(const std::string& path, std::span<const uint8_t> bytes) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string temporary =
+      path + "." + std::to_string(::GetCurrentProcessId()) + "." + std::to_string(::GetCurrentThreadId());
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush()) return false;
+  }
+  if (::MoveFileExA(temporary.c_str(), path.c_str(), MOVEFILE_REPLACE_EXISTING)) return true;
+  std::filesystem::remove(temporary, error);
+  return false;
+}
+
+}  // namespace spirograd::vk
