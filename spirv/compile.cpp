@@ -33,10 +33,30 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
   return out;
 }
 
+Target in_form(Target target, BindingForm form) {
+  target.device_address = target.device_address && form == BindingForm::Address;
+  return target;
+}
+
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options) {
   return guarded([&] {
     const Program bulk = rewrite::optimise_for_lowering(program);
-    return assemble(lower::lower(bulk, target), target, options);
+    const auto in = [&](BindingForm form) {
+      CompileOptions o = options;
+      o.form = form;
+      return assemble(lower::lower(bulk, in_form(target, form)), target, o);
+    };
+    if (!target.device_address) return in(options.form);
+    try {
+      return in(options.form);
+    } catch (const Error& lack) {
+      if (lack.code != "SG0303") throw;
+      try {
+        return in(options.form == BindingForm::Address ? BindingForm::Descriptors : BindingForm::Address);
+      } catch (const Error&) {
+        throw lack;  // the one that was asked for
+      }
+    }
   });
 }
 

@@ -6,33 +6,38 @@ namespace spirograd {
 namespace {
 
 struct Open {  // a Repeat around the current step
-  size_t begin, end;
-  uint64_t count, iteration;
+  size_t end;
+  uint64_t count;
 };
 
 }  // namespace
 
+void StepWalk::offsets(std::vector<uint64_t>& out) const {
+  out.clear();
+  for (const BufferUse& use : steps_[at_].uses) {
+    uint64_t offset = use.offset;
+    for (size_t d = 0; d < use.strides.size(); ++d) offset += static_cast<uint64_t>(use.strides[d]) * open_[d].iteration;
+    out.push_back(offset);
+  }
+}
+
+void StepWalk::next() {
+  const Step& step = steps_[at_++];
+  if (step.kind == Step::Kind::Repeat) open_.push_back({at_, at_ + step.body, step.count, 0});
+  while (!open_.empty() && at_ == open_.back().end) {
+    if (++open_.back().iteration < open_.back().count) {
+      at_ = open_.back().begin;
+      break;
+    }
+    open_.pop_back();
+  }
+}
+
 void run_through(std::span<const Step> steps, const StepVisitor& visit) {
-  std::vector<Open> open;
   std::vector<uint64_t> offsets;
-  for (size_t i = 0; i < steps.size();) {
-    const Step& step = steps[i];
-    offsets.clear();
-    for (const BufferUse& use : step.uses) {
-      uint64_t offset = use.offset;
-      for (size_t d = 0; d < use.strides.size(); ++d) offset += static_cast<uint64_t>(use.strides[d]) * open[d].iteration;
-      offsets.push_back(offset);
-    }
-    visit(i, offsets);
-    ++i;
-    if (step.kind == Step::Kind::Repeat) open.push_back({i, i + step.body, step.count, 0});
-    while (!open.empty() && i == open.back().end) {
-      if (++open.back().iteration < open.back().count) {
-        i = open.back().begin;
-        break;
-      }
-      open.pop_back();
-    }
+  for (StepWalk walk(steps); !walk.done(); walk.next()) {
+    walk.offsets(offsets);
+    visit(walk.step(), offsets);
   }
 }
 
@@ -44,7 +49,7 @@ uint64_t runs(std::span<const Step> steps, Step::Kind kind) {
     const Step& step = steps[i];
     if (step.kind == kind) sum += times;
     if (step.kind != Step::Kind::Repeat) continue;
-    open.push_back({i + 1, i + 1 + step.body, step.count, 0});
+    open.push_back({i + 1 + step.body, step.count});
     times *= step.count;
   }
   return sum;

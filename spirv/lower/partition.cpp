@@ -8,6 +8,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
+#include "spirograd/executable.h"
 #include "spirv/lower/use.h"
 #include "spirv/schedule/cost.h"
 
@@ -282,7 +283,11 @@ class Chooser {
 
 }  // namespace
 
-uint32_t kernel_buffers(const Target& t) { return std::min({t.max_push_bytes / 8, t.max_buffers, 16u}); }
+uint32_t kernel_buffers(const Target& t) {
+  constexpr uint32_t kMost = 16;
+  const BindingForm form = t.device_address ? BindingForm::Address : BindingForm::Descriptors;
+  return std::min(max_bindings(t, form), kMost);
+}
 
 int op_cost(const Node& n) {
   constexpr int kFloatRemainder = 40;  // a loop

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "frontend/rewrite/passes.h"
+#include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "spirv/kernel/builder.h"
@@ -202,8 +203,30 @@ TEST(Bounded, LoopsOfTooManyBuffersRunAsDispatches) {
   for (uint32_t buffers : {5u, 4u}) {
     Target t = limited(kNoLoopLimit);
     t.max_buffers = buffers;
+    t.device_address = false;  // descriptors are counted
     EXPECT_TRUE(right_and_bounded(p, {ramp(4)}, t)) << buffers;
     EXPECT_EQ(lower::lower(rewrite::optimise_for_lowering(p), t).steps.size() == 1, buffers == 5);
+  }
+}
+
+// Descriptors may be short where addresses are not; with those alone it takes more dispatches, or the other form.
+TEST(Bounded, AFoldOverFiveArraysRunsOnDevicesOfFourBuffers) {
+  const Program p = program(
+      "def main(a: f32[9], b: f32[9], c: f32[9], d: f32[9], e: f32[9]) =\n"
+      "  fold(fn(s, (a, b, c, d, e)) => s * a + b * c + d * e, 0.5, (a, b, c, d, e))\n");
+  Target t = limited(kNoLoopLimit);
+  t.max_buffers = 4;
+  for (const bool addresses : {true, false}) {
+    t.device_address = addresses;
+    EXPECT_TRUE(right_and_bounded(p, {ramp(9), ramp(9), ramp(9), ramp(9), ramp(9)}, t)) << addresses;
+  }
+  t.device_address = true;
+  for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
+    CompileOptions options;
+    options.form = form;
+    const auto executable = compile(p, t, options);
+    ASSERT_TRUE(executable) << executable.error().str();
+    EXPECT_LE(requirements_of(*executable).buffers, 4u);
   }
 }
 

@@ -70,6 +70,12 @@ TEST(Merge, KernelsHaveBounds) {
   };
   EXPECT_EQ(with_buffers(4), kTogether);
   EXPECT_EQ(with_buffers(3), kParted);
+  // Addresses take no descriptors, but push constants.
+  const Target addresses{.device_address = true, .max_buffers = 1, .max_push_bytes = 128};
+  EXPECT_EQ(kernels({map({8}, {own(0)}, 1), map({8}, {own(3)}, 2)}, addresses), kTogether);
+  EXPECT_EQ(max_bindings({.max_buffers = 4}, BindingForm::Descriptors), 4u);
+  EXPECT_EQ(max_bindings({.max_buffers = 1000}, BindingForm::Descriptors), 32u);
+  EXPECT_EQ(max_bindings({.max_buffers = 4}, BindingForm::Address), 16u);
 }
 
 TEST(Merge, WhatIsAloneStaysAlone) {

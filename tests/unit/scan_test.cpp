@@ -335,6 +335,7 @@ TEST(Scan, DevicesWithFewBuffers) {
   for (const uint32_t buffers : {7, 8, 9, 12})
     for (Target target : {test::cpu_target(), gpu_target()}) {
       target.max_buffers = buffers;
+      target.device_address = false;  // descriptors are counted
       lower::Plan plan;
       ASSERT_TRUE(runs_right(p, inputs_of(p), target, 1e-6, &plan)) << buffers;
       EXPECT_EQ(scans(plan) > 0, buffers >= 8);

@@ -103,7 +103,7 @@ class Checks {
   void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
     // As in compile().
     const Program simple = rewrite::optimise_for_lowering(p);
-    const lower::Plan plan = lower::lower(simple, engine_.target());
+    const lower::Plan plan = lower::lower(simple, in_form(engine_.target(), engine_.form()));
     compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
     if (engine_.is_interpreter()) return;
     compare(prefix + "device = interpreter", p, values_of(engine_.run(p, inputs).results), want, kDeviceTolerance);

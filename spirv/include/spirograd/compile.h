@@ -9,9 +9,9 @@
 namespace spirograd {
 
 struct CompileOptions {
-  BindingForm form = BindingForm::Address;
-  bool native_float_atomics = true;  // use them where the target proves them; off: compare-exchange
-  bool validate = false;             // run SPIRV-Tools over every module (always on in debug builds)
+  BindingForm form = BindingForm::Address;  // or the other one, where only in that the target has what is needed
+  bool native_float_atomics = true;         // use them where the target proves them; off: compare-exchange
+  bool validate = false;                    // run SPIRV-Tools over every module (always on in debug builds)
 };
 
 /// Errors: SG01xx for programs that are not well formed, SG03xx for what the target cannot do (limit, wish), SG0900 ours.

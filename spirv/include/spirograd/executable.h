@@ -17,6 +17,11 @@ namespace spirograd {
 enum class BindingForm : uint8_t { Address, Descriptors };
 /// Push constants per binding.
 constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
+/// Buffers that a kernel reaches. Addresses need no descriptors.
+constexpr uint32_t max_bindings(const Target& t, BindingForm form) {
+  const uint32_t pushed = t.max_push_bytes / push_bytes(form);
+  return form == BindingForm::Address || pushed < t.max_buffers ? pushed : t.max_buffers;
+}
 
 struct KernelBinary {
   std::string name;             // for debug names and profiles
@@ -88,8 +93,27 @@ struct Executable {
   uint64_t scratch_bytes = 0;
 };
 
-/// Visits the steps in the order in which they run: a Repeat when it is reached, then its body as often as it says. Tells
-/// the number of the step, and per use where it starts in this iteration.
+/// Goes through steps in the order in which they run: a Repeat when it is reached, then its body as often as it says.
+class StepWalk {
+ public:
+  explicit StepWalk(std::span<const Step> steps) : steps_(steps) {}
+  bool done() const { return at_ >= steps_.size(); }
+  /// Pre for the following: not done. The number of the step, and where each of its uses starts in this iteration.
+  size_t step() const { return at_; }
+  void offsets(std::vector<uint64_t>& out) const;
+  void next();
+
+ private:
+  struct Open {  // a Repeat around the current step
+    size_t begin, end;
+    uint64_t count, iteration;
+  };
+  std::span<const Step> steps_;
+  size_t at_ = 0;
+  std::vector<Open> open_;
+};
+
+/// Visits all of them.
 using StepVisitor = std::function<void(size_t step, std::span<const uint64_t> offsets)>;
 void run_through(std::span<const Step> steps, const StepVisitor& visit);
 
