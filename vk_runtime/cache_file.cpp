@@ -9,11 +9,12 @@
 namespace spirograd::vk {
 namespace {
 
-// Header: magic 8, version 4, driver version 4, device uuid 16, pipeline cache uuid 16, length 8, hash 8. Little-endian.
+// Header: magic 8, version 4, driver version 4, vendor 4, device 4, device uuid 16, driver uuid 16, pipeline cache uuid 16,
+// length 8, hash 8. Little-endian.
 constexpr char kMagic[9] = "SPGCACHE";
-constexpr uint32_t kVersion = 1;
-constexpr size_t kHeader = 64;
-constexpr size_t kHashAt = 56;
+constexpr uint32_t kVersion = 2;
+constexpr size_t kHeader = 88;
+constexpr size_t kHashAt = 80;
 
 void put(std::vector<uint8_t>& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<uint8_t>(value >> (8 * i)));
@@ -33,7 +34,10 @@ std::vector<uint8_t> header(const CacheIdentity& id, uint64_t length) {
   std::vector<uint8_t> out(kMagic, kMagic + 8);
   put(out, kVersion, 4);
   put(out, id.driver_version, 4);
+  put(out, id.vendor, 4);
+  put(out, id.device, 4);
   out.insert(out.end(), id.device_uuid.begin(), id.device_uuid.end());
+  out.insert(out.end(), id.driver_uuid.begin(), id.driver_uuid.end());
   out.insert(out.end(), id.pipeline_cache_uuid.begin(), id.pipeline_cache_uuid.end());
   put(out, length, 8);
   put(out, 0, 8);

@@ -16,6 +16,8 @@ struct CacheIdentity {
   std::array<uint8_t, 16> device_uuid{};
   std::array<uint8_t, 16> pipeline_cache_uuid{};
   uint32_t driver_version = 0;
+  uint32_t vendor = 0, device = 0;
+  std::array<uint8_t, 16> driver_uuid{};
   bool operator==(const CacheIdentity&) const = default;
 };
 

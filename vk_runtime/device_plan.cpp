@@ -1,9 +1,11 @@
 #include "vk_runtime/device_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <numeric>
+#include <tuple>
 
 #include "spirograd/result.h"
 
@@ -16,14 +18,22 @@ int queue_score(const QueueFamilyFacts& q) {
   return ((q.flags & VK_QUEUE_GRAPHICS_BIT) ? 0 : 2) + (q.timestamp_bits ? 1 : 0);
 }
 
-int type_score(VkPhysicalDeviceType type) {
-  switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 4;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 3;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
+// A layered driver claims to be what lies below it, but is slower and does less than a native one.
+int type_score(const DeviceFacts& f) {
+  switch (f.type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU: return 0;
-    default: return 1;  // types of later versions count as "other"
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return f.layered ? 1 : 5;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return f.layered ? 1 : 4;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return f.layered ? 1 : 3;
+    default: return f.layered ? 1 : 2;  // types of later versions count as "other"
   }
+}
+
+// Software drivers have no GPU to name, and some drivers no name.
+bool is_same_gpu(const DeviceFacts& a, const DeviceFacts& b) {
+  constexpr std::array<uint8_t, 16> kNone{};
+  return a.type != VK_PHYSICAL_DEVICE_TYPE_CPU && b.type != VK_PHYSICAL_DEVICE_TYPE_CPU && a.identity.device_uuid != kNone &&
+         a.identity.device_uuid == b.identity.device_uuid;
 }
 
 std::string missing(const DeviceFacts& f) {
@@ -39,6 +49,8 @@ std::string lower(std::string s) {
 }
 
 }  // namespace
+
+bool is_layered(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_DOZEN; }
 
 DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   DevicePlan p;
@@ -91,9 +103,14 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
 std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts) {
   std::vector<size_t> order(facts.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto score = [&](size_t i) { return (missing(facts[i]).empty() ? 10 : 0) + type_score(facts[i].type); };
+  const auto score = [&](size_t i) {
+    return std::tuple(missing(facts[i]).empty(), type_score(facts[i]), facts[i].memory_bytes);
+  };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score(a) > score(b); });
-  return order;
+  std::vector<size_t> out;
+  for (size_t i : order)
+    if (std::none_of(out.begin(), out.end(), [&](size_t o) { return is_same_gpu(facts[o], facts[i]); })) out.push_back(i);
+  return out;
 }
 
 size_t select_device(std::span<const Candidate> ranked, const std::string& select) {

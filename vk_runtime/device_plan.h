@@ -29,6 +29,7 @@ struct DeviceFacts {
   uint64_t max_allocation = 0;
   bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
+  bool layered = false;                                           // written on top of another graphics interface
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;
@@ -58,8 +59,12 @@ struct DevicePlan {
 /// cores: processors of the host, for software drivers.
 DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
 
-/// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, cpu; equals keep
-/// their order.
+/// Whether the driver only passes on to one of another interface, beside which a native one may stand.
+bool is_layered(VkDriverId driver);
+
+/// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, layered, cpu;
+/// more memory before less; equals keep their order. Where several drivers offer one GPU (by its UUID) only the best is
+/// there.
 std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts);
 
 struct Candidate {

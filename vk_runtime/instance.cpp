@@ -179,6 +179,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.limits = first.limits;
   f.timestamp_period = first.limits.timestampPeriod;
   f.identity.driver_version = first.driverVersion;
+  f.identity.vendor = first.vendorID;
+  f.identity.device = first.deviceID;
   std::memcpy(f.identity.pipeline_cache_uuid.data(), first.pipelineCacheUUID, VK_UUID_SIZE);
 
   uint32_t n = 0;
@@ -215,6 +217,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   fns.vkGetPhysicalDeviceProperties2(device, &properties);
   f.driver = std::string(p12.driverName) + (p12.driverInfo[0] ? std::string(" ") + p12.driverInfo : "");
   std::memcpy(f.identity.device_uuid.data(), p11.deviceUUID, VK_UUID_SIZE);
+  std::memcpy(f.identity.driver_uuid.data(), p11.driverUUID, VK_UUID_SIZE);
+  f.layered = is_layered(p12.driverID);
   f.signed_zero_inf_nan = p12.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = p12.shaderRoundingModeRTEFloat32;
   f.subgroup_size = p11.subgroupSize;

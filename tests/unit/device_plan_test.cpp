@@ -157,6 +157,30 @@ TEST(RankDevices, DiscreteFirstSoftwareLastUnusableAtTheEnd) {
   EXPECT_TRUE(rank_devices({}).empty());
 }
 
+TEST(RankDevices, LayeredDriversComeAfterNativeOnesAndLessMemoryAfterMore) {
+  std::vector<DeviceFacts> all(5, gpu());
+  all[0].layered = true;  // claims to be discrete
+  all[1].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  all[2].type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  all[3].memory_bytes = 8;
+  all[4].memory_bytes = 16;
+  EXPECT_EQ(rank_devices(all), (std::vector<size_t>{4, 3, 2, 0, 1}));
+  EXPECT_TRUE(is_layered(VK_DRIVER_ID_MESA_DOZEN));
+  EXPECT_FALSE(is_layered(VK_DRIVER_ID_MESA_RADV));
+}
+
+TEST(RankDevices, AGpuThatTwoDriversOfferIsThereOnce) {
+  std::vector<DeviceFacts> all(5, gpu());
+  for (DeviceFacts& f : all) f.identity.device_uuid[3] = 7;
+  all[0].queues.clear();  // its first driver cannot be used
+  all[1].layered = true;
+  all[3].identity.device_uuid[3] = 8;
+  all[4].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(rank_devices(all), (std::vector<size_t>{2, 3, 4}));
+  for (DeviceFacts& f : all) f.identity.device_uuid[3] = 0;
+  EXPECT_EQ(rank_devices(all).size(), 5u) << "drivers without a UUID";
+}
+
 std::string code_of(std::span<const Candidate> list, const std::string& select) {
   try {
     select_device(list, select);

@@ -65,6 +65,12 @@ TEST(CacheFile, OtherDriversAndDevicesStartCold) {
   other = identity();
   other.pipeline_cache_uuid[0]++;
   EXPECT_FALSE(unpack_cache(other, good));
+  for (auto change : {+[](CacheIdentity& id) { id.vendor = 0x10de; }, +[](CacheIdentity& id) { id.device = 7; },
+                      +[](CacheIdentity& id) { id.driver_uuid[8]++; }}) {
+    other = identity();
+    change(other);
+    EXPECT_FALSE(unpack_cache(other, good));
+  }
   EXPECT_NE(cache_path("/c", "pipelines", other), cache_path("/c", "pipelines", identity()));
 }
 
