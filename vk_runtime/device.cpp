@@ -168,12 +168,18 @@ void Device::Impl::open_pipeline_cache() {
     cache.pInitialData = data->data();
     saved_cache_hash = hash64(*data);
   }
-  check(fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache), "vkCreatePipelineCache");
+  VkResult r = fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache);
+  cache_was_loaded = data && r == VK_SUCCESS;
+  if (data && r != VK_SUCCESS) {  // the driver does not like its own data of another day
+    cache.initialDataSize = 0;
+    r = fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache);
+  }
+  check(r, "vkCreatePipelineCache");
 }
 
 void Device::Impl::save_pipeline_cache() {
   if (options.cache_dir.empty() || !pipeline_cache || lost) return;
-  const std::lock_guard lock(queue_mutex);
+  const std::lock_guard lock(cache_mutex);
   size_t bytes = 0;
   if (fns.vkGetPipelineCacheData(device, pipeline_cache, &bytes, nullptr) != VK_SUCCESS || bytes == 0) return;
   std::vector<uint8_t> data(bytes);

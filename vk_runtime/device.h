@@ -40,7 +40,9 @@ struct Device::Impl {
   DeviceInfo info;
   std::unique_ptr<Memory> memory;
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+  std::mutex cache_mutex;  // of saving; pipelines are created meanwhile, and commands submitted
   uint64_t saved_cache_hash = 0;
+  bool cache_was_loaded = false;  // pipeline_cache began with data of an earlier process
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   std::mutex queue_mutex;
   std::atomic<bool> lost = false;
@@ -52,8 +54,9 @@ struct Device::Impl {
   };
   std::mutex left_mutex;
   const int process = this_process();
-  bool always_stage = false;  // tests: copy through staging memory even where arrays are mapped
-  std::vector<Left> left;     // last, for what it holds needs the members above when it goes
+  uint64_t commands_per_part = 10'000;  // of a run, so that command buffers stay small; tests: fewer
+  bool always_stage = false;            // tests: copy through staging memory even where arrays are mapped
+  std::vector<Left> left;               // last, for what it holds needs the members above when it goes
 
   const std::string& name() const { return info.name; }
   /// Throws vulkan_error; remembers a lost device.
@@ -64,6 +67,16 @@ struct Device::Impl {
   void settle();
   /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
   bool may_destroy() const { return !abandoned && process == this_process(); }
+  /// For debuggers, where VK_EXT_debug_utils is enabled.
+  template <class Handle>
+  void name_object(VkObjectType type, Handle handle, const std::string& text) const {
+    if (!handle || !instance_fns.vkSetDebugUtilsObjectNameEXT) return;
+    VkDebugUtilsObjectNameInfoEXT named{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT};
+    named.objectType = type;
+    named.objectHandle = reinterpret_cast<uint64_t>(handle);
+    named.pObjectName = text.c_str();
+    instance_fns.vkSetDebugUtilsObjectNameEXT(device, &named);  // may fail: a name is a convenience
+  }
   /// The fence is signalled when the commands have ended.
   void submit(VkCommandBuffer commands, VkFence fence);
   /// Keeps what still runs, and what it uses, until it has ended.

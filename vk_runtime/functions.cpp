@@ -61,6 +61,7 @@ InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
   load(f.vkCreateDevice,                           get, instance, "vkCreateDevice");
   load(f.vkGetDeviceProcAddr,                      get, instance, "vkGetDeviceProcAddr");
   load(f.vkCreateDebugUtilsMessengerEXT,           get, instance, "vkCreateDebugUtilsMessengerEXT", false);
+  load(f.vkSetDebugUtilsObjectNameEXT,             get, instance, "vkSetDebugUtilsObjectNameEXT", false);
   load(f.vkDestroyDebugUtilsMessengerEXT,          get, instance, "vkDestroyDebugUtilsMessengerEXT", false);
   // clang-format on
   return f;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "vk_runtime/errors.h"
 
@@ -55,27 +56,52 @@ void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
                 "vkCreatePipelineLayout");
 }
 
-VkResult Pipelines::create_pipeline(const KernelBinary& kernel, Pipeline& out) const {
+// What failed is null afterwards.
+VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const {
   const DeviceFns& f = device_.fns;
-  VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  module.codeSize = kernel.words.size() * sizeof(uint32_t);
-  module.pCode = kernel.words.data();
-  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.pName = "main";
+  std::vector<VkComputePipelineCreateInfo> infos(kernels.size());
   // A kernel made for so many lanes gets so many, and no subgroup that is not full.
-  VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT lanes{
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT};
-  lanes.requiredSubgroupSize = kernel.needs.subgroup_size;
-  if (kernel.needs.subgroup_size != 0 && device_.plan.enable_subgroup_size) {
-    info.stage.pNext = &lanes;
-    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+  std::vector<VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT> lanes(kernels.size());
+  const Defer destroy_modules([&] {
+    for (const auto& info : infos)
+      if (info.stage.module) f.vkDestroyShaderModule(device_.device, info.stage.module, nullptr);
+  });
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    VkComputePipelineCreateInfo& info = infos[i];
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.pName = "main";
+    lanes[i].sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
+    lanes[i].requiredSubgroupSize = kernels[i].needs.subgroup_size;
+    if (kernels[i].needs.subgroup_size != 0 && device_.plan.enable_subgroup_size) {
+      info.stage.pNext = &lanes[i];
+      info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+    }
+    info.layout = out[i].layout;
+    VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+    module.codeSize = kernels[i].words.size() * sizeof(uint32_t);
+    module.pCode = kernels[i].words.data();
+    if (const VkResult r = f.vkCreateShaderModule(device_.device, &module, nullptr, &info.stage.module)) {
+      info.stage.module = VK_NULL_HANDLE;
+      return r;
+    }
   }
-  info.layout = out.layout;
-  if (const VkResult r = f.vkCreateShaderModule(device_.device, &module, nullptr, &info.stage.module)) return r;
-  const VkResult r = f.vkCreateComputePipelines(device_.device, device_.pipeline_cache, 1, &info, nullptr, &out.handle);
-  f.vkDestroyShaderModule(device_.device, info.stage.module, nullptr);
+  std::vector<VkPipeline> handles(kernels.size());
+  const auto create_with = [&](VkPipelineCache cache) {
+    return f.vkCreateComputePipelines(device_.device, cache, static_cast<uint32_t>(infos.size()), infos.data(), nullptr,
+                                      handles.data());
+  };
+  VkResult r = create_with(device_.pipeline_cache);
+  if (r != VK_SUCCESS && device_.cache_was_loaded) {  // what a driver makes of old data may be at fault
+    for (VkPipeline& h : handles)
+      if (h) f.vkDestroyPipeline(device_.device, std::exchange(h, VK_NULL_HANDLE), nullptr);
+    r = create_with(VK_NULL_HANDLE);
+  }
+  for (size_t i = 0; i < handles.size(); ++i) {
+    out[i].handle = handles[i];
+    device_.name_object(VK_OBJECT_TYPE_PIPELINE, handles[i], kernels[i].name);
+  }
   return r;
 }
 
@@ -86,26 +112,35 @@ void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernel
     pipelines_[i].layout = layouts_[kernels[i].bindings].pipeline;
     pipelines_[i].set_layout = layouts_[kernels[i].bindings].set;
   }
+  // Drivers share work inside of a call, and between calls through locks; the last threads should not wait for long.
+  constexpr size_t kLargestBatch = 16;
+  const size_t n_threads = std::min<size_t>(host_cores(), kernels.size());
+  const size_t batch = std::clamp<size_t>(kernels.size() / std::max<size_t>(1, 4 * n_threads), 1, kLargestBatch);
+  const size_t n_batches = (kernels.size() + batch - 1) / batch;
   std::atomic<size_t> next = 0;
-  std::vector<VkResult> results(kernels.size(), VK_SUCCESS);
+  std::vector<VkResult> results(n_batches, VK_SUCCESS);
   const auto work = [&] {
-    for (size_t i = next++; i < kernels.size(); i = next++) results[i] = create_pipeline(kernels[i], pipelines_[i]);
+    for (size_t i = next++; i < n_batches; i = next++) {
+      const size_t first = i * batch, n = std::min(batch, kernels.size() - first);
+      results[i] = create_batch({&kernels[first], n}, {&pipelines_[first], n});
+    }
   };
   std::vector<std::jthread> helpers;
-  const size_t n_helpers = std::min<size_t>(host_cores(), kernels.size());
   try {
-    for (size_t i = 1; i < n_helpers; ++i) helpers.emplace_back(work);
+    for (size_t i = 1; i < std::min(n_threads, n_batches); ++i) helpers.emplace_back(work);
   } catch (const std::system_error&) {
     // No more threads to be had: this one does the rest.
   }
   work();
   helpers.clear();  // joins
-  for (size_t i = 0; i < kernels.size(); ++i) {
+  for (size_t i = 0; i < n_batches; ++i) {
     if (results[i] == VK_SUCCESS) continue;
+    size_t failed = i * batch;
+    while (pipelines_[failed].handle && failed + 1 < std::min((i + 1) * batch, kernels.size())) ++failed;
     try {
       device_.check(results[i], "vkCreateComputePipelines");
     } catch (Error& e) {
-      e.notes.push_back("kernel '" + kernels[i].name + "'");
+      e.notes.push_back("kernel '" + kernels[failed].name + "'");
       throw;
     }
   }

@@ -1,6 +1,7 @@
-// Compute pipelines of an executable, created on several threads.
+// Compute pipelines of an executable, created in batches on several threads.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "spirograd/executable.h"
@@ -27,7 +28,7 @@ class Pipelines {
  private:
   void create(BindingForm form, const std::vector<KernelBinary>& kernels);
   void create_layouts(BindingForm form, uint32_t bindings);
-  VkResult create_pipeline(const KernelBinary& kernel, Pipeline& out) const;
+  VkResult create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const;
   void destroy();
 
   struct Layout {

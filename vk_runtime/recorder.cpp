@@ -140,14 +140,27 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
 }  // namespace
 
 void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
-                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets) {
+                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
+                  StepWalk& walk, const PartLimit& limit) {
   std::vector<bool> barrier_before(e.steps.size());
   for (uint32_t i : barriers) barrier_before[i] = true;
   VkPipeline bound = VK_NULL_HANDLE;
-  run_through(e.steps, [&](size_t i, std::span<const uint64_t> offsets) {
+  std::vector<uint64_t> offsets;
+  double work = 0;
+  uint64_t recorded = 0;
+  for (; !walk.done(); walk.next()) {
+    const size_t i = walk.step();
     const Step& step = e.steps[i];
+    if (step.kind != Step::Kind::Repeat && !is_idle(step)) {
+      const double own = step.work + d.info.target.price.dispatch;
+      const bool full = (limit.commands > 0 && recorded >= limit.commands) || (limit.work > 0 && work + own > limit.work);
+      if (recorded > 0 && full) return;
+      work += own;
+      ++recorded;
+    }
     if (barrier_before[i]) memory_barrier(d.fns, commands, kOurUses, kOurUses);
-    if (is_idle(step)) return;
+    if (is_idle(step)) continue;
+    walk.offsets(offsets);
     switch (step.kind) {
       case Step::Kind::Dispatch:
         record_dispatch(d, commands, e, pipelines, step, offsets, places, sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
@@ -166,7 +179,7 @@ void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e
       }
       case Step::Kind::Repeat: break;  // its body comes now
     }
-  });
+  }
 }
 
 }  // namespace spirograd::vk

@@ -57,9 +57,16 @@ inline constexpr StageAccess kHostReads = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS
 
 void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after);
 
-/// Records all steps, those of a body once per iteration; `sets` only in the Descriptors form. Throws SG0303 when a grid
-/// exceeds the device's limit.
+/// How much goes into one submission: at least one command, and so much that no watchdog takes the device for hung.
+struct PartLimit {
+  double work = 0;        // estimated, in the costs of Prices; 0: no bound
+  uint64_t commands = 0;  // 0: no bound
+};
+
+/// Records steps from `walk` on, those of a body once per iteration, to the end or to the limit; `sets` only in the
+/// Descriptors form. Throws SG0303 when a grid exceeds the device's limit.
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
-                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets);
+                  const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
+                  StepWalk& walk, const PartLimit& limit = {});
 
 }  // namespace spirograd::vk

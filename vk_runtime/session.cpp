@@ -83,7 +83,7 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
       to_device(inputs[i], host_side(i));
       if (!staged || i + 1 == e.n_inputs) d.memory->flush(host_memory(i));
     }
-    const double device_time = submit_and_wait(full, timeout_ns);
+    const double device_time = run_and_wait(staged, timeout_ns);
     std::vector<HostArray> outputs;
     outputs.reserve(e.n_outputs);
     for (uint32_t i = e.n_inputs; i < n_arguments(); ++i) {
@@ -99,7 +99,7 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
 Result<Timing> Session::replay() {
   return guarded([&] {
     const auto start = std::chrono::steady_clock::now();
-    const double device_time = impl_->submit_and_wait(impl_->core);
+    const double device_time = impl_->run_and_wait(false);
     return Timing{seconds_since(start), device_time};
   });
 }
@@ -135,7 +135,8 @@ Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> in
     if (s.record_sets) s.record_sets->update(places);
     const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
     if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
-    record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get());
+    StepWalk walk(s.e.steps);
+    record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get(), walk);
     if (outer.after) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
   });
 }

@@ -33,6 +33,8 @@ void Session::Impl::destroy() {
   if (pool) f.vkDestroyCommandPool(d.device, pool, nullptr);
   if (queries) f.vkDestroyQueryPool(d.device, queries, nullptr);
   if (fence) f.vkDestroyFence(d.device, fence, nullptr);
+  for (const Slot& s : slots)
+    if (s.fence) f.vkDestroyFence(d.device, s.fence, nullptr);
   record_sets.reset();
   sets.reset();
   pipelines.reset();
@@ -95,6 +97,7 @@ void Session::Impl::create(const Executable& x) {
   }
   VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool_info.queueFamilyIndex = d.queue_family;
+  pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   d.check(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
   if (d.plan.timestamp_bits > 0) {
     VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
@@ -105,6 +108,7 @@ void Session::Impl::create(const Executable& x) {
   const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
   d.check(d.fns.vkCreateFence(d.device, &info, nullptr, &fence), "vkCreateFence");
   upload_constants(x);
+  part_limit = {d.info.target.price.submission, d.commands_per_part};
   record_commands();
 }
 
@@ -149,81 +153,9 @@ void Session::Impl::upload_constants(const Executable& x) {
   d.memory->flush(from);
   memory_barrier(d.fns, commands, kOurUses, kOurUses);
   end(commands);
-  submit_and_wait(commands);
+  submit(commands, fence);
+  finish(UINT64_MAX);
   d.fns.vkFreeCommandBuffers(d.device, pool, 1, &commands);
-}
-
-void Session::Impl::record_core(VkCommandBuffer commands) {
-  if (queries) {
-    d.fns.vkCmdResetQueryPool(commands, queries, 0, 2);
-    d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
-  }
-  record_steps(d, commands, e, *pipelines, barriers, places, sets.get());
-  if (queries) d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
-}
-
-void Session::Impl::record_commands() {
-  core = begin(0);
-  memory_barrier(d.fns, core, kOurUses, kOurUses);  // after the run before
-  record_core(core);
-  memory_barrier(d.fns, core, kOurUses, kHostReads);
-  end(core);
-  full = core;
-  if (!staged) return;
-
-  full = begin(0);
-  memory_barrier(d.fns, full, kOurUses, kOurUses);
-  const auto copy = [&](uint32_t i, bool in) {
-    if (e.buffers[i].bytes == 0) return;
-    const VkDeviceSize host = staging.offset + staging_offset[i], device = places[i].offset;
-    const VkBufferCopy region{in ? host : device, in ? device : host, e.buffers[i].bytes};
-    d.fns.vkCmdCopyBuffer(full, in ? staging.buffer : places[i].buffer, in ? places[i].buffer : staging.buffer, 1, &region);
-  };
-  for (uint32_t i = 0; i < e.n_inputs; ++i) copy(i, true);
-  memory_barrier(d.fns, full, kOurUses, kOurUses);
-  record_core(full);
-  memory_barrier(d.fns, full, kOurUses, kOurUses);
-  for (uint32_t i = e.n_inputs; i < n_arguments(); ++i) copy(i, false);
-  memory_barrier(d.fns, full, kOurUses, kHostReads);
-  end(full);
-}
-
-bool Session::Impl::still_runs() {
-  if (!unfinished || !d.may_destroy()) return false;
-  const VkResult r = d.fns.vkGetFenceStatus(d.device, fence);
-  if (r == VK_NOT_READY) return true;
-  unfinished = false;
-  if (r != VK_SUCCESS) d.settle();
-  return false;
-}
-
-void Session::Impl::finish(uint64_t timeout_ns) {
-  if (!unfinished) return;
-  const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &fence, VK_TRUE, timeout_ns);
-  if (waited == VK_TIMEOUT)
-    throw Error("SG0312", "'" + d.name() + "' is not done after " + std::to_string(timeout_ns / 1'000'000) +
-                              " ms, which is all the time that it was given");
-  unfinished = false;
-  if (waited != VK_SUCCESS) d.settle();  // the commands may still run
-  d.check(waited, "vkWaitForFences");
-}
-
-// Returns the device time between the timestamps, 0 where there are none.
-double Session::Impl::submit_and_wait(VkCommandBuffer commands, uint64_t timeout_ns) {
-  d.check_alive();
-  finish(timeout_ns);
-  d.check(d.fns.vkResetFences(d.device, 1, &fence), "vkResetFences");
-  d.submit(commands, fence);
-  unfinished = true;
-  finish(timeout_ns);
-  if (!queries || (commands != core && commands != full)) return 0;
-  uint64_t ticks[2] = {};
-  const VkResult r =
-      d.fns.vkGetQueryPoolResults(d.device, queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
-  if (r == VK_NOT_READY) return 0;  // a time is no reason to fail
-  d.check(r, "vkGetQueryPoolResults");
-  const uint64_t mask = d.plan.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << d.plan.timestamp_bits) - 1;
-  return static_cast<double>((ticks[1] - ticks[0]) & mask) * d.facts.timestamp_period * 1e-9;
 }
 
 // Steps run in any order that their dependencies on buffers allow, and these are told apart by name: an output may share no

@@ -1,6 +1,8 @@
 // The inside of a Session: an executable's pipelines, memory and recorded commands on one device.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,10 +29,18 @@ struct Session::Impl {
   VkCommandBuffer begin(VkCommandBufferUsageFlags usage);
   void end(VkCommandBuffer commands) { d.check(d.fns.vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
   void record_commands();
-  void record_core(VkCommandBuffer commands);
+  void write_run(bool with_copies, const std::function<VkCommandBuffer()>& open, const std::function<void()>& close);
+  void write_copies(VkCommandBuffer commands, bool in);
+  void forget(std::vector<VkCommandBuffer>& parts);
+  bool keep(bool with_copies);
+  VkCommandBuffer next_slot(uint64_t timeout_ns);
+  void submit(VkCommandBuffer commands, VkFence signals);
   void upload_constants(const Executable& executable);
+  void wait(VkFence for_fence, uint64_t timeout_ns);
   void finish(uint64_t timeout_ns);
-  double submit_and_wait(VkCommandBuffer commands, uint64_t timeout_ns = UINT64_MAX);
+  double run_and_wait(bool with_copies, uint64_t timeout_ns = UINT64_MAX);
+  double device_seconds();
+  void adapt(double seconds);
   Place place_of(const Allocation& a) const { return {a.buffer, a.offset, a.address}; }
   uint8_t* host_side(uint32_t buffer) const {
     return staged ? staging.mapped + staging_offset[buffer] : allocations[buffer].mapped;
@@ -54,11 +64,21 @@ struct Session::Impl {
   uint64_t bytes = 0;
 
   VkCommandPool pool = VK_NULL_HANDLE;
-  // With and without the staging copies; the same where there are none.
-  VkCommandBuffer full = VK_NULL_HANDLE, core = VK_NULL_HANDLE;
+  // The commands of a run, with and without the staging copies, in parts that are submitted one after the other. Empty where
+  // they are too many to be kept: then each run writes them anew, into slots that take turns.
+  std::vector<VkCommandBuffer> kept[2];
+  struct Slot {
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    VkFence fence = VK_NULL_HANDLE;
+    bool submitted = false;  // and the fence not waited for
+  };
+  std::array<Slot, 3> slots;
+  size_t slot = 0;
+  PartLimit part_limit;
+  uint64_t n_parts = 0;  // of the last run that was written
   VkQueryPool queries = VK_NULL_HANDLE;
-  VkFence fence = VK_NULL_HANDLE;
-  bool unfinished = false;  // submitted, and not seen to end
+  VkFence fence = VK_NULL_HANDLE;  // of runs that are kept
+  VkFence last = VK_NULL_HANDLE;   // of what was submitted last, if it was not seen to end; all before it ends before it
 };
 
 }  // namespace spirograd::vk

@@ -97,6 +97,7 @@ class Emitter {
   Id conversion(const Inst& i);
   Id variable(const Inst& i);
   void begin_if(size_t at);
+  bool unrolls(size_t loop) const;
   void begin_loop(size_t at);
   void end_loop();
   Id control(size_t at);

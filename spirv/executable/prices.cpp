@@ -16,6 +16,7 @@ Prices software_prices(uint32_t lanes, uint32_t cores) {
   p.shared_load = p.load;
   p.coalesces = false;
   p.cooperates = false;
+  p.submission = 0;  // nobody watches over it
   return p;
 }
 

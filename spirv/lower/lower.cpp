@@ -235,7 +235,10 @@ class Lowering {
         const bool reads = b.access != kernel::Access::Write;
         step.uses.push_back({b.ref.buffer, b.ref.offset, b.bytes, reads, writes});
       }
-      for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
+      for (const Compute& s : group) {
+        step.label += (step.label.empty() ? "" : "; ") + s.label;
+        step.work += s.kind == Compute::Kind::Loop ? s.work * static_cast<double>(iterations) : s.work;
+      }
       check_limits(made, step);
       step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made, region.partial));
       plan_.steps.push_back(std::move(step));

@@ -1,5 +1,8 @@
 // Every fallible Vulkan call of a session fails once, each time it is made: an error comes back, nothing leaks, the device
 // lives on.
+#include <unistd.h>
+
+#include <filesystem>
 #include <map>
 
 #include "tests/gpu/fixture.h"
@@ -253,6 +256,147 @@ TEST_F(FaultTest, ADeviceMayGoBeforeTheWorkThatNobodyWaitedFor) {
   device.reset();
   s.reset();  // the last that held the device
   EXPECT_EQ(f.vkQueueWaitIdle(queue), VK_SUCCESS) << "queue and memory are still there";
+}
+
+TEST_F(FaultTest, PipelinesAreCreatedInBatchesAndTheOneThatFailsIsNamed) {
+  Executable e = affine_program(BindingForm::Address, kElements);
+  e.kernels.assign(size_t{16} * host_cores(), affine(BindingForm::Address));
+  Faults counting;
+  active = &counting;
+  EXPECT_EQ(live(e), "");
+  EXPECT_EQ(counting.calls["vkCreateComputePipelines"], 4 * static_cast<int>(host_cores()));
+  active = nullptr;
+  DeviceFns& f = Device::Impl::of(*device).fns;
+  f.vkCreateComputePipelines = [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+                                  const VkAllocationCallbacks*, VkPipeline*) { return VK_ERROR_INVALID_SHADER_NV; };
+  e.kernels[0].name = "the first";
+  const auto failed = Session::create(device, e);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().str().find("kernel 'the first'"), std::string::npos) << failed.error().str();
+}
+
+// Data of an earlier process may be what a driver stumbles over.
+TEST_F(FaultTest, WhatFailsWithCachedDataIsTriedWithout) {
+  Device::Impl& d = Device::Impl::of(*device);
+  Faults f;
+  f.name = "vkCreateComputePipelines";
+  f.countdown = 1;
+  f.code = VK_ERROR_UNKNOWN;
+  active = &f;
+  EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "SG0305");
+  f.countdown = 1;
+  d.cache_was_loaded = true;
+  EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "");
+  active = nullptr;
+
+  d.options.cache_dir = (std::filesystem::temp_directory_path() / ("spirograd_fault_" + std::to_string(getpid()))).string();
+  d.save_pipeline_cache();
+  d.fns.vkDestroyPipelineCache(d.device, d.pipeline_cache, nullptr);
+  static PFN_vkCreatePipelineCache real;
+  static int refused;
+  real = d.fns.vkCreatePipelineCache;
+  refused = 0;
+  d.fns.vkCreatePipelineCache = [](VkDevice v, const VkPipelineCacheCreateInfo* info, const VkAllocationCallbacks* a,
+                                   VkPipelineCache* out) {
+    return info->initialDataSize > 0 ? (++refused, VK_ERROR_UNKNOWN) : real(v, info, a, out);
+  };
+  d.open_pipeline_cache();
+  EXPECT_EQ(refused, 1);
+  EXPECT_FALSE(d.cache_was_loaded);
+  EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "");
+  std::filesystem::remove_all(d.options.cache_dir);
+  d.options.cache_dir.clear();
+}
+
+TEST_F(FaultTest, PipelinesHaveTheNamesOfTheirKernels) {
+  static std::vector<std::string> names;
+  names.clear();
+  Device::Impl::of(*device).instance_fns.vkSetDebugUtilsObjectNameEXT = [](VkDevice,
+                                                                           const VkDebugUtilsObjectNameInfoEXT* info) {
+    if (info->objectType == VK_OBJECT_TYPE_PIPELINE) names.push_back(info->pObjectName);
+    return VK_SUCCESS;
+  };
+  EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "");
+  EXPECT_EQ(names, (std::vector<std::string>{"affine"}));
+}
+
+// Long runs are cut into parts, by estimated work and by the number of commands. Few parts are kept; of many, each run
+// writes them anew into a few command buffers.
+TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
+  Device::Impl& d = Device::Impl::of(*device);
+  d.info.target.price.dispatch = 1;
+  for (const bool stage : {false, true})
+    for (BindingForm form : kForms) {
+      d.always_stage = stage;
+      Executable e = chain_program(form, kElements, 20);
+      for (Step& s : e.steps) s.work = 9;
+      e.steps[7].work = 1000;  // more than the limit: alone
+      const auto submissions = [&](double work, uint64_t commands) {
+        d.info.target.price.submission = work;
+        d.commands_per_part = commands;
+        const auto s = session(e);
+        Faults counting;
+        active = &counting;
+        const auto y = s->run(std::vector{ramp(kElements)});
+        active = nullptr;
+        EXPECT_TRUE(y) << y.error().str();
+        EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 1 << 20, (1 << 20) - 1), -1) << form_name(form);
+        EXPECT_EQ(counting.calls["vkWaitForFences"], 1 + std::max(0, counting.calls["vkBeginCommandBuffer"] - 3));
+        EXPECT_EQ(counting.calls["vkAllocateCommandBuffers"], 0);
+        EXPECT_TRUE(s->replay());
+        EXPECT_TRUE(s->replay());
+        return counting.calls["vkQueueSubmit"];
+      };
+      EXPECT_EQ(submissions(0, 0), 1);
+      EXPECT_EQ(submissions(0, 5), 4);
+      EXPECT_EQ(submissions(50, 0), 2 + 1 + 3) << "five together, seven before and twelve behind the large one";
+      EXPECT_EQ(submissions(0, 1), 20) << "more than are kept";
+    }
+  d.commands_per_part = 7;
+  d.info.target.price.submission = 0;
+  Executable e = affine_program(BindingForm::Address, kElements);
+  Step repeat;
+  repeat.kind = Step::Kind::Repeat;
+  repeat.count = 1000;
+  repeat.body = 1;
+  e.steps.insert(e.steps.begin(), repeat);
+  Faults counting;
+  active = &counting;
+  EXPECT_EQ(live(e), "");
+  EXPECT_EQ(counting.calls["vkQueueSubmit"], (1000 + 6) / 7);
+  EXPECT_LE(counting.calls["vkAllocateCommandBuffers"], 16 + 3);
+  for (const char* name :
+       {"vkBeginCommandBuffer", "vkEndCommandBuffer", "vkResetFences", "vkWaitForFences", "vkQueueSubmit"})
+    for (const int k : {17, 40}) {
+      Faults f;
+      f.name = name;
+      f.countdown = k;
+      f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+      active = &f;
+      EXPECT_EQ(live(e), "SG0601") << name << ", call " << k;
+    }
+  active = nullptr;
+  auto late = session(e);
+  EXPECT_EQ(Session::Impl::of(*late).run(std::vector{ramp(kElements)}, 1).error().code, "SG0312");
+  const auto y = late->run(std::vector{ramp(kElements)});
+  ASSERT_TRUE(y) << y.error().str();
+  EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 2, 1), -1);
+}
+
+TEST_F(FaultTest, PartsThatTakeTooLongAreShorterTheNextTime) {
+  Device::Impl& d = Device::Impl::of(*device);
+  d.info.target.price.submission = 1e30;
+  const auto s = session(chain_program(BindingForm::Address, kElements, 20));
+  Session::Impl& inside = Session::Impl::of(*s);
+  EXPECT_EQ(inside.n_parts, 1u);
+  inside.part_limit.work = 21 * d.info.target.price.dispatch;
+  inside.adapt(0.1);
+  EXPECT_EQ(inside.n_parts, 1u) << "a little too long is no reason";
+  inside.adapt(0.5);
+  EXPECT_EQ(inside.n_parts, 10u);
+  const auto y = s->run(std::vector{ramp(kElements)});
+  ASSERT_TRUE(y) << y.error().str();
+  EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 1 << 20, (1 << 20) - 1), -1);
 }
 
 int barriers_recorded = 0;

@@ -128,6 +128,21 @@ TEST(Emit, KernelWithoutBindingsOrBodyIsValid) {
              BindingForm::Address);
 }
 
+TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
+  const auto control = [](int trips, int length) {
+    Builder b("loop", 64, 64);
+    const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
+    b.begin_loop(b.i32(trips));
+    for (int k = 0; k < length; ++k) b.store(y, b.index(), b.add(b.load(y, b.index()), b.constant(Scalar::F32, k)));
+    b.end_loop();
+    const std::string text = valid_text(std::move(b).finish(), device(), BindingForm::Address);
+    return text.find(" DontUnroll") != std::string::npos;
+  };
+  EXPECT_TRUE(control(1000, 60));
+  EXPECT_FALSE(control(1000, 3));
+  EXPECT_FALSE(control(8, 60));
+}
+
 TEST(Emit, MoreThanTheDeviceHasIsAnError) {
   const auto code = [](const Kernel& k, const Target& t) {
     try {

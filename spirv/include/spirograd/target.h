@@ -42,7 +42,7 @@ struct Prices {
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
   uint32_t workgroup = 64;    // invocations of a workgroup where they do not cooperate, if there is much work
-  double submission = 0;      // work of one submission at most, for systems reset devices that take seconds; 0: no bound
+  double submission = 1.6e11;  // of work in one submission, about 50 ms: systems reset devices that take long; 0: no bound
   bool operator==(const Prices&) const = default;
 };
 /// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.
