@@ -1,6 +1,7 @@
 #include "vk_runtime/device.h"
 
 #include <algorithm>
+#include <map>
 
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/errors.h"
@@ -91,7 +92,42 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
   return d;
 }
 
+struct Users {
+  int count = 0;
+  bool locked = true;  // all of them
+};
+struct HostQueues {
+  const int process = this_process();
+  std::mutex mutex;
+  std::map<VkQueue, Users> users;
+};
+HostQueues& host_queues() {
+  static auto& queues = *new HostQueues;  // devices may outlive everything static
+  return queues;
+}
+
 }  // namespace
+
+QueueUse::QueueUse(VkQueue queue, bool locked) {
+  HostQueues& all = host_queues();
+  const std::lock_guard lock(all.mutex);
+  Users& users = all.users[queue];
+  if (users.count > 0 && !(users.locked && locked))
+    throw Error("SG0303", "adopt: another Device uses this queue, and they do not both have lock_queue")
+        .hint("give both the same lock, or share one Device");
+  ++users.count;
+  users.locked = users.locked && locked;
+  queue_ = queue;
+}
+
+QueueUse::~QueueUse() {
+  if (!queue_) return;
+  HostQueues& all = host_queues();
+  if (all.process != this_process()) return;  // a thread of the parent may have held the mutex
+  const std::lock_guard lock(all.mutex);
+  const auto it = all.users.find(queue_);
+  if (--it->second.count == 0) all.users.erase(it);
+}
 
 Device::Impl::~Impl() {
   sweep();
@@ -243,12 +279,15 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     if (!e.get_instance_proc_addr || !e.instance || !e.physical_device || !e.device || !e.queue) {
       throw Error("SG0303", "adopt: get_instance_proc_addr, instance, physical_device, device and queue must be given");
     }
+    if ((e.lock_queue == nullptr) != (e.unlock_queue == nullptr))
+      throw Error("SG0303", "adopt: lock_queue and unlock_queue go together");
     auto d = std::make_unique<Impl>();
     d->external = e;
     d->instance = e.instance;
     d->instance_fns = load_instance(e.get_instance_proc_addr, e.instance);
     d->physical = e.physical_device;
     d->queue = e.queue;
+    d->queue_use = QueueUse(e.queue, e.lock_queue != nullptr);
     d->queue_family = e.queue_family;
     d->facts = read_facts(d->instance_fns, e.physical_device, e.api_version);
     // What counts is what the host enabled, and the one queue that it gives.

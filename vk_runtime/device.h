@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spirograd/vk.h"
@@ -17,6 +18,23 @@
 #include "vk_runtime/system.h"
 
 namespace spirograd::vk {
+
+/// The queues of hosts that devices of this process use. Vulkan leaves it to their users to take turns.
+class QueueUse {
+ public:
+  QueueUse() = default;
+  /// Throws SG0303 where another device uses the queue and not both of them take a lock.
+  QueueUse(VkQueue queue, bool locked);
+  QueueUse(QueueUse&& other) noexcept : queue_(std::exchange(other.queue_, VK_NULL_HANDLE)) {}
+  QueueUse& operator=(QueueUse&& other) noexcept {
+    std::swap(queue_, other.queue_);
+    return *this;
+  }
+  ~QueueUse();
+
+ private:
+  VkQueue queue_ = VK_NULL_HANDLE;
+};
 
 struct Device::Impl {
   Impl() = default;
@@ -34,7 +52,8 @@ struct Device::Impl {
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
-  DeviceFns fns{};  // every device call goes through this table: tests replace entries
+  QueueUse queue_use;  // adopted devices
+  DeviceFns fns{};     // every device call goes through this table: tests replace entries
   DeviceFacts facts;
   DevicePlan plan;
   DeviceInfo info;

@@ -108,6 +108,7 @@ Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> in
   return guarded([&] {
     Impl& s = *impl_;
     s.d.check_alive();
+    if (!commands) throw Error("SG0501", "record: the command buffer is null");
     if (inputs.size() != s.e.n_inputs || outputs.size() != s.e.n_outputs) {
       throw Error("SG0501", "the program has " + std::to_string(s.e.n_inputs) + " inputs and " +
                                 std::to_string(s.e.n_outputs) + " outputs; slices for " + std::to_string(inputs.size()) +

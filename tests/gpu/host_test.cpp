@@ -321,6 +321,24 @@ TEST_F(HostTest, SubmitsHoldTheHostsLock) {
   EXPECT_EQ(lock.taken, lock.given);
 }
 
+TEST_F(HostTest, DevicesThatShareAQueueBothHaveItsLock) {
+  adopt(external());
+  External e = external();
+  EXPECT_EQ(Device::adopt(e).error().code, "SG0303");
+  e.lock_queue = [](void*) {};
+  EXPECT_NE(Device::adopt(e).error().message.find("go together"), std::string::npos);
+  e.unlock_queue = [](void*) {};
+  EXPECT_EQ(Device::adopt(e).error().code, "SG0303") << "the first has none";
+  device.reset();
+  adopt(e);
+  const auto second = Device::adopt(e);
+  ASSERT_TRUE(second) << second.error().str();
+  EXPECT_TRUE((*Session::create(*second, affine_program(BindingForm::Address, 16)))->replay());
+  EXPECT_EQ(
+      (*Session::create(device, affine_program(BindingForm::Address, 16)))->record(VK_NULL_HANDLE, {}, {}).error().code,
+      "SG0501");
+}
+
 TEST_F(HostTest, IncompleteHandlesAreAnError) {
   EXPECT_EQ(Device::adopt({}).error().code, "SG0303");
   External e = external();

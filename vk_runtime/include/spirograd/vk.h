@@ -67,10 +67,12 @@ struct External {
   uint32_t api_version = 0;            // what the instance was created with
   bool buffer_device_address = false;  // enabled on the device
   bool float64 = false;
-  bool atomic_float_add = false;             // shaderBufferFloat32AtomicAdd enabled
-  bool subgroup_size_control = false;        // subgroupSizeControl and computeFullSubgroups enabled
-  bool timeline_semaphore = false;           // makes no difference: runs are waited for by fences
-  void (*lock_queue)(void* user) = nullptr;  // held around submits, if given
+  bool atomic_float_add = false;       // shaderBufferFloat32AtomicAdd enabled
+  bool subgroup_size_control = false;  // subgroupSizeControl and computeFullSubgroups enabled
+  bool timeline_semaphore = false;     // makes no difference: runs are waited for by fences
+  /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
+  /// run: a second Device of it too, and adopt refuses that one if either has no lock.
+  void (*lock_queue)(void* user) = nullptr;
   void (*unlock_queue)(void* user) = nullptr;
   void* user = nullptr;
 };
@@ -122,9 +124,11 @@ class Session {
   /// The same with the inputs and outputs left on the device: replays with what is there.
   Result<Timing> replay();
 
-  /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. Before:
-  /// the inputs are visible to compute-shader reads. After: a compute-shader write makes the outputs; the host places its
-  /// own barrier. Outputs share no bytes with inputs or each other. No submit, no wait, no allocation. The session's scratch
+  /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. The
+  /// commands are in the recording state, outside of a render pass, and of a pool of the device's queue family. Before: all
+  /// earlier accesses to inputs and outputs, of whatever kind, are ordered before compute shaders and transfers, and what
+  /// was written to inputs is visible to both. After: a compute-shader write makes the outputs; the host places its own
+  /// barrier. Outputs share no bytes with inputs or each other. No submit, no wait, no allocation. The session's scratch
   /// memory (and in descriptor form its descriptor sets) are used: one recording at a time, submitted to one queue, and the
   /// session outlives it. Binds the compute pipeline, push constants and set 0. Buffers need STORAGE, TRANSFER_SRC and
   /// TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS. Slices start at multiples of the
