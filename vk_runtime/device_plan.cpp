@@ -77,10 +77,19 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
     t.price = software_prices(f.subgroup_size, cores);
     t.quirks |= kSlowLocalIndex;
   }
+  // How large a chip is Vulkan does not say; its kind is the nearest that it does. The memory of the discrete takes more
+  // invocations to keep busy.
+  if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
+  if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;
   t.float64 = p.enable_float64;
   t.atomic_float_add = false;
   t.signed_zero_inf_nan = f.signed_zero_inf_nan;
   t.round_to_even = f.round_to_even;
+  t.signed_zero_inf_nan64 = f.float64 && f.signed_zero_inf_nan64;
+  t.round_to_even64 = f.float64 && f.round_to_even64;
+  // A kernel of both widths must then round both alike.
+  if (f.float64 && f.rounding_independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)
+    t.round_to_even = t.round_to_even64 = t.round_to_even && t.round_to_even64;
   t.device_address = p.enable_device_address;
   t.subgroup_size = std::max(1u, f.subgroup_size);
   // Only what the target has names for, so that equal targets share executables. Subgroups whose size a driver chooses per

@@ -32,7 +32,9 @@ struct DeviceFacts {
   bool layered = false;                                           // written on top of another graphics interface
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
-  bool signed_zero_inf_nan = false, round_to_even = false;
+  bool signed_zero_inf_nan = false, round_to_even = false;        // of 32-bit floats
+  bool signed_zero_inf_nan64 = false, round_to_even64 = false;    // of 64-bit floats
+  VkShaderFloatControlsIndependence rounding_independence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
   uint32_t subgroup_size = 1;
   VkShaderStageFlags subgroup_stages = 0;
   VkSubgroupFeatureFlags subgroup_operations = 0;

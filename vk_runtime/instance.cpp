@@ -221,6 +221,9 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.layered = is_layered(p12.driverID);
   f.signed_zero_inf_nan = p12.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = p12.shaderRoundingModeRTEFloat32;
+  f.signed_zero_inf_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
+  f.round_to_even64 = p12.shaderRoundingModeRTEFloat64;
+  f.rounding_independence = p12.roundingModeIndependence;
   f.subgroup_size = p11.subgroupSize;
   f.subgroup_stages = p11.subgroupSupportedStages;
   f.subgroup_operations = p11.subgroupSupportedOperations;

@@ -136,14 +136,19 @@ void Emitter::declare_entry(Id function) {
   mode(spv::ExecutionMode::LocalSize, {kernel_.workgroup, 1, 1});
   needs_.signed_zero_inf_nan = target_.signed_zero_inf_nan;
   needs_.round_to_even = target_.round_to_even;
-  if (target_.signed_zero_inf_nan) {
-    module_.capability(spv::Capability::SignedZeroInfNanPreserve);
-    mode(spv::ExecutionMode::SignedZeroInfNanPreserve, {32});
-  }
-  if (target_.round_to_even) {
-    module_.capability(spv::Capability::RoundingModeRTE);
-    mode(spv::ExecutionMode::RoundingModeRTE, {32});
-  }
+  needs_.signed_zero_inf_nan64 = needs_.float64 && target_.signed_zero_inf_nan64;
+  needs_.round_to_even64 = needs_.float64 && target_.round_to_even64;
+  const auto float_mode = [&](bool declared, spv::Capability capability, spv::ExecutionMode m, uint32_t width) {
+    if (!declared) return;
+    module_.capability(capability);
+    mode(m, {width});
+  };
+  constexpr auto kKeep = spv::Capability::SignedZeroInfNanPreserve;
+  constexpr auto kEven = spv::Capability::RoundingModeRTE;
+  float_mode(needs_.signed_zero_inf_nan, kKeep, spv::ExecutionMode::SignedZeroInfNanPreserve, 32);
+  float_mode(needs_.signed_zero_inf_nan64, kKeep, spv::ExecutionMode::SignedZeroInfNanPreserve, 64);
+  float_mode(needs_.round_to_even, kEven, spv::ExecutionMode::RoundingModeRTE, 32);
+  float_mode(needs_.round_to_even64, kEven, spv::ExecutionMode::RoundingModeRTE, 64);
   module_.put(Section::Debug, Op::OpSource, {static_cast<uint32_t>(spv::SourceLanguage::Unknown), 0});
   module_.name(function, kernel_.name);
 }

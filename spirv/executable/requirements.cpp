@@ -42,6 +42,8 @@ Requirements joined(const Requirements& a, const Requirements& b) {
   r.atomic_float_add = a.atomic_float_add || b.atomic_float_add;
   r.signed_zero_inf_nan = a.signed_zero_inf_nan || b.signed_zero_inf_nan;
   r.round_to_even = a.round_to_even || b.round_to_even;
+  r.signed_zero_inf_nan64 = a.signed_zero_inf_nan64 || b.signed_zero_inf_nan64;
+  r.round_to_even64 = a.round_to_even64 || b.round_to_even64;
   r.subgroup_operations = a.subgroup_operations | b.subgroup_operations;
   r.subgroup_size = std::max(a.subgroup_size, b.subgroup_size);
   r.workgroup = std::max(a.workgroup, b.workgroup);
@@ -64,6 +66,8 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
             "compile without native float atomics");
   c.feature(needs.signed_zero_inf_nan, t.signed_zero_inf_nan, "shaderSignedZeroInfNanPreserveFloat32", again);
   c.feature(needs.round_to_even, t.round_to_even, "shaderRoundingModeRTEFloat32", again);
+  c.feature(needs.signed_zero_inf_nan64, t.signed_zero_inf_nan64, "shaderSignedZeroInfNanPreserveFloat64", again);
+  c.feature(needs.round_to_even64, t.round_to_even64, "shaderRoundingModeRTEFloat64", again);
   const uint32_t operations = needs.subgroup_operations & ~t.subgroup_operations;
   c.feature(operations != 0, false, "the subgroup operations " + names_of(operations) + " in compute", again);
   if (needs.subgroup_size != 0 && needs.subgroup_size != t.subgroup_size)

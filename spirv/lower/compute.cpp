@@ -293,11 +293,11 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     // Computes begin at multiples of the width, so that neighbours take the same branch.
     total += group.size() == 1 ? invocations(s) : (invocations(s) + width - 1) / width * width;
   }
-  const uint32_t most = std::min<uint32_t>(64, target.max_invocations);
+  const uint32_t most = std::min(target.price.workgroup, target.max_invocations);
   const int64_t together = group_of(group[0]);
-  const auto workgroup = static_cast<uint32_t>(together > 0          ? together
-                                               : total <= 64 * width ? std::min<int64_t>(most, width)
-                                                                     : most);
+  const auto workgroup = static_cast<uint32_t>(together > 0                   ? together
+                                               : total <= int64_t{64} * width ? std::min<int64_t>(most, width)
+                                                                              : most);
   Builder b(name, workgroup, static_cast<uint64_t>(total));
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // long grids are folded
   if (surplus && together > 0) b.begin_group_guard();

@@ -56,7 +56,7 @@ TEST(DevicePlan, TakesTheLeastOfRelatedLimits) {
   EXPECT_EQ(t.max_push_bytes, 256u);
   EXPECT_EQ(t.max_range, 1u << 30);
   EXPECT_EQ(t.subgroup_size, 32u);
-  EXPECT_EQ(t.price, Prices());
+  EXPECT_EQ(t.price, Prices{.workgroup = 256});
   EXPECT_EQ(t.quirks, 0u);
 }
 
@@ -109,6 +109,34 @@ TEST(DevicePlan, NamesWhatIsMissing) {
   f = gpu();
   f.queues = {{VK_QUEUE_TRANSFER_BIT, 1, 0}, {VK_QUEUE_COMPUTE_BIT, 0, 64}};
   EXPECT_EQ(plan_device(f, 8).unusable, "a compute queue");
+}
+
+TEST(DevicePlan, WidthsThatMustRoundAlikeDoSoOrNeitherSays) {
+  DeviceFacts f = gpu();
+  f.signed_zero_inf_nan64 = f.round_to_even = true;
+  const auto rounds = [&] {
+    const Target t = plan_device(f, 8).target;
+    return std::pair(t.round_to_even, t.round_to_even64);
+  };
+  EXPECT_EQ(rounds(), std::pair(false, false));
+  f.float64 = false;
+  EXPECT_EQ(rounds(), std::pair(true, false)) << "there is one width only";
+  EXPECT_FALSE(plan_device(f, 8).target.signed_zero_inf_nan64);
+  f.float64 = f.round_to_even64 = true;
+  EXPECT_EQ(rounds(), std::pair(true, true));
+  EXPECT_TRUE(plan_device(f, 8).target.signed_zero_inf_nan64);
+  f.round_to_even64 = false;
+  f.rounding_independence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
+  EXPECT_EQ(rounds(), std::pair(true, false));
+}
+
+TEST(DevicePlan, WorkgroupsAreLargerOnLargeChips) {
+  DeviceFacts f = gpu();
+  EXPECT_EQ(plan_device(f, 8).target.price.workgroup, 256u);
+  f.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  EXPECT_EQ(plan_device(f, 8).target.price.workgroup, 128u);
+  f.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(plan_device(f, 8).target.price.workgroup, 64u);
 }
 
 TEST(DevicePlan, WithoutAddressesTheTargetSaysSo) {

@@ -165,6 +165,23 @@ TEST(Emit, MoreThanTheDeviceHasIsAnError) {
   EXPECT_EQ(code(std::move(k).finish(), device()), "SG0303");
 }
 
+TEST(Emit, FloatModesAreDeclaredForTheWidthsThatAKernelUses) {
+  Target t = device();
+  t.signed_zero_inf_nan64 = t.round_to_even64 = true;
+  const auto modes = [](const std::string& text) {
+    std::string found;
+    for (const char* mode :
+         {"SignedZeroInfNanPreserve 32", "SignedZeroInfNanPreserve 64", "RoundingModeRTE 32", "RoundingModeRTE 64"})
+      found += text.find(mode) != std::string::npos ? '1' : '0';
+    return found;
+  };
+  EXPECT_EQ(modes(valid_text(axpy(), t, BindingForm::Address)), "1010");
+  EXPECT_EQ(modes(valid_text(test::every_operation(true), t, BindingForm::Address)), "1111");
+  EXPECT_EQ(modes(valid_text(test::every_operation(true), device(), BindingForm::Address)), "1010");
+  const Requirements needs = spirv::emit(test::every_operation(true), t, BindingForm::Address).needs;
+  EXPECT_TRUE(needs.signed_zero_inf_nan64 && needs.round_to_even64);
+}
+
 TEST(Emit, WhatTheModuleNeedsIsRecorded) {
   const auto needs = [](const Kernel& k, BindingForm form, const Target& t) { return spirv::emit(k, t, form).needs; };
   Requirements want;

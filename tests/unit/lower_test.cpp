@@ -359,6 +359,20 @@ TEST(LowerPlan, CopiesReadTheirSourceAndWriteTheirTarget) {
   }
 }
 
+TEST(LowerPlan, WorkgroupsAreAsLargeAsTheTargetLikesThem) {
+  for (const uint32_t wish : {64u, 128u, 256u})
+    for (const int64_t n : {100, 100'000}) {
+      Builder b;
+      const Expr x = b.param(f32({n}));
+      Target t = gpu_target();
+      t.price.workgroup = wish;
+      t.max_invocations = 192;
+      lower::Plan plan;
+      EXPECT_TRUE(agrees(b.program({x + x}), {ramp(static_cast<size_t>(n))}, t, 0, &plan));
+      EXPECT_EQ(plan.kernels[0].workgroup, n == 100 ? std::min(t.price.lanes, wish) : std::min(192u, wish));
+    }
+}
+
 TEST(LowerPlan, SurplusInvocationsAreGuardedWhereThereAreAny) {
   const auto guarded = [](int64_t n, uint32_t max_groups) {
     Builder b;
