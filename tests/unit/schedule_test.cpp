@@ -533,6 +533,9 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(reduction({DType::F32, {512}, 8, 51, kPlainSum}), "k = serial 8 serial 64");
   EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = serial 1 local 64");
   EXPECT_EQ(reduction({DType::F32, {63}, 1, 10, kPlainSum, 64}), "k = serial 63") << "fewer elements than invocations";
+  EXPECT_EQ(reduction({DType::F32, {64 * 4}, 1, 10, kPlainSum, 64}), "k = serial 1 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 4, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 5, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64");
   EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 1}), "k = serial 16 unroll 4 local 1; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {64 * 5}, 1, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {3, 64 * 300}, 1, 10, kPlainSum, 64}),

@@ -194,6 +194,19 @@ TEST(Stages, OnlySumsOfCoordinatesCanBeStaged) {
   EXPECT_EQ(l.facts[0].leaves[0].place[0].step, 1) << "y, whose rows are reduced";
 }
 
+// Which schedule is chosen depends on it.
+TEST(Stages, TheCodeOfAnElementReachesDownToMemory) {
+  const auto code = [](const std::string& term) {
+    const Lowered l =
+        lowered("def f(x: f32[16, 32], y: f32[32, 16]) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 32 => " + term +
+                    " * y[k, j])",
+                "i = grid 2 local 8; j = grid 2 local 8; group 64", "k = serial 4 serial 8");
+    return l.facts.at(0).code;
+  };
+  EXPECT_GE(code("x[i, k]"), 5) << "two loads and a product";
+  EXPECT_EQ(code("(x[i, k] * x[i, k] + x[i, k])"), code("x[i, k]") + 2);
+}
+
 TEST(Stages, ConstantArraysCanBeStaged) {
   const Lowered l = lowered(
       "def f(x: f32[16, 8], y: f32[8, 16], s: f32) -> f32[16, 16] = for i: 16, j: 16 => sum(for k: 8 => x[i, k] * y[k, j] * "
