@@ -8,6 +8,7 @@
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
+#include "spirv/assemble.h"
 #include "spirv/lower/evaluate.h"
 #include "tools/cli/job.h"
 #include "tools/cli/measure.h"
