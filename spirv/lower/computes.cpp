@@ -102,7 +102,7 @@ std::vector<Compute> serial_scatter(const Region& r, NodeId id, BufferRef to) {
   const Type& updates = r.graph[n.in[0]].type;
   const int m = r.graph[n.in[1]].type.shape.rank();
   const int64_t all = updates.shape.slice(0, m).count();
-  const auto most = static_cast<int64_t>(std::clamp<uint64_t>(r.target.max_loop_iterations / 2, 1, 0x7fffffff));
+  const auto most = static_cast<int64_t>(std::clamp<uint64_t>(r.loop_limit / 2, 1, 0x7fffffff));
   std::vector<Compute> out;
   for (int64_t first = 0; first < all; first += most) {
     Compute s;

@@ -23,6 +23,7 @@ struct Region {
   const Scans& scans;
   const Partials& partial;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
+  uint64_t loop_limit;                                   // iterations of one invocation
 };
 
 /// Where the value of a node with a buffer is: a parameter's, or the node's own.

@@ -114,9 +114,10 @@ class Lowering {
     for (const Wanted& w : wanted) results.push_back(w.node);
     Draft draft = first_draft(g_, results, target_, scheduler_);
     const size_t kernels = plan_.kernels.size(), steps = plan_.steps.size(), buffers = plan_.buffers.size();
+    uint64_t limit = loop_limit(target_);
     for (int attempt = 1;; ++attempt) {
       for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = draft.roots[j];
-      const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name);
+      const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name, limit);
       if (excesses.empty()) return;
       plan_.kernels.resize(kernels);
       plan_.schedules.resize(kernels);
@@ -124,7 +125,10 @@ class Lowering {
       plan_.buffers.resize(buffers);
       std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
       std::erase_if(equal_code_, [&](const auto& c) { return c.second >= kernels; });
-      if (attempt == kAttempts || !amend(g_, draft, excesses, target_.max_loop_iterations)) throw refusal(excesses[0]);
+      if (attempt < kAttempts && amend(g_, draft, excesses, limit)) continue;
+      // What cannot be cut may take long, if it ends.
+      if (limit == target_.max_loop_iterations) throw refusal(excesses[0]);
+      limit = target_.max_loop_iterations;
     }
   }
 
@@ -143,7 +147,7 @@ class Lowering {
 
   // One attempt. Returns the kernels that are beyond the bounds.
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
-                                  const std::vector<Wanted>& wanted, const std::string& name) {
+                                  const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit) {
     check_extents(draft.roots);
     const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans, target_);
     Materialised places;
@@ -167,7 +171,8 @@ class Lowering {
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_, target_, partition, params, places, extent, draft.alone, draft.scans, draft.partial, constant};
+    const Region region{g_,          target_,     partition,     params,   places, extent,
+                        draft.alone, draft.scans, draft.partial, constant, limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -224,7 +229,7 @@ class Lowering {
       MadeKernel made =
           make_kernel(g_, group, region.places, std::move(computed), region.params, target_, scheduler_, kernel_name);
       const uint64_t iterations = kernel::loop_iterations(made.kernel);
-      if (made.too_large || iterations > target_.max_loop_iterations) {
+      if (made.too_large || iterations > region.loop_limit) {
         excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});
         continue;
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "spirograd/target.h"
 
@@ -18,6 +19,12 @@ inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int6
 
 /// How much longer work takes because so few invocations share it.
 inline double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
+
+/// Elements that one invocation may go through. Blocks, short axes and compensation add loops around the elements' own,
+/// which count as well: up to three iterations per element for axes of two.
+inline int64_t most_elements(const Target& t) {
+  return static_cast<int64_t>(std::clamp<uint64_t>(loop_limit(t) / 4, 1, std::numeric_limits<int32_t>::max()));
+}
 
 /// Operations per element of a contraction that takes `operations` in a kernel of other things, in one of its own: tiles
 /// share loads, but arrays are streamed through caches that do not hold them.

@@ -3,7 +3,6 @@
 // grid; where neighbours should be neighbours in memory, the trailing ones.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/rules.h"
@@ -18,12 +17,6 @@ int64_t length(const PartialFacts& f) {
   int64_t n = 1;
   for (int64_t extent : f.extents) n *= extent;
   return n;
-}
-
-// Elements that one invocation may reduce. Blocks, short axes and compensation add loops around the elements' own, which
-// count as well: up to three iterations per element for axes of two.
-int64_t most_elements(const Target& t) {
-  return static_cast<int64_t>(std::clamp<uint64_t>(t.max_loop_iterations / 4, 1, std::numeric_limits<int32_t>::max()));
 }
 
 bool too_long(const PartialFacts& f, const Target& t) { return length(f) > most_elements(t); }

@@ -3,7 +3,6 @@
 // reads neighbours together.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
@@ -15,11 +14,6 @@ namespace {
 constexpr int64_t kWorthIt = 512;    // steps from which the totals of chunks pay
 constexpr int64_t kLeastChunk = 32;  // steps
 constexpr int64_t kLeastGroup = 32;  // steps from which invocations that work together pay
-
-// Steps that one invocation may run. A term may have loops of its own, which count as well.
-int64_t most_steps(const Target& t) {
-  return static_cast<int64_t>(std::clamp<uint64_t>(t.max_loop_iterations / 4, 1, std::numeric_limits<int32_t>::max()));
-}
 
 ScanSchedule tiled(int64_t chunks, int64_t tiles, int64_t local, int64_t own) {
   return {{{Bind::Grid, chunks}, {Bind::Serial, tiles}, {Bind::Local, local}, {Bind::Register, own}}};
@@ -35,7 +29,7 @@ ScanSchedule by_groups(const ScanFacts& f, const Target& t) {
          scan_bytes(f, tiled(1, 1, local, 2 * own)) <= t.shared_bytes)
     own *= 2;
   const int64_t tiles = divided_up(f.length, local * own);
-  const int64_t serial = f.chunkable ? std::min(divided_up(tiles, wanted), most_steps(t)) : tiles;
+  const int64_t serial = f.chunkable ? std::min(divided_up(tiles, wanted), most_elements(t)) : tiles;
   return tiled(divided_up(tiles, serial), serial, local, own);
 }
 
@@ -46,14 +40,14 @@ bool wants_groups(const ScanFacts& f, const Target& t) {
 
 // Every term is computed twice, or loaded: that pays if it makes four times as many invocations.
 bool wants_chunks(const ScanFacts& f, const Target& t) {
-  const bool too_long = f.length > most_steps(t);
+  const bool too_long = f.length > most_elements(t);
   const bool idle = f.length >= kWorthIt && f.rows * 4 <= wanted_invocations(t);
   return f.chunkable && (idle || too_long);
 }
 
 ScanSchedule by_invocations(const ScanFacts& f, const Target& t) {
   const int64_t wanted = divided_up(wanted_invocations(t), f.rows);
-  const int64_t chunk = std::min(most_steps(t), std::max(kLeastChunk, divided_up(f.length, wanted)));
+  const int64_t chunk = std::min(most_elements(t), std::max(kLeastChunk, divided_up(f.length, wanted)));
   return {{{Bind::Grid, divided_up(f.length, chunk)}, {Bind::Serial, chunk}}};
 }
 

@@ -39,7 +39,7 @@ testing::AssertionResult right_and_bounded(const Program& given, const std::vect
   }
   for (const kernel::Kernel& k : plan.kernels) {
     if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
-    if (kernel::loop_iterations(k) > target.max_loop_iterations)
+    if (kernel::loop_iterations(k) > loop_limit(target))
       return testing::AssertionFailure() << k.name << " runs " << kernel::loop_iterations(k) << " iterations";
   }
   return test::same_as_interpreter(p, plan, inputs);
@@ -194,6 +194,28 @@ TEST(Bounded, WhatNothingCanShortenIsRefusedWithBothNumbers) {
     EXPECT_NE(e.message.find("10 loop iterations"), std::string::npos) << e.message;
     EXPECT_NE(e.message.find("after 0"), std::string::npos) << e.message;
   }
+}
+
+TEST(Bounded, LoopsEndBeforeASubmissionShouldWhereTheyCanBeCut) {
+  Target t = limited(kNoLoopLimit, false);
+  t.price.submission = 1000 * t.price.iteration;
+  EXPECT_EQ(loop_limit(t), 1000u);
+  const Program p = program("def f(a: f32, xs: f32[20000]) -> f32 = fold(fn(s, x) => tanh(s * a + x), 0.5, xs)");
+  EXPECT_TRUE(right_and_bounded(p, {{0.7}, ramp(20000)}, t));
+  EXPECT_TRUE(right_and_bounded(grad(p).value(), {{0.7}, ramp(20000)}, t));
+
+  const Program whole = program("def f(x: f32[9]) -> f32 = sum(x)");
+  t.price.submission = 0.5 * t.price.iteration;
+  EXPECT_EQ(loop_limit(t), 0u);
+  const lower::Plan plan = lower::lower(rewrite::optimise_for_lowering(whole), t);
+  EXPECT_EQ(plan.kernels.size(), 1u) << "what cannot be cut may take long,";
+  EXPECT_TRUE(test::same_as_interpreter(whole, plan, {ramp(9)}));
+  t.max_loop_iterations = 0;
+  EXPECT_THROW(lower::lower(rewrite::optimise_for_lowering(whole), t), Error) << "but not where it would not end";
+
+  t.max_loop_iterations = 100;
+  t.price.submission = 0;
+  EXPECT_EQ(loop_limit(t), 100u) << "nobody watches over it";
 }
 
 TEST(Bounded, LoopsOfTooManyBuffersRunAsDispatches) {

@@ -234,11 +234,11 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there is no axis left";
   facts.extents = {30, 40'000};
   EXPECT_EQ(chosen(facts, cpu), "k = grid 30; a = serial 40000");
-  facts = {{40'000}, 1, true};
+  facts = {{10'000}, 1, true};
   facts.axes_left = 1;
-  EXPECT_EQ(chosen(facts, gpu()), "k = serial 40000") << "what is combined already";
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 10000") << "what is combined already";
   facts.position = true;
-  EXPECT_NE(chosen(facts, gpu()), "k = serial 40000") << "single invocations look for positions";
+  EXPECT_NE(chosen(facts, gpu()), "k = serial 10000") << "single invocations look for positions";
 }
 
 TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {

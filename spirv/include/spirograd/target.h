@@ -2,6 +2,7 @@
 // executables.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -42,6 +43,7 @@ struct Prices {
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
   uint32_t workgroup = 64;    // invocations of a workgroup where they do not cooperate, if there is much work
+  double iteration = 2e6;     // of a loop that one invocation runs alone: it waits for memory
   double submission = 1.6e11;  // of work in one submission, about 50 ms: systems reset devices that take long; 0: no bound
   bool operator==(const Prices&) const = default;
 };
@@ -77,6 +79,13 @@ struct Target {
   bool round_to_even64 = false;        // widths depend on each other, both are there or neither
   bool operator==(const Target&) const = default;
 };
+
+/// Loop iterations that one invocation should run at most: those that it may, and that end before a submission should.
+inline uint64_t loop_limit(const Target& t) {
+  const double in_time = t.price.submission / t.price.iteration;
+  return in_time > 0 && in_time < 1e18 ? std::min(t.max_loop_iterations, static_cast<uint64_t>(in_time))
+                                       : t.max_loop_iterations;
+}
 
 /// Whether kernels may be written for subgroups of so many lanes, which read each other's values.
 inline bool exchanges_lanes(const Target& t) {
