@@ -41,10 +41,12 @@ Target in_form(Target target, BindingForm form) {
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options) {
   return guarded([&] {
     const Program bulk = rewrite::optimise_for_lowering(program);
+    Target used = target;
+    used.atomic_float_add = target.atomic_float_add && options.native_float_atomics;
     const auto in = [&](BindingForm form) {
       CompileOptions o = options;
       o.form = form;
-      return assemble(lower::lower(bulk, in_form(target, form)), target, o);
+      return assemble(lower::lower(bulk, in_form(used, form)), used, o);
     };
     if (!target.device_address) return in(options.form);
     try {

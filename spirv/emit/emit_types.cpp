@@ -157,7 +157,7 @@ void Emitter::declare_entry(Id function) {
 void Emitter::record_sizes() {
   const auto bindings = static_cast<uint32_t>(kernel_.bindings.size());
   needs_.workgroup = kernel_.workgroup;
-  if (!kernel::guards_surplus(kernel_))
+  if (!target_.folded_grids || !kernel::guards_surplus(kernel_))
     needs_.groups = static_cast<uint32_t>((kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup);
   if (form_ == BindingForm::Descriptors) needs_.buffers = bindings;
   needs_.push_bytes = bindings * push_bytes(form_);

@@ -38,6 +38,7 @@ std::string names_of(uint32_t operations) {
 Requirements joined(const Requirements& a, const Requirements& b) {
   Requirements r;
   r.device_address = a.device_address || b.device_address;
+  r.descriptors = a.descriptors || b.descriptors;
   r.float64 = a.float64 || b.float64;
   r.atomic_float_add = a.atomic_float_add || b.atomic_float_add;
   r.signed_zero_inf_nan = a.signed_zero_inf_nan || b.signed_zero_inf_nan;
@@ -62,6 +63,8 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
             "use f32, or choose a device with f64: spirograd devices");
   c.feature(needs.device_address, t.device_address, "device addresses (bufferDeviceAddress)",
             "compile with BindingForm::Descriptors");
+  c.feature(needs.descriptors, t.descriptors, "descriptors that the self-test has proved",
+            "compile with BindingForm::Address");
   c.feature(needs.atomic_float_add, t.atomic_float_add, "proved f32 atomics (shaderBufferFloat32AtomicAdd)",
             "compile without native float atomics");
   c.feature(needs.signed_zero_inf_nan, t.signed_zero_inf_nan, "shaderSignedZeroInfNanPreserveFloat32", again);
@@ -87,6 +90,7 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
 Requirements requirements_of(const Executable& e) {
   Requirements all;
   all.device_address = e.form == BindingForm::Address;
+  all.descriptors = e.form == BindingForm::Descriptors;
   for (const KernelBinary& k : e.kernels) {
     Requirements own = k.needs;
     own.workgroup = std::max(own.workgroup, k.workgroup);

@@ -35,4 +35,7 @@ Value atan2(Builder& b, Value y, Value x);
 /// C's fmod: sign of x, exact.
 Value fmod(Builder& b, Value x, Value y);
 
+/// The float x as i32 or u32: truncated, the nearest one where it is out of range, 0 for NaN.
+Value saturated(Builder& b, Scalar to, Value x);
+
 }  // namespace spirograd::kernel

@@ -144,4 +144,14 @@ Value fmod(Builder& b, Value dividend, Value divisor) {
   return select(undefined, kNan, r).v;
 }
 
+// The conversion itself is only defined inside of the range. The bounds are exact in f32. NaN is below neither.
+Value saturated(Builder& b, Scalar to, Value x) {
+  const Scalar from = b.type(x);
+  const Value lo = b.constant(from, to == Scalar::I32 ? -2147483648.0 : 0.0);
+  const Value hi = b.constant(from, to == Scalar::I32 ? 2147483648.0 : 4294967296.0);
+  const Value capped = b.select(b.op(KOp::Lt, x, hi), x, b.constant(from, 0));
+  const Value exact = b.convert(to, b.select(b.op(KOp::Lt, lo, capped), capped, lo));
+  return b.select(b.op(KOp::Ge, x, hi), b.constant(to, to == Scalar::I32 ? 2147483647.0 : 4294967295.0), exact);
+}
+
 }  // namespace spirograd::kernel

@@ -96,6 +96,11 @@ Compute loop_compute(const Region& r, NodeId id) {
   return s;
 }
 
+bool adds_atomically(const Target& t, DType dtype) {
+  if (dtype == DType::F64) return false;
+  return dtype == DType::F32 ? t.atomic_float_add || t.exchange_float_add : t.integer_atomics;
+}
+
 // Updates that one invocation adds in order; more than the device's loops allow are left to further dispatches.
 std::vector<Compute> serial_scatter(const Region& r, NodeId id, BufferRef to) {
   const Node& n = r.graph[id];
@@ -145,7 +150,7 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   if (n.op == Op::Scatter) {
     const Type& updates = g[n.in[0]].type;
     if (updates.shape.count() == 0) return out;
-    if (n.type.dtype == DType::F64) return serial_scatter(r, id, to);
+    if (!adds_atomically(r.target, n.type.dtype)) return serial_scatter(r, id, to);
     Compute s;
     s.kind = Compute::Kind::Scatter;
     s.node = id;

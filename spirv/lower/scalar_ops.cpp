@@ -62,12 +62,7 @@ Value cast(Builder& b, Scalar to, Value x) {
   if (from == Scalar::Bool) return b.select(x, b.constant(to, 1), b.constant(to, 0));
   if (is_float(to)) return b.convert(to, x);
   if (!is_float(from)) return b.bitcast(to, x);
-  // Saturate: the conversion itself is only defined inside of the range. The bounds are exact in f32. NaN is below neither.
-  const Value lo = b.constant(from, to == Scalar::I32 ? -2147483648.0 : 0.0);
-  const Value hi = b.constant(from, to == Scalar::I32 ? 2147483648.0 : 4294967296.0);
-  const Value capped = b.select(b.op(KOp::Lt, x, hi), x, b.constant(from, 0));
-  const Value exact = b.convert(to, b.select(b.op(KOp::Lt, lo, capped), capped, lo));
-  return b.select(b.op(KOp::Ge, x, hi), b.constant(to, to == Scalar::I32 ? 2147483647.0 : 4294967295.0), exact);
+  return kernel::saturated(b, to, x);
 }
 
 Value negated(Builder& b, Value x) { return is_float(b.type(x)) ? b.op(KOp::Neg, x) : b.sub(b.constant(b.type(x), 0), x); }

@@ -38,6 +38,8 @@ bool counts(const Split& s) {
   return true;
 }
 
+constexpr const char* kAlone = "on this device the invocations of a workgroup do not work together";
+
 // Bytes of an array in shared memory, as devices round them.
 int64_t rounded(int64_t bytes) { return saturating_add(bytes, 15) / 16 * 16; }
 
@@ -105,6 +107,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
   }
   if (s.group > 0) {
+    if (!target.shared_memory) return illegal(s, kAlone);
     if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
     if ((s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
     int64_t local = 1;
@@ -184,6 +187,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     return illegal(s,
                    std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
   const Split& last = s.axes.back();
+  if (!target.shared_memory && (!s.stages.empty() || last.back().bind == Bind::Local)) return illegal(s, kAlone);
   // A kernel has several reductions, each with memory of its own.
   const int64_t bytes =
       last.back().bind == Bind::Local ? facts.group * facts.points * static_cast<int64_t>(device_bytes(facts.dtype)) : 0;
@@ -243,6 +247,7 @@ std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const 
   if (chunks(s) > kMostInvocations / side / std::max<int64_t>(1, facts.rows))
     return illegal(s, "more invocations than can be numbered");
   if (members == 0) return std::nullopt;
+  if (!target.shared_memory) return illegal(s, kAlone);
   if ((members & (members - 1)) != 0) return illegal(s, "the size of a group is no power of two");
   if (members > target.max_invocations)
     return illegal(s, std::to_string(members) + " invocations in a workgroup, the device allows " +

@@ -94,7 +94,7 @@ const Reduction* shared_reduction(const MapFacts& f) {
 }
 
 bool wants_groups(const MapFacts& f, const Target& t) {
-  return t.price.cooperates && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= wanted_invocations(t) &&
+  return shares_work(t) && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= wanted_invocations(t) &&
          shared_reduction(f);
 }
 
@@ -206,7 +206,7 @@ double cost_alone(const MapFacts& f, const Target& t) {
 }
 
 bool wants_group_tiles(const MapFacts& f, const Target& t) {
-  return t.price.cooperates && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f, t) / 2;
+  return shares_work(t) && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f, t) / 2;
 }
 
 // Neighbours along columns are neighbouring invocations, and so are the elements that they store.

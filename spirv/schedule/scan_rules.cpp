@@ -34,7 +34,7 @@ ScanSchedule by_groups(const ScanFacts& f, const Target& t) {
 }
 
 bool wants_groups(const ScanFacts& f, const Target& t) {
-  return t.price.cooperates && f.contiguous && f.length >= kLeastGroup && t.max_invocations >= kLeastGroup &&
+  return shares_work(t) && f.contiguous && f.length >= kLeastGroup && t.max_invocations >= kLeastGroup &&
          f.rows * kLeastGroup <= wanted_invocations(t) && !check(f, by_groups(f, t), t);
 }
 

@@ -25,6 +25,7 @@ std::vector<Case> cases() {
   return {
       feature(&Requirements::float64, &Target::float64, "shaderFloat64"),
       feature(&Requirements::device_address, &Target::device_address, "bufferDeviceAddress"),
+      feature(&Requirements::descriptors, &Target::descriptors, "descriptors"),
       feature(&Requirements::atomic_float_add, &Target::atomic_float_add, "shaderBufferFloat32AtomicAdd"),
       feature(&Requirements::signed_zero_inf_nan, &Target::signed_zero_inf_nan, "shaderSignedZeroInfNanPreserveFloat32"),
       feature(&Requirements::round_to_even, &Target::round_to_even, "shaderRoundingModeRTEFloat32"),
@@ -56,7 +57,7 @@ std::vector<Case> cases() {
 
 Target least() {
   Target t;
-  t.device_address = false;
+  t.device_address = t.descriptors = false;
   t.subgroup_size = 8;
   t.max_loop_iterations = 1000;
   return t;
@@ -94,10 +95,11 @@ TEST(Requirements, JoiningForgetsNothing) {
 TEST(Requirements, OfAnExecutableAreThoseOfItsKernelsAndOfItsForm) {
   Executable e;
   e.form = BindingForm::Descriptors;
-  EXPECT_EQ(requirements_of(e), Requirements{});
+  Requirements want;
+  want.descriptors = true;
+  EXPECT_EQ(requirements_of(e), want);
   e.kernels = {{"a", {}, 64, 3}, {"b", {}, 128, 5}};
   e.kernels[0].needs.shared_bytes = 48;
-  Requirements want;
   want.workgroup = 128;
   want.buffers = 5;
   want.push_bytes = 20;
@@ -105,6 +107,7 @@ TEST(Requirements, OfAnExecutableAreThoseOfItsKernelsAndOfItsForm) {
   EXPECT_EQ(requirements_of(e), want);
   e.form = BindingForm::Address;
   want.device_address = true;
+  want.descriptors = false;
   want.buffers = 0;
   want.push_bytes = 40;
   EXPECT_EQ(requirements_of(e), want);

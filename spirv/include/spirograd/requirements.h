@@ -13,6 +13,7 @@ namespace spirograd {
 /// Nothing is needed of what is 0 or false.
 struct Requirements {
   bool device_address = false;       // bufferDeviceAddress
+  bool descriptors = false;          // storage buffers
   bool float64 = false;              // shaderFloat64
   bool atomic_float_add = false;     // shaderBufferFloat32AtomicAdd, proved
   bool signed_zero_inf_nan = false;  // the float controls that the module declares, for 32-bit floats

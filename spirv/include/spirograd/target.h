@@ -9,7 +9,8 @@
 
 namespace spirograd {
 
-inline constexpr uint64_t kNoLoopLimit = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kNoLoopLimit = kNoLimit;
 
 /// Operations of subgroups, in compute; the bits are those of Vulkan.
 enum SubgroupOperation : uint32_t {
@@ -60,9 +61,14 @@ struct Target {
   uint32_t quirks = 0;                            // bits of Quirk
   bool float64 = false;                           // shaderFloat64
   bool atomic_float_add = false;                  // f32 add on buffers, offered and proved by the self-test
+  bool exchange_float_add = true;                 // the same by compare-exchange; false: the self-test saw it go wrong
+  bool integer_atomics = true;                    // i32 and u32 adds on buffers; so with these
+  bool shared_memory = true;                      // and barriers: the invocations of a workgroup may work together
+  bool folded_grids = true;                       // more than max_groups workgroups, in rows
   bool signed_zero_inf_nan = false;               // SignedZeroInfNanPreserve for 32-bit floats may be declared
   bool round_to_even = false;                     // RoundingModeRTE for 32-bit floats may be declared
   bool device_address = true;                     // buffers may be reached through addresses
+  bool descriptors = true;                        // and through descriptors
   uint32_t subgroup_size = 1;                     // invocations; 1: unknown. Kernels that combine lanes are made for it
   uint32_t subgroup_operations = kSubgroupBasic;  // bits of SubgroupOperation
   uint32_t max_invocations = 128;                 // per workgroup
@@ -71,6 +77,7 @@ struct Target {
   uint32_t max_buffers = 4;                       // storage buffers per stage
   uint32_t max_push_bytes = 128;
   uint64_t max_range = 128u << 20;  // bytes of one storage-buffer descriptor
+  uint64_t max_array = kNoLimit;    // bytes of one array, as far as the self-test has seen them reached
   // Loop iterations that one invocation may run, over all its loops together: as many as the self-test has seen run. Some
   // drivers end loops early without a word.
   uint64_t max_loop_iterations = kNoLoopLimit;
@@ -92,5 +99,8 @@ inline bool exchanges_lanes(const Target& t) {
   constexpr uint32_t needed = kSubgroupBasic | kSubgroupShuffle;
   return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
 }
+
+/// Whether the invocations of a workgroup may work together, and it pays.
+inline bool shares_work(const Target& t) { return t.shared_memory && t.price.cooperates; }
 
 }  // namespace spirograd
