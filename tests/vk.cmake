@@ -8,9 +8,11 @@ spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd
 spirograd_test(unit/system_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/memory_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/pipeline_cache_file_test.cpp LABELS unit LINK spirograd_vk)
+spirograd_test(unit/probes_test.cpp LABELS unit LINK spirograd_vk spirograd_probes spirograd_compile)
+spirograd_test(unit/probe_verdicts_test.cpp LABELS unit LINK spirograd_vk)
 
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
-foreach(test session_test fault_test large_array_test host_test emitted_kernels_test long_loops_test device_repeat_test)
+foreach(test session_test self_test_test fault_test large_array_test host_test emitted_kernels_test long_loops_test device_repeat_test)
   set(link spirograd_vk spirograd_volk)
   set(labels)
   if(test STREQUAL large_array_test)

@@ -20,6 +20,7 @@ ALLOWED = {
     "executable": {"base"},
     "kernel": {"base"},
     "emit": {"base", "executable", "kernel"},
+    "probes": {"base", "executable", "kernel", "emit"},
     "schedule": {"base", "executable"},
     "lower": {"base", "ir", "rewrite", "executable", "kernel", "schedule"},
     "compile": {"base", "ir", "rewrite", "executable", "kernel", "emit", "schedule", "lower"},
@@ -30,7 +31,7 @@ ALLOWED = {
 FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
     "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
-    "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
+    "spirv/probes": "probes", "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -66,8 +67,6 @@ def complaint(root, layer, folder, quote, header):
                 return None if layer in users else f"<{header}> is for {', '.join(sorted(users))} only"
         known = re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM
         return None if known else f"<{header}> is not of the standard library"
-    elif "/" not in header and layer == "vk" and (root / "shaders" / header.replace(".h", ".comp")).exists():
-        return None  # made from a shader at build time
     else:
         if not (root / header).exists():
             return f'"{header}" does not exist; includes are written from the root of the tree'

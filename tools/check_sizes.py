@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "shaders", "cmake")
+FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "cmake")
 PRODUCTION = ("frontend/", "ad/", "spirv/", "vk_runtime/", "tools/")
 SUFFIXES = {".cpp", ".h", ".comp", ".py", ".cmake", ".sg"}
 WIDE_SUFFIXES = {".cmake", ".sg", ".comp"}

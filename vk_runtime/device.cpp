@@ -197,8 +197,7 @@ void Device::Impl::submit(VkCommandBuffer commands, VkFence fence) {
 void Device::Impl::open_pipeline_cache() {
   VkPipelineCacheCreateInfo cache{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   std::optional<std::vector<uint8_t>> data;
-  if (!options.cache_dir.empty())
-    data = load_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity);
+  if (caches_pipelines()) data = load_cache(cache_path(options.cache_dir, "pipelines", facts.identity), facts.identity);
   if (data) {
     cache.initialDataSize = data->size();
     cache.pInitialData = data->data();
@@ -214,7 +213,7 @@ void Device::Impl::open_pipeline_cache() {
 }
 
 void Device::Impl::save_pipeline_cache() {
-  if (options.cache_dir.empty() || !pipeline_cache || lost) return;
+  if (!caches_pipelines() || !pipeline_cache || lost) return;
   const std::lock_guard lock(cache_mutex);
   size_t bytes = 0;
   if (fns.vkGetPipelineCacheData(device, pipeline_cache, &bytes, nullptr) != VK_SUCCESS || bytes == 0) return;
@@ -258,19 +257,51 @@ uint64_t Device::trim() {
 const DeviceInfo& Device::info() const { return impl_->info; }
 
 BindingForm Device::preferred_form() const {
-  return impl_->plan.enable_device_address ? BindingForm::Address : BindingForm::Descriptors;
+  return impl_->info.target.device_address ? BindingForm::Address : BindingForm::Descriptors;
 }
+
+namespace {
+
+std::vector<Candidate> candidates_of(const std::vector<Found>& found) {
+  std::vector<Candidate> out;
+  for (const Found& f : found) out.push_back({f.facts.name, plan_device(f.facts, 1).unusable});
+  return out;
+}
+
+// Proved as far as it goes: info().unusable says whether it can be used. A device that a probe has ended is replaced.
+std::shared_ptr<Device> tested(const Instance& instance, const std::vector<Found>& found, size_t i,
+                               const DeviceOptions& options, SelfTest& test) {
+  for (;;) {
+    auto device = Device::Impl::wrapped(own_device(instance, found[i], static_cast<uint32_t>(i), options));
+    if (prove(device, test)) return device;
+  }
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Device>> Device::create(const DeviceOptions& options) {
   return guarded([&] {
     const Instance& instance = process_instance(options.validation, options.get_instance_proc_addr);
     const std::vector<Found> found = ranked_devices(instance);
-    std::vector<Candidate> candidates;
-    for (const Found& f : found) candidates.push_back({f.facts.name, plan_device(f.facts, 1).unusable});
-    const size_t i = select_device(candidates, options.select);
-    std::shared_ptr<Device> device(new Device(own_device(instance, found[i], static_cast<uint32_t>(i), options)));
-    prove(device);
-    return device;
+    std::vector<Candidate> candidates = candidates_of(found);
+    for (;;) {
+      const size_t i = select_device(candidates, options.select);
+      SelfTest test;
+      std::shared_ptr<Device> device = tested(instance, found, i, options, test);
+      if (device->info().unusable.empty()) return device;
+      candidates[i].unusable = device->info().unusable;  // an error, unless the options leave the choice to us
+    }
+  });
+}
+
+Result<DeviceInfo> examine(const DeviceOptions& options, const std::function<void(std::string_view)>& progress) {
+  return guarded([&] {
+    const Instance& instance = process_instance(options.validation, options.get_instance_proc_addr);
+    const std::vector<Found> found = ranked_devices(instance);
+    SelfTest test;
+    test.thorough = true;
+    test.progress = progress;
+    return tested(instance, found, select_device(candidates_of(found), options.select), options, test)->info();
   });
 }
 
@@ -308,8 +339,11 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->fns = load_device(d->instance_fns.vkGetDeviceProcAddr, e.device);
     d->device = e.device;
     d->set_up();
-    std::shared_ptr<Device> device(new Device(std::move(d)));
-    prove(device);
+    std::shared_ptr<Device> device = Device::Impl::wrapped(std::move(d));
+    SelfTest test;
+    if (!prove(device, test)) throw Error("SG0310", "'" + device->info().name + "' was lost in the self-test");
+    if (!test.unusable.empty())
+      throw Error("SG0303", "'" + device->info().name + "' cannot be used: it lacks " + test.unusable);
     return device;
   });
 }
@@ -318,20 +352,19 @@ Result<std::vector<DeviceInfo>> devices(bool prove_each, PFN_vkGetInstanceProcAd
   return guarded([&] {
     const Instance& instance = process_instance(false, get);
     std::vector<DeviceInfo> out;
-    for (const Found& f : ranked_devices(instance)) {
-      const DevicePlan plan = plan_device(f.facts, host_cores());
-      DeviceInfo info = describe(f.facts, plan);
-      info.index = static_cast<uint32_t>(out.size());
-      if (prove_each && plan.unusable.empty()) {
-        DeviceOptions options;
-        options.select = std::to_string(info.index);
-        options.get_instance_proc_addr = get;
-        auto device = Device::create(options);
-        if (device)
-          info = (*device)->info();
-        else
-          info.unusable = device.error().message;  // one broken driver does not hide the others
-      }
+    DeviceOptions options;
+    options.get_instance_proc_addr = get;
+    const std::vector<Found> found = ranked_devices(instance);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const DevicePlan plan = plan_device(found[i].facts, host_cores());
+      DeviceInfo info = describe(found[i].facts, plan);
+      info.index = static_cast<uint32_t>(i);
+      if (prove_each && plan.unusable.empty()) try {
+          SelfTest test;
+          info = tested(instance, found, i, options, test)->info();
+        } catch (const Error& e) {
+          info.unusable = e.message;  // one broken driver does not hide the others
+        }
       out.push_back(std::move(info));
     }
     return out;

@@ -42,6 +42,9 @@ struct Device::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl();
   static Impl& of(Device& d) { return *d.impl_; }
+  static std::shared_ptr<Device> wrapped(std::unique_ptr<Impl> impl) {
+    return std::shared_ptr<Device>(new Device(std::move(impl)));
+  }
 
   bool owned = false;
   External external;  // adopted devices: handles and the lock
@@ -102,6 +105,7 @@ struct Device::Impl {
   void leave(Left);
   /// Frees what was left and has ended meanwhile.
   void sweep();
+  bool caches_pipelines() const { return options.cache_pipelines && !options.cache_dir.empty(); }
   /// Reads the pipeline cache of the cache folder, or starts with an empty one.
   void open_pipeline_cache();
   /// Writes it back if it has changed. Never fails: a cache is a convenience.

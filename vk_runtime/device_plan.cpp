@@ -130,7 +130,9 @@ size_t select_device(std::span<const Candidate> ranked, const std::string& selec
   uint32_t index = 0;
   const auto [end, status] = std::from_chars(select.data(), select.data() + select.size(), index);
   if (select.empty()) {
-    found = 0;
+    const auto usable = [](const Candidate& c) { return c.unusable.empty(); };
+    const auto first = std::find_if(ranked.begin(), ranked.end(), usable);
+    found = first == ranked.end() ? 0 : static_cast<size_t>(first - ranked.begin());
   } else if (status == std::errc() && end == select.data() + select.size() && index < ranked.size()) {
     found = index;
   } else {

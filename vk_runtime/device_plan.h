@@ -52,8 +52,8 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
-  static constexpr bool enable_timeline = true;  // what sessions once needed in order to run; the self-test still asks
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
+  bool full_barriers = false;           // every command waits for all before it: set by the self-test
   uint64_t descriptor_alignment = 256;  // of storage buffer offsets and of sub-allocations
   Target target;                        // atomic_float_add stays false until the self-test has proved it
 };

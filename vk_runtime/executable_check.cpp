@@ -1,5 +1,7 @@
 #include "vk_runtime/executable_check.h"
 
+#include "vk_runtime/errors.h"
+
 namespace spirograd::vk {
 namespace {
 
@@ -92,6 +94,10 @@ void check_executable(const Executable& e) {
 }
 
 void check_features(const Executable& e, const Device::Impl& d) {
+  for (const BufferDesc& b : e.buffers)
+    if (b.bytes > d.info.target.max_array)
+      throw limit_error("an array of " + to_string(b.type) + " in bytes", b.bytes, "what the self-test has proved",
+                        d.info.target.max_array, d.name());
   const std::vector<Missing> lacks = missing(requirements_of(e), d.info.target, "'" + d.name() + "'");
   if (lacks.empty()) return;
   Error error("SG0303", "this program needs " + lacks[0].what);

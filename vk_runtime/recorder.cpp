@@ -158,7 +158,9 @@ void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e
       work += own;
       ++recorded;
     }
-    if (barrier_before[i]) memory_barrier(d.fns, commands, kOurUses, kOurUses);
+    if (barrier_before[i] || d.plan.full_barriers)
+      memory_barrier(d.fns, commands, d.plan.full_barriers ? kAllUses : kOurUses,
+                     d.plan.full_barriers ? kAllUses : kOurUses);
     if (is_idle(step)) continue;
     walk.offsets(offsets);
     switch (step.kind) {

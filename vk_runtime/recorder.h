@@ -53,6 +53,8 @@ struct StageAccess {
 inline constexpr StageAccess kOurUses = {
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+inline constexpr StageAccess kAllUses = {VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                         VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
 inline constexpr StageAccess kHostReads = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT};
 
 void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after);

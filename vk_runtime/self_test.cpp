@@ -1,219 +1,193 @@
 #include "vk_runtime/self_test.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 
-#include "add_exchange.h"
-#include "add_native.h"
-#include "count_iterations.h"
-#include "lanes.h"
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/device.h"
+#include "vk_runtime/errors.h"
+#include "vk_runtime/probe_data.h"
+#include "vk_runtime/probe_measure.h"
+#include "vk_runtime/probe_programs.h"
+#include "vk_runtime/probe_verdicts.h"
+#include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
 namespace {
 
-constexpr uint32_t kAddresses[] = {1, 64, 4096};
-constexpr uint32_t kAdds = 1u << 16;
-constexpr uint32_t kWorkgroup = 64;
+constexpr uint64_t kFindingsVersion = 1;       // another one where findings are told from results in another way
+constexpr uint64_t kPatience = 5'000'000'000;  // nanoseconds for one submission
+constexpr size_t kMostHangs = 3;               // then nothing more is tried
+constexpr uint32_t kFoldedAt = 2000;           // workgroups of a row while probes run: fewer than any device allows
+constexpr uint32_t kLongestRow = 65535;        // the same where a device is examined: the least that Vulkan lets one allow
 
-enum class Verdict : uint8_t { Untested, Proved, Wrong };
-
-BufferDesc constant_words(const char* name, std::span<const uint32_t> words) {
-  BufferDesc b{Role::Constant, name, u32({static_cast<int64_t>(words.size())}), words.size_bytes(), 0, {}};
-  b.data.resize(words.size_bytes());
-  std::memcpy(b.data.data(), words.data(), words.size_bytes());
-  return b;
+// What the driver describes, as far as programs use it.
+Target offered_target(const Device::Impl& d) {
+  Target t = d.plan.target;
+  t.atomic_float_add = d.plan.enable_atomic_float_add;
+  return t;
 }
 
-// Three outputs of zeros; kAdds ones go to each, evenly.
-Executable adds(const char* name, std::span<const uint32_t> words) {
-  Executable e;
-  e.form = BindingForm::Descriptors;
-  e.kernels = {{name, {words.begin(), words.end()}, kWorkgroup, 2}};
-  e.n_outputs = static_cast<uint32_t>(std::size(kAddresses));
-  for (uint32_t n : kAddresses) e.buffers.push_back({Role::Output, "sums", f32({n}), n * uint64_t{4}, 0, {}});
-  e.buffers.push_back(constant_words("counts", kAddresses));
-  for (uint32_t i = 0; i < e.n_outputs; ++i) {
-    e.steps.push_back({Step::Kind::Fill, 0, 1, 0, {{i, 0, e.buffers[i].bytes, false, true}}, "zeros"});
+uint64_t key_of(const Target& t) {
+  std::vector<uint8_t> bytes;
+  for (uint64_t x : {kFindingsVersion, kProbeHash, uint64_t{t.float64}, uint64_t{t.atomic_float_add},
+                     uint64_t{t.signed_zero_inf_nan}, uint64_t{t.round_to_even}, uint64_t{t.signed_zero_inf_nan64},
+                     uint64_t{t.round_to_even64}, uint64_t{t.device_address}, uint64_t{t.subgroup_size},
+                     uint64_t{t.subgroup_operations}, uint64_t{t.max_buffers}, uint64_t{t.max_groups}})
+    for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(x >> (8 * i)));
+  return hash64(bytes);
+}
+
+bool judges_forms(const Probe& p) {
+  return std::all_of(p.expected.begin(), p.expected.end(), [](const Expectation& e) { return e.number <= 2; });
+}
+
+std::vector<uint32_t> words_of(const HostArray& a) {
+  std::vector<uint32_t> words(a.bytes.size() / 4);
+  std::memcpy(words.data(), a.bytes.data(), a.bytes.size());
+  return words;
+}
+
+using Probes = std::vector<const Probe*>;
+
+class Runner {
+ public:
+  Runner(const std::shared_ptr<Device>& device, SelfTest& test, const Target& offered)
+      : device_(device), d_(Device::Impl::of(*device)), test_(test), offered_(offered) {}
+
+  /// False: the device is gone.
+  bool run_all() {
+    const std::vector<Probe> probes = unpack_probes(probe_words());
+    Probes all, forms;
+    for (const Probe& p : probes) {
+      const uint32_t lanes = requirements_of(in_form(p, BindingForm::Descriptors)).subgroup_size;
+      const bool is_measured = p.expected[0].number == 27;
+      if (is_measured || (p.thorough && !test_.thorough) || (lanes != 0 && lanes != offered_.subgroup_size)) continue;
+      all.push_back(&p);
+      if (judges_forms(p)) forms.push_back(&p);
+    }
+    if (offered_.device_address && !run(all, BindingForm::Address)) return false;
+    const bool both = !offered_.device_address || test_.thorough || doubts_addresses(test_.findings.list);
+    if (!run(both ? all : forms, BindingForm::Descriptors)) return false;
+    if (test_.thorough) measure(device_, probes, test_.findings);
+    return true;
   }
-  for (uint32_t i = 0; i < e.n_outputs; ++i) {
-    e.steps.push_back({Step::Kind::Dispatch,
-                       0,
-                       kAdds / kWorkgroup,
-                       0,
-                       {{i, 0, e.buffers[i].bytes, true, true}, {e.n_outputs, i * uint64_t{4}, 4, true, false}},
-                       name});
+  /// Something failed that may succeed another time.
+  bool is_transient() const { return transient_; }
+
+ private:
+  bool run(const Probes& probes, BindingForm form) {
+    Probes together;
+    for (const Probe* p : probes) {
+      const std::pair<BindingForm, std::string> which(form, p->name);
+      if (std::find(test_.done.begin(), test_.done.end(), which) != test_.done.end()) continue;
+      if (!is_offered(*p, form))
+        record(*p, form, same_for_all(*p, form, Outcome::NotOffered, ""));
+      else if (test_.hangs >= kMostHangs)
+        record(*p, form, same_for_all(*p, form, Outcome::NotRun, "not tried after others hung"));
+      else if (!p->thorough && !test_.one_by_one)
+        together.push_back(p);
+      else if (!run_alone(*p, form))
+        return false;
+    }
+    if (together.empty() || attempt(together, form) == nullptr) return true;
+    if (gone_) {
+      test_.one_by_one = true;
+      return false;
+    }
+    for (const Probe* p : together)
+      if (!run_alone(*p, form)) return false;
+    return true;
   }
-  return e;
-}
 
-Verdict try_adds(const std::shared_ptr<Device>& device, const char* name, std::span<const uint32_t> words) {
-  const std::unique_ptr<Session> session = Session::create(device, adds(name, words)).value();
-  const std::vector<HostArray> sums = session->run({}).value();
-  for (const HostArray& s : sums)
-    for (double x : s.values())
-      if (x != static_cast<double>(kAdds) / static_cast<double>(s.count())) return Verdict::Wrong;
-  return Verdict::Proved;
-}
-
-// Outer and inner trip counts of the loops that are tried: one long loop, and many short ones.
-constexpr std::array<std::array<uint32_t, 2>, 2> kLoops = {{{1, 1'000'003}, {1000, 1001}}};
-// What is assumed of a device that could not be tested.
-constexpr uint64_t kAssumedLoopLimit = 65535;
-
-Executable loops() {
-  Executable e;
-  e.form = BindingForm::Descriptors;
-  e.kernels = {{"count iterations", {std::begin(count_iterations), std::end(count_iterations)}, 1, 2}};
-  e.n_outputs = static_cast<uint32_t>(kLoops.size());
-  for (uint32_t i = 0; i < e.n_outputs; ++i) e.buffers.push_back({Role::Output, "report", u32({3}), 12, 0, {}});
-  e.buffers.push_back(constant_words("counts", std::bit_cast<std::array<uint32_t, 2 * kLoops.size()>>(kLoops)));
-  for (uint32_t i = 0; i < e.n_outputs; ++i)
-    e.steps.push_back({Step::Kind::Dispatch,
-                       0,
-                       1,
-                       0,
-                       {{i, 0, 12, false, true}, {e.n_outputs, i * uint64_t{8}, 8, true, false}},
-                       "count iterations"});
-  return e;
-}
-
-// Iterations that one invocation gets over all its loops together, as far as this was tried: what nobody has seen run does
-// not count. 0: the loops did not even compute what they counted.
-uint64_t try_loops(const std::shared_ptr<Device>& device) {
-  const std::unique_ptr<Session> session = Session::create(device, loops()).value();
-  const std::vector<HostArray> reports = session->run({}).value();
-  uint64_t limit = kNoLoopLimit;
-  for (size_t i = 0; i < kLoops.size(); ++i) {
-    const std::vector<double> report = reports[i].values();
-    const auto state = static_cast<uint32_t>(report[0]), steps = static_cast<uint32_t>(report[1]);
-    const auto [outer, inner] = kLoops[i];
-    uint32_t expected = 1;
-    for (uint32_t k = 0; k < std::min(steps, outer * inner); ++k) expected = expected * 1664525u + 1013904223u;
-    if (state != expected || steps > outer * inner) return 0;
-    limit = std::min(limit, outer == 1 ? steps : steps + static_cast<uint64_t>(report[2]));
+  bool run_alone(const Probe& p, BindingForm form) {
+    const std::unique_ptr<Error> error = attempt({&p}, form);
+    if (!error) return true;
+    const bool hung = error->code == "SG0312", no_memory = error->code == "SG0601";
+    const std::string text = hung        ? "it had not ended after 5 seconds; what it uses is not freed"
+                             : no_memory ? "not tried: " + error->message
+                                         : error->message;
+    record(p, form, same_for_all(p, form, hung ? Outcome::Hung : no_memory ? Outcome::NotRun : Outcome::Failed, text));
+    transient_ = transient_ || (no_memory && !p.thorough);
+    test_.hangs += gone_ ? 1 : 0;
+    return !gone_;
   }
-  return limit;
-}
 
-constexpr uint32_t kLanesWorkgroup = 128;
-
-Executable exchange_lanes(uint32_t size) {
-  Executable e;
-  e.form = BindingForm::Descriptors;
-  Requirements needs;
-  needs.subgroup_size = size;
-  needs.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
-  e.kernels = {{"exchange lanes", {std::begin(lanes), std::end(lanes)}, kLanesWorkgroup, 2, needs}};
-  e.n_outputs = 1;
-  e.buffers = {{Role::Output, "report", u32({kLanesWorkgroup}), kLanesWorkgroup * uint64_t{4}, 0, {}},
-               constant_words("lanes", {&size, 1})};
-  e.steps = {{Step::Kind::Fill, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}}, "zeros"},
-             {Step::Kind::Dispatch, 0, 1, 0, {{0, 0, e.buffers[0].bytes, false, true}, {1, 0, 4, true, false}}, "exchange"}};
-  return e;
-}
-
-Verdict try_lanes(const std::shared_ptr<Device>& device) {
-  const uint32_t size = device->target().subgroup_size;
-  const std::unique_ptr<Session> session = Session::create(device, exchange_lanes(size)).value();
-  const std::vector<double> report = session->run({}).value()[0].values();
-  for (uint32_t first = 0; first < kLanesWorkgroup; first += size) {
-    double sum = 0;
-    for (uint32_t number = first; number < first + size; ++number) sum += static_cast<double>(number * number);
-    for (uint32_t number = first; number < first + size; ++number)
-      if (report[number] != sum) return Verdict::Wrong;
+  // One session for all of them; what went wrong, if something did.
+  std::unique_ptr<Error> attempt(const Probes& probes, BindingForm form) {
+    std::vector<Executable> programs;
+    for (const Probe* p : probes) {
+      if (test_.progress) test_.progress(p->name);
+      programs.push_back(program_for(*p, form, offered_));
+    }
+    const auto session = Session::create(device_, joined(programs));
+    gone_ = d_.lost;
+    if (!session) return std::make_unique<Error>(session.error());
+    const auto outputs = Session::Impl::of(**session).run({}, kPatience);
+    gone_ = d_.lost || (!outputs && outputs.error().code == "SG0312");
+    if (!outputs) return std::make_unique<Error>(outputs.error());
+    size_t at = 0;
+    for (const Probe* p : probes) {
+      std::vector<std::vector<uint32_t>> words;
+      for (uint32_t j = 0; j < p->program.n_outputs; ++j) words.push_back(words_of((*outputs)[at++]));
+      record(*p, form, judged(*p, form, words));
+    }
+    return nullptr;
   }
-  return Verdict::Proved;
-}
 
-std::string sentence(Verdict v) {
-  switch (v) {
-    case Verdict::Untested: return "not tested";
-    case Verdict::Proved: return "proved";
-    case Verdict::Wrong: return "wrong";
+  bool is_offered(const Probe& p, BindingForm form) const {
+    const bool in_range = std::all_of(p.program.buffers.begin(), p.program.buffers.end(), [&](const BufferDesc& b) {
+      return form == BindingForm::Address || b.bytes <= offered_.max_range;
+    });
+    const uint64_t most = d_.facts.max_allocation != 0 ? d_.facts.max_allocation : UINT64_MAX;
+    const bool has_room = p.program.scratch_bytes < std::min(d_.info.memory_bytes, most) / 2;
+    return in_range && has_room && missing(requirements_of(program_for(p, form, offered_)), d_.info.target).empty();
   }
-  return "";
-}
 
-}  // namespace
+  void record(const Probe& p, BindingForm form, std::vector<Finding> found) {
+    std::move(found.begin(), found.end(), std::back_inserter(test_.findings.list));
+    test_.done.emplace_back(form, p.name);
+  }
 
-namespace {
-
-// What the self-test found, as the cache keeps it.
-struct Findings {
-  Verdict native = Verdict::Untested, exchange = Verdict::Untested, lanes = Verdict::Untested;
-  uint64_t loop_limit = kAssumedLoopLimit;
-  bool loops_tested = false;
+  const std::shared_ptr<Device>& device_;
+  Device::Impl& d_;
+  SelfTest& test_;
+  const Target& offered_;
+  bool transient_ = false;
+  bool gone_ = false;  // lost, or work hangs in its queue
 };
 
-std::vector<uint8_t> encode(const Findings& f) {
-  std::vector<uint8_t> bytes = {static_cast<uint8_t>(f.native), static_cast<uint8_t>(f.exchange),
-                                static_cast<uint8_t>(f.lanes)};
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(f.loop_limit >> (8 * i)));
-  return bytes;
-}
-
-Findings decode(const std::optional<std::vector<uint8_t>>& bytes) {
-  Findings f;
-  if (!bytes || bytes->size() != encode(f).size() || *std::max_element(bytes->begin(), bytes->begin() + 3) > 2) return f;
-  f.native = static_cast<Verdict>((*bytes)[0]);
-  f.exchange = static_cast<Verdict>((*bytes)[1]);
-  f.lanes = static_cast<Verdict>((*bytes)[2]);
-  f.loop_limit = 0;
-  for (size_t i = 0; i < 8; ++i) f.loop_limit |= static_cast<uint64_t>((*bytes)[3 + i]) << (8 * i);
-  f.loops_tested = true;
-  return f;
-}
-
-std::string offer_text(bool offered, Verdict v) {
-  if (!offered) return "not offered";
-  return v == Verdict::Proved  ? "proved"
-         : v == Verdict::Wrong ? "offered, but wrong: not used"
-                               : "offered, but not tested: not used";
-}
-
-std::string loops_text(const Findings& f) {
-  if (!f.loops_tested) return "not tested: at most " + std::to_string(f.loop_limit) + " used";
-  if (f.loop_limit == 0) return "wrong: no loops used";
-  const bool all = f.loop_limit == uint64_t{kLoops[0][0]} * kLoops[0][1];
-  return (all ? "proved up to " : "end without a word after ") + std::to_string(f.loop_limit) +
-         "; longer loops are cut into several dispatches";
-}
-
 }  // namespace
 
-void prove(const std::shared_ptr<Device>& device) {
+uint64_t findings_key(const Device::Impl& device) { return key_of(offered_target(device)); }
+
+bool prove(const std::shared_ptr<Device>& device, SelfTest& test) {
   Device::Impl& d = Device::Impl::of(*device);
-  const bool offered = d.plan.enable_atomic_float_add,
-             offered_lanes = exchanges_lanes(d.plan.target) && kLanesWorkgroup % d.plan.target.subgroup_size == 0;
-  std::string path;
-  std::optional<std::vector<uint8_t>> known;
-  if (!d.options.cache_dir.empty()) {
-    path = cache_path(d.options.cache_dir, "verdicts", d.facts.identity);
-    known = load_cache(path, d.facts.identity);
+  const Target offered = offered_target(d);
+  const uint64_t key = key_of(offered);
+  const std::string path = d.options.cache_dir.empty() ? "" : cache_path(d.options.cache_dir, "verdicts", d.facts.identity);
+  bool known = false;
+  if (!path.empty() && !test.thorough && test.done.empty())
+    if (const auto bytes = load_cache(path, d.facts.identity))
+      if (auto findings = decode(*bytes, key)) test.findings = *std::move(findings), known = true;
+  bool alive = true;
+  if (!known) {
+    d.info.target = offered;
+    d.info.target.max_loop_iterations = kNoLimit;
+    d.info.target.max_groups = std::min(offered.max_groups, test.thorough ? kLongestRow : kFoldedAt);
+    Runner runner(device, test, offered);
+    alive = runner.run_all();
+    test.findings.thorough = test.thorough;
+    if (alive && !path.empty() && !runner.is_transient()) save_cache(path, d.facts.identity, encode(test.findings, key));
   }
-  Findings found = decode(known);
-  const bool missing = !found.loops_tested || found.exchange == Verdict::Untested ||
-                       (offered && found.native == Verdict::Untested) || (offered_lanes && found.lanes == Verdict::Untested);
-  if (missing && d.plan.enable_timeline) {
-    found.exchange = try_adds(device, "add by compare-exchange", add_exchange);
-    if (offered) found.native = try_adds(device, "add by native atomic", add_native);
-    if (offered_lanes) found.lanes = try_lanes(device);
-    found.loop_limit = try_loops(device);
-    found.loops_tested = true;
-    if (!path.empty()) save_cache(path, d.facts.identity, encode(found));
-  }
-  d.info.target.atomic_float_add = offered && found.native == Verdict::Proved;
-  d.info.target.max_loop_iterations = found.loop_limit;
-  if (!offered_lanes || found.lanes != Verdict::Proved) d.info.target.subgroup_operations &= kSubgroupBasic;
-  d.info.verdicts = {"atomic f32 add: " + offer_text(offered, found.native),
-                     "compare-exchange f32 add: " + sentence(found.exchange),
-                     "loop iterations of one invocation: " + loops_text(found),
-                     "subgroups of " + std::to_string(d.info.target.subgroup_size) +
-                         ", values of other lanes: " + offer_text(offered_lanes, found.lanes)};
+  Proof proof = conclude(offered, test.findings.list);
+  d.info.target = proof.target;
+  d.info.verdicts = std::move(proof.verdicts);
+  d.info.speeds = test.findings.speeds;
+  test.unusable = proof.unusable;
+  if (d.info.unusable.empty()) d.info.unusable = std::move(proof.unusable);
+  d.plan.full_barriers = proof.full_barriers;
+  return alive;
 }
 
 }  // namespace spirograd::vk

@@ -45,7 +45,9 @@ class Gpu : public ::testing::Test {
     options.validation = true;
     options.on_message = Messages::take;
     options.user = &messages;
-    options.cache_dir = cache_dir;
+    // Tests have verdicts in common, so that each driver proves itself once.
+    options.cache_dir = cache_dir.empty() ? SPIROGRAD_TEST_CACHE : cache_dir;
+    options.cache_pipelines = !cache_dir.empty();
     auto created = Device::create(options);
     ASSERT_TRUE(created) << created.error().str();
     device = *created;
@@ -62,7 +64,7 @@ class Gpu : public ::testing::Test {
   }
 
   Messages messages;
-  std::string cache_dir;
+  std::string cache_dir;  // "": that of all tests, for verdicts only
   std::shared_ptr<Device> device;
 };
 

@@ -26,8 +26,7 @@ bool uses(const lower::Plan& plan, kernel::KOp op) {
 TEST(DeviceFacts, ScattersAddInOrderWhereNoAdditionIsProved) {
   const std::vector<double> updates = {1, 2, 4, 8, 16, 32}, places = {0, 2, 1, 2, 2, -1};
   for (const std::string type : {"f32", "i32", "u32"}) {
-    const Program p =
-        program("def main(x: " + type + "[6], i: i32[6]) -> (y: " + type + "[3]) = scatter([3], x, i)\n");
+    const Program p = program("def main(x: " + type + "[6], i: i32[6]) -> (y: " + type + "[3]) = scatter([3], x, i)\n");
     for (const bool native : {false, true})
       for (const bool exchange : {false, true})
         for (const bool integers : {false, true}) {
@@ -99,10 +98,8 @@ TEST(DeviceFacts, SchedulesOfWorkgroupsAreIllegalThere) {
   const schedule::ReduceSchedule local{{{{schedule::Bind::Serial, 2}, {schedule::Bind::Local, 64}}}};
   schedule::ScanFacts scan;
   scan.length = 256;
-  const schedule::ScanSchedule tiles{{{schedule::Bind::Grid, 1},
-                                      {schedule::Bind::Serial, 4},
-                                      {schedule::Bind::Local, 64},
-                                      {schedule::Bind::Register, 1}}};
+  const schedule::ScanSchedule tiles{
+      {{schedule::Bind::Grid, 1}, {schedule::Bind::Serial, 4}, {schedule::Bind::Local, 64}, {schedule::Bind::Register, 1}}};
   for (const bool shared : {true, false}) {
     t.shared_memory = shared;
     EXPECT_EQ(!check(map, grouped, t), shared);

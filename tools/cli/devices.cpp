@@ -64,6 +64,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const Target& t) {
 
 nlohmann::json json_of(const vk::DeviceInfo& d) {
   const Target& t = d.target;
+  nlohmann::json verdicts = nlohmann::json::array();
+  for (const vk::Verdict& v : d.verdicts)
+    verdicts.push_back({{"number", v.number}, {"name", v.name}, {"outcome", name(v.outcome)}, {"text", v.text}});
   return {{"index", d.index},
           {"name", d.name},
           {"driver", d.driver},
@@ -71,7 +74,7 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
           {"api", version_of(d)},
           {"memory_bytes", d.memory_bytes},
           {"unusable", d.unusable},
-          {"verdicts", d.verdicts},
+          {"verdicts", verdicts},
           {"target",
            {{"float64", t.float64},
             {"atomic_float_add", t.atomic_float_add},
@@ -94,6 +97,13 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
             {"quirks", quirks_of(t)}}}};
 }
 
+std::string verdicts_of(const vk::DeviceInfo& d) {
+  io::Table table({">", "", "", ""});
+  for (const vk::Verdict& v : d.verdicts)
+    table.add({"   " + std::to_string(v.number), v.name, std::string(name(v.outcome)), v.text});
+  return table.str();
+}
+
 std::string details(const std::vector<vk::DeviceInfo>& all) {
   std::string out;
   for (const vk::DeviceInfo& d : all) {
@@ -103,7 +113,7 @@ std::string details(const std::vector<vk::DeviceInfo>& all) {
     if (!d.unusable.empty()) table.add({"   cannot be used: it lacks", d.unusable});
     for (const auto& [what, value] : facts_of(d.target)) table.add({"   " + what, value});
     out += table.str();
-    for (const std::string& v : d.verdicts) out += "   self-test: " + v + "\n";
+    if (!d.verdicts.empty()) out += "   self-test\n" + verdicts_of(d);
   }
   return out;
 }

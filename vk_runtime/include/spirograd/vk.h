@@ -4,6 +4,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,38 @@ constexpr std::string_view name(DeviceType t) {
   return "other";
 }
 
+/// What became of a probe of the self-test.
+enum class Outcome : uint8_t { NotRun, NotOffered, Passed, Wrong, Failed, Hung };
+
+constexpr std::string_view name(Outcome o) {
+  switch (o) {
+    case Outcome::NotRun: return "not run";
+    case Outcome::NotOffered: return "not offered";
+    case Outcome::Passed: return "passed";
+    case Outcome::Wrong: return "wrong";
+    case Outcome::Failed: return "failed";
+    case Outcome::Hung: break;
+  }
+  return "hung";
+}
+
+/// Of one probe of the self-test.
+struct Verdict {
+  uint32_t number = 0;
+  std::string name;  // "sums by compare-exchange"
+  Outcome outcome = Outcome::NotRun;
+  std::string text;  // what was seen, and what is done about it: "sums in 64 places: ..; scatters add in order"
+  bool operator==(const Verdict&) const = default;
+};
+
+/// Measured where a device is examined; 0: not measured.
+struct Speeds {
+  double iterations = 0;         // of a loop of one invocation, per second
+  double compile = 0;            // seconds for 1,500 instructions
+  double written = 0, read = 0;  // bytes per second by the host, in memory that it shares with the device
+  bool operator==(const Speeds&) const = default;
+};
+
 /// What is known of a physical device, and what was proved on it.
 struct DeviceInfo {
   uint32_t index = 0;  // position in devices(), stable while the drivers stay the same
@@ -37,10 +70,11 @@ struct DeviceInfo {
   std::string driver;  // "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
   DeviceType type = DeviceType::Other;
   uint32_t api_major = 0, api_minor = 0, api_patch = 0;
-  uint64_t memory_bytes = 0;          // largest device-local heap
-  std::string unusable;               // empty, or what is missing ("Vulkan 1.2", "a compute queue", ...)
-  Target target;                      // facts after the self-test
-  std::vector<std::string> verdicts;  // self-test, one line each: "atomic f32 add: proved", "offered, but wrong: not used"
+  uint64_t memory_bytes = 0;      // largest device-local heap
+  std::string unusable;           // empty, or what is missing ("Vulkan 1.2", "a compute queue", ...)
+  Target target;                  // facts after the self-test
+  std::vector<Verdict> verdicts;  // of the self-test, by number; empty before
+  Speeds speeds;
 };
 
 /// All devices of all drivers, best first (discrete, integrated, virtual, cpu). With prove: runs the self-test on each
@@ -52,9 +86,15 @@ struct DeviceOptions {
   bool validation = false;  // Khronos validation layer, core and synchronization; messages come through on_message
   void (*on_message)(void* user, const char* id, const char* text) = nullptr;  // validation and driver messages
   void* user = nullptr;
-  std::string cache_dir;                                       // pipeline cache and self-test verdicts; "": none
+  std::string cache_dir;                                       // pipelines, findings of the self-test; "": none
+  bool cache_pipelines = true;                                 // off: only what the self-test has found
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // the host's way to Vulkan; null: the system's loader
 };
+
+/// Runs every probe on the device that the options select, in both binding forms, those too that take seconds or gigabytes,
+/// and measures; keeps the findings in the cache folder. `progress`, if given, hears of each program before it runs. A
+/// device that turns out to be unusable is no error here.
+Result<DeviceInfo> examine(const DeviceOptions& options, const std::function<void(std::string_view)>& progress = {});
 
 /// A device that belongs to the host. All handles stay the host's; they outlive the Device.
 struct External {
@@ -86,8 +126,9 @@ struct Slice {
 class Device {
  public:
   /// Errors: SG0301 no loader, SG0302 no driver, SG0303 what the device or the validation layer lacks, SG0304 unknown
-  /// selection (names all devices), SG0305 a failed Vulkan call. Runs the self-test, about a millisecond after the driver
-  /// has compiled it.
+  /// selection (names all devices), SG0305 a failed Vulkan call. Runs the self-test, a few tenths of a second, or
+  /// nothing where the cache folder knows it. Where the options leave the choice, devices that it finds unusable are passed
+  /// over.
   static Result<std::shared_ptr<Device>> create(const DeviceOptions& options = {});
   /// Submits the self-test to the host's queue once (with the lock held) and waits for it.
   static Result<std::shared_ptr<Device>> adopt(const External& external);

@@ -1,0 +1,84 @@
+#include "vk_runtime/probe_programs.h"
+
+#include <algorithm>
+
+namespace spirograd::vk {
+namespace {
+
+// SPIR-V: the words of a header, two operations that declare, and the end of the declarations.
+constexpr size_t kHeader = 5;
+constexpr uint32_t kExecutionMode = 16, kCapability = 17, kFunction = 54;
+
+struct FloatControl {
+  uint32_t capability, mode;
+};
+constexpr FloatControl kSignedZeroInfNan = {4466, 4461}, kRoundToEven = {4467, 4462};
+
+// Keeps the mode for 32 and for 64 bits or not, and the capability where one of them stays.
+void leave_out(std::vector<uint32_t>& words, FloatControl control, bool keep32, bool keep64) {
+  std::vector<uint32_t> kept;
+  for (const bool capability : {false, true}) {
+    bool stays = false;
+    kept.assign(words.begin(), words.begin() + kHeader);
+    size_t at = kHeader;
+    for (uint32_t length = 0; at < words.size() && (words[at] & 0xffff) != kFunction; at += length) {
+      length = std::max(1u, words[at] >> 16);
+      const uint32_t operation = words[at] & 0xffff;
+      const bool is_mode = operation == kExecutionMode && words[at + 2] == control.mode;
+      const bool is_capability = operation == kCapability && words[at + 1] == control.capability;
+      const bool goes = (is_mode && !(words[at + 3] == 32 ? keep32 : keep64)) || (is_capability && capability);
+      stays = stays || (is_mode && !goes);
+      const auto begin = words.begin() + static_cast<ptrdiff_t>(at);
+      if (!goes) kept.insert(kept.end(), begin, begin + length);
+    }
+    kept.insert(kept.end(), words.begin() + static_cast<ptrdiff_t>(at), words.end());
+    words = std::move(kept);
+    if (stays) return;
+  }
+}
+
+}  // namespace
+
+Executable program_for(const Probe& probe, BindingForm form, const Target& t) {
+  Executable e = in_form(probe, form);
+  for (KernelBinary& k : e.kernels) {
+    leave_out(k.words, kSignedZeroInfNan, t.signed_zero_inf_nan, t.signed_zero_inf_nan64);
+    leave_out(k.words, kRoundToEven, t.round_to_even, t.round_to_even64);
+    k.needs.signed_zero_inf_nan = t.signed_zero_inf_nan;
+    k.needs.round_to_even = t.round_to_even;
+    k.needs.signed_zero_inf_nan64 = k.needs.float64 && t.signed_zero_inf_nan64;
+    k.needs.round_to_even64 = k.needs.float64 && t.round_to_even64;
+  }
+  return e;
+}
+
+Executable joined(std::span<const Executable> programs) {
+  Executable out;
+  out.form = programs.front().form;
+  for (const Executable& e : programs) out.n_outputs += e.n_outputs;
+  out.buffers.resize(out.n_outputs);  // the outputs of all come first
+  uint32_t outputs = 0;
+  for (const Executable& e : programs) {
+    const auto kernels = static_cast<uint32_t>(out.kernels.size()), others = static_cast<uint32_t>(out.buffers.size());
+    const auto place = [&](uint32_t b) { return b < e.n_outputs ? outputs + b : others + b - e.n_outputs; };
+    for (uint32_t b = 0; b < e.buffers.size(); ++b) {
+      BufferDesc buffer = e.buffers[b];
+      if (buffer.role == Role::Scratch) buffer.scratch_offset += out.scratch_bytes;
+      if (b < e.n_outputs)
+        out.buffers[place(b)] = std::move(buffer);
+      else
+        out.buffers.push_back(std::move(buffer));
+    }
+    for (Step s : e.steps) {
+      s.kernel += kernels;
+      for (BufferUse& u : s.uses) u.buffer = place(u.buffer);
+      out.steps.push_back(std::move(s));
+    }
+    out.kernels.insert(out.kernels.end(), e.kernels.begin(), e.kernels.end());
+    out.scratch_bytes += e.scratch_bytes;
+    outputs += e.n_outputs;
+  }
+  return out;
+}
+
+}  // namespace spirograd::vk
