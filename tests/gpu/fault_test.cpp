@@ -290,6 +290,7 @@ TEST_F(FaultTest, WhatFailsWithCachedDataIsTriedWithout) {
   active = nullptr;
 
   d.options.cache_dir = (std::filesystem::temp_directory_path() / ("spirograd_fault_" + std::to_string(getpid()))).string();
+  d.options.cache_pipelines = true;
   d.save_pipeline_cache();
   d.fns.vkDestroyPipelineCache(d.device, d.pipeline_cache, nullptr);
   static PFN_vkCreatePipelineCache real;
