@@ -48,8 +48,8 @@ Pure pure_function(const Kernel& kernel, const Inst& i) {
 template <bool together>
 class Machine {
  public:
-  Machine(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers)
-      : kernel_(kernel), buffers_(buffers), shared_(kernel) {
+  Machine(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers, const Latitude* latitude)
+      : kernel_(kernel), latitude_(latitude), buffers_(buffers), shared_(kernel) {
     if (buffers.size() != kernel.bindings.size())
       throw Error("SG0902", "kernel " + kernel.name + " has " + std::to_string(kernel.bindings.size()) +
                                 " bindings but was given " + std::to_string(buffers.size()) + " buffers");
@@ -262,7 +262,9 @@ class Machine {
         if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
         const Pure function = pure_function(kernel_, i);
         const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]);
-        for (size_t l = 0; l < lanes(); l += kLanes) function(out + l, a + l, b + l);
+        const Scalar operand = kernel_.body[i.in[0]].type;
+        for (size_t l = 0; latitude_ && l < lanes(); ++l) out[l] = apply_with(*latitude_, i.op, operand, i.type, a[l], b[l]);
+        for (size_t l = 0; !latitude_ && l < lanes(); l += kLanes) function(out + l, a + l, b + l);
         return at;
       }
       case Kind::Select: {
@@ -370,6 +372,7 @@ class Machine {
   }
 
   const Kernel& kernel_;
+  const Latitude* latitude_;  // null: none
   std::span<const std::span<uint8_t>> buffers_;
   SharedMemory shared_;
   std::vector<std::vector<Element>> locals_;  // per array: all lanes of element 0, of element 1, ..
@@ -382,8 +385,9 @@ class Machine {
 
 }  // namespace
 
-uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers) {
-  return cooperates(kernel) ? Machine<true>(kernel, buffers).run() : Machine<false>(kernel, buffers).run();
+uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers, const Latitude* latitude) {
+  return cooperates(kernel) ? Machine<true>(kernel, buffers, latitude).run()
+                            : Machine<false>(kernel, buffers, latitude).run();
 }
 
 }  // namespace spirograd::kernel

@@ -1,0 +1,125 @@
+// What is left of the accuracy of elementary functions where a device uses the latitude that Vulkan gives it.
+#include "spirv/kernel/latitude.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "spirv/kernel/eval.h"
+#include "spirv/kernel/math.h"
+#include "spirv/kernel/scalar.h"
+
+namespace spirograd::kernel {
+namespace {
+
+float apply_f32(const Latitude& l, KOp op, float a, float b) {
+  return as_f32(apply_with(l, op, Scalar::F32, Scalar::F32, bits(a), bits(b)));
+}
+
+TEST(Latitude, OfNothingChangesNothing) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 100'000; ++i) {
+    const uint64_t a = random(), b = random();
+    for (const KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Div, KOp::Sqrt}) {
+      const float want = as_f32(apply(op, Scalar::F32, Scalar::F32, a, b)), have = apply_f32({}, op, as_f32(a), as_f32(b));
+      ASSERT_TRUE(have == want || (std::isnan(have) && std::isnan(want))) << as_f32(a) << " " << as_f32(b);
+    }
+  }
+}
+
+TEST(Latitude, IsUsedUpToItsBounds) {
+  const float third = 1.0f / 3.0f, denormal = 1e-39f;
+  EXPECT_EQ(apply_f32({.flush_denormals = true}, KOp::Add, denormal, denormal), 0.0f);
+  EXPECT_EQ(apply_f32({.flush_denormals = true}, KOp::Mul, 1e-20f, 1e-20f), 0.0f);
+  EXPECT_TRUE(std::signbit(apply_f32({.flush_denormals = true}, KOp::Mul, -1e-20f, 1e-20f)));
+  EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Div, 2.0f, 3.0f), std::nextafter(2.0f / 3.0f, 0.0f));
+  EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Div, 1.0f, 3.0f), std::nextafter(third, 0.0f));
+  EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Mul, 3e38f, 3e38f), std::numeric_limits<float>::max());
+  std::vector<bool> seen(5);
+  for (int i = 1; i < 1000; ++i) {
+    const float x = static_cast<float>(i), exact = 1.0f / x, off = apply_f32({.ulp = 2}, KOp::Div, 1.0f, x);
+    const int32_t d = std::bit_cast<int32_t>(off) - std::bit_cast<int32_t>(exact);
+    ASSERT_LE(std::abs(d), 2);
+    seen[static_cast<size_t>(d + 2)] = true;
+    EXPECT_EQ(off, apply_f32({.ulp = 2}, KOp::Div, 1.0f, x)) << "the same bits each time";
+  }
+  EXPECT_EQ(seen, std::vector<bool>(5, true));
+}
+
+struct Function {
+  const char* name;
+  Value (*fn)(Builder&, Value);
+  double (*exact)(double);
+  double loose, toward_zero;  // ULP at most: where quotients and roots are 2.5 ULP off, where all is rounded toward zero
+  double least = -1e30, most = 1e30;
+};
+
+double worst_of(const Function& f, const Latitude& l) {
+  std::mt19937 random(7);
+  std::vector<float> xs;
+  for (int i = 0; i < 20'000; ++i) xs.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  std::uniform_real_distribution<float> unit(-1, 1);
+  for (const float scale : {1.0f, 10.0f, 100.0f})
+    for (int i = 0; i < 20'000; ++i) xs.push_back(unit(random) * scale);
+  std::erase_if(xs, [&](float x) { return !(x >= f.least && x <= f.most); });
+  Builder b("f", 64, xs.size());
+  const uint32_t in = b.bind("x", Scalar::F32, Access::Read), out = b.bind("y", Scalar::F32, Access::Write);
+  b.begin_guard();
+  b.store(out, b.index(), f.fn(b, b.load(in, b.index())));
+  b.end_if();
+  std::vector<float> x = xs, y(xs.size());
+  const auto bytes = [](std::vector<float>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
+  const std::vector<std::span<uint8_t>> buffers{bytes(x), bytes(y)};
+  evaluate(std::move(b).finish(), buffers, &l);
+  double worst = 0;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const double want = f.exact(static_cast<double>(xs[i])), size = std::abs(want);
+    constexpr double kLeast = 1.2e-38, kMost = 3.4e38;
+    if (std::abs(xs[i]) < kLeast || !(size >= kLeast && size <= kMost)) continue;
+    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - want) / std::ldexp(1.0, std::ilogb(want) - 23));
+  }
+  return worst;
+}
+
+// Arguments are reduced by adding a number so large that the sum is a whole one: that must be the nearest. Flushed denormals
+// cost nothing, where neither argument nor value is one.
+TEST(Latitude, WhatIsLeftOfElementaryFunctions) {
+  constexpr double kLost = 1e30;
+  static const Function kFunctions[] = {
+      // clang-format off
+      {"exp",   kernel::exp,   [](double x) { return std::exp(x); },   1, 110},
+      {"log",   kernel::log,   [](double x) { return std::log(x); },   1, 1.5},
+      {"sin",   kernel::sin,   [](double x) { return std::sin(x); },   1.1, kLost, -1e4, 1e4},
+      {"cos",   kernel::cos,   [](double x) { return std::cos(x); },   1.1, kLost, -1e4, 1e4},
+      {"tan",   kernel::tan,   [](double x) { return std::tan(x); },   4, kLost, -1e4, 1e4},
+      {"asin",  kernel::asin,  [](double x) { return std::asin(x); },  4.5, 4},
+      {"acos",  kernel::acos,  [](double x) { return std::acos(x); },  3.5, 2.5},
+      {"atan",  kernel::atan,  [](double x) { return std::atan(x); },  4.5, 3},
+      {"sinh",  kernel::sinh,  [](double x) { return std::sinh(x); },  2, 110},
+      {"cosh",  kernel::cosh,  [](double x) { return std::cosh(x); },  1.5, 110},
+      {"tanh",  kernel::tanh,  [](double x) { return std::tanh(x); },  2.5, 40},
+      {"asinh", kernel::asinh, [](double x) { return std::asinh(x); }, 3.5, 3.5},
+      {"acosh", kernel::acosh, [](double x) { return std::acosh(x); }, 3.5, 2.5},
+      {"atanh", kernel::atanh, [](double x) { return std::atanh(x); }, 5, 3},
+      {"erf",   kernel::erf,   [](double x) { return std::erf(x); },   2, 12},
+      {"erfc",  kernel::erfc,  [](double x) { return std::erfc(x); },  6, 110},
+      {"log1p", kernel::log1p, [](double x) { return std::log1p(x); }, 3, 1.5},
+      {"expm1", kernel::expm1, [](double x) { return std::expm1(x); }, 1.5, kLost},
+      // clang-format on
+  };
+  for (const Function& f : kFunctions) {
+    const double loose = worst_of(f, {.ulp = 2}), toward_zero = worst_of(f, {.toward_zero = true}),
+                 flushed = worst_of(f, {.flush_denormals = true});
+    std::printf("  %-6s loose %8.2f, toward zero %8.2f, flushed %8.2f ULP\n", f.name, loose, toward_zero, flushed);
+    EXPECT_LE(loose, f.loose) << f.name;
+    EXPECT_LE(toward_zero, f.toward_zero) << f.name;
+    EXPECT_LE(flushed, 3) << f.name;
+  }
+}
+
+}  // namespace
+}  // namespace spirograd::kernel
