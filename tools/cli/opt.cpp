@@ -7,6 +7,7 @@
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
+#include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/print.h"
 #include "spirv/lower/plan.h"
@@ -148,7 +149,7 @@ std::string text_of(const Program& p, const Options& options, std::string& stage
   if (loops || kernels || wants_passes(options)) {
     stage = loops ? "loops" : kernels ? "kernels" : "passes";
     std::string text;
-    const lower::Plan plan = lowered(p, target, options, text);
+    const lower::Plan plan = lowered(p, in_form(target, form_of(options).value_or(suits)), options, text);
     return text + (loops ? loops_text(plan) : kernels ? kernels_text(plan) : "");
   }
   if (options.has("--spirv")) {
