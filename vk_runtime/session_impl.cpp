@@ -63,6 +63,10 @@ void Session::Impl::allocate(const Executable& x) {
       places.push_back(p);
       bytes += allocations[i].bytes;
     }
+    // Some drivers offer what they do not have.
+    if (e.form == BindingForm::Address && scratch.address == 0)
+      throw Error("SG0303", "'" + d.name() + "' offers bufferDeviceAddress, but places a buffer at address 0")
+          .hint("compile with BindingForm::Descriptors");
     for (uint32_t i = 0; i < n_arguments(); ++i) staged = staged || !allocations[i].mapped;
     staged = staged || d.always_stage;
     if (!staged) return;

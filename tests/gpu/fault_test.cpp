@@ -201,6 +201,17 @@ TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
   EXPECT_FALSE(Device::Impl::of(*device).abandoned) << "the queue was waited for";
 }
 
+TEST_F(FaultTest, AddressesOfZeroAreNotUsed) {
+  Device::Impl::of(*device).fns.vkGetBufferDeviceAddress = [](VkDevice, const VkBufferDeviceAddressInfo*) {
+    return VkDeviceAddress{0};
+  };
+  const auto refused = Session::create(device, affine_program(BindingForm::Address, kElements));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "SG0303");
+  EXPECT_NE(refused.error().message.find(device->info().name), std::string::npos) << refused.error().message;
+  EXPECT_EQ(live(affine_program(BindingForm::Descriptors, kElements)), "");
+}
+
 TEST_F(FaultTest, SteadyStateAllocatesNothing) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
