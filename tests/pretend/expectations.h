@@ -1,0 +1,24 @@
+// What the runtime is expected to do on each pretended device: to be right, or to refuse by name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace spirograd::pretend {
+
+/// An outcome is kRight, the code of the first error, or kWrong.
+inline constexpr std::string_view kRight = "right", kWrong = "wrong";
+
+struct Expectation {
+  std::string_view device, slice;  // slice "*": all that have no row of their own
+  std::string_view outcome = kRight;
+  // For what is not there yet: the outcome until then, and what is missing.
+  std::string_view today{}, missing{};
+};
+
+/// What is not plainly right.
+std::span<const Expectation> exceptions();
+/// The row in exceptions(), or that all is right.
+Expectation expected(std::string_view device, std::string_view slice);
+
+}  // namespace spirograd::pretend

@@ -1,0 +1,45 @@
+// A pretended device under validation, which sees the pretended limits: every message of it is a failure.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "spirograd/compile.h"
+#include "spirograd/vk.h"
+#include "tests/pretend/devices.h"
+#include "tests/pretend/expectations.h"
+#include "tests/pretend/slices.h"
+
+namespace spirograd::pretend {
+
+class Pretended : public ::testing::Test {
+ protected:
+  Result<std::shared_ptr<vk::Device>> open(std::string_view name) {
+    ::setenv(kVariable, std::string(name).c_str(), 1);
+    vk::DeviceOptions options;
+    options.validation = true;
+    options.on_message = take;
+    options.user = this;
+    return vk::Device::create(options);
+  }
+  void TearDown() override { EXPECT_EQ(said_, "") << "validation"; }
+
+ private:
+  static void take(void* user, const char* id, const char* text) {
+    const std::string_view kind = id;
+    if (kind == "Loader Message" || kind.ends_with("status-message")) return;
+    auto& self = *static_cast<Pretended*>(user);
+    const std::lock_guard lock(self.mutex_);
+    self.said_ += std::string(id) + ": " + text + "\n";
+  }
+  std::mutex mutex_;
+  std::string said_;
+};
+
+}  // namespace spirograd::pretend

@@ -1,0 +1,100 @@
+// Every slice on every pretended device is right, or refused by name; what is expected of each stands in expectations.cpp.
+#include <algorithm>
+
+#include "tests/pretend/fixture.h"
+
+namespace spirograd::pretend {
+namespace {
+
+struct Outcome {
+  std::string kind;  // kRight, kWrong, or the code of an error
+  std::string text;
+};
+
+// Where a result is off; "" if nowhere.
+std::string difference(const Task& t, const std::vector<HostArray>& results) {
+  if (results.size() != t.expected.size()) return t.what + ": wrong number of results";
+  for (size_t r = 0; r < results.size(); ++r) {
+    const std::vector<double> have = results[r].values();
+    for (size_t i = 0; i < have.size(); ++i) {
+      const double want = t.expected[r][i];
+      if (have[i] == want || (std::isnan(have[i]) && std::isnan(want))) continue;
+      if (std::abs(have[i] - want) <= t.tolerance * std::max(1.0, std::abs(want))) continue;
+      return t.what + ": result " + std::to_string(r) + "[" + std::to_string(i) + "] is " + std::to_string(have[i]) +
+             ", expected " + std::to_string(want);
+    }
+  }
+  return "";
+}
+
+// Each task in both forms as far as the device has them, all sessions alive together, each run again when all have run.
+std::string run_all(const std::shared_ptr<vk::Device>& device, const std::vector<Task>& tasks) {
+  std::vector<std::pair<const Task*, std::unique_ptr<vk::Session>>> sessions;
+  for (const Task& t : tasks)
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
+      if (form == BindingForm::Address && !device->target().device_address) continue;
+      const Executable executable = compile(t.program, device->target(), {.form = form}).value();
+      sessions.emplace_back(&t, vk::Session::create(device, executable).value());
+      if (std::string wrong = difference(t, sessions.back().second->run(t.inputs).value()); !wrong.empty()) return wrong;
+    }
+  for (const auto& [task, session] : sessions) {
+    session->replay().value();
+    if (std::string wrong = difference(*task, session->run(task->inputs).value()); !wrong.empty()) return "again: " + wrong;
+  }
+  return "";
+}
+
+class EachDevice : public Pretended, public ::testing::WithParamInterface<PretendedDevice> {
+ protected:
+  Outcome outcome(size_t number, const Slice& slice) {
+    try {
+      const std::shared_ptr<vk::Device> device = open(pretended_devices()[number].name).value();
+      const std::vector<Task> tasks = slice.tasks(number);
+      if (tasks.empty()) return {std::string(kRight), "not for this device"};
+      const std::string wrong = run_all(device, tasks);
+      return {std::string(wrong.empty() ? kRight : kWrong), wrong};
+    } catch (const Error& e) {
+      return {e.code, e.str()};
+    }
+  }
+};
+
+TEST_P(EachDevice, IsRightOrRefusesByName) {
+  const PretendedDevice& is = GetParam();
+  std::string pending;
+  for (const Slice& slice : slices()) {
+    SCOPED_TRACE(slice.name);
+    const Expectation e = expected(is.name, slice.name);
+    const Outcome o = outcome(static_cast<size_t>(find_device(is.name) - pretended_devices().data()), slice);
+    std::cout << slice.name << ": " << o.kind << (o.text.empty() ? "" : ", ") << o.text << "\n";
+    const bool waits = o.kind != e.outcome && !e.missing.empty();
+    EXPECT_EQ(o.kind, waits ? e.today : e.outcome) << o.text;
+    // The compiler knows the device's target, and not its name.
+    const bool named = o.text.find("pretended " + std::string(is.name)) != std::string::npos;
+    EXPECT_TRUE(!o.kind.starts_with("SG03") || named || o.text.find("the device") != std::string::npos) << o.text;
+    if (waits)
+      pending +=
+          "\n" + std::string(slice.name) + " is " + o.kind + " and waits for " + std::string(e.missing) + ": " + o.text;
+  }
+  if (!pending.empty()) GTEST_SKIP() << "pending:" << pending;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, EachDevice, ::testing::ValuesIn(pretended_devices().begin(), pretended_devices().end()),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+// What one program could not get is there for the next one.
+TEST_F(Pretended, ADeviceWithoutRoomLivesOn) {
+  const auto memory = std::find_if(slices().begin(), slices().end(), [](const Slice& s) { return s.name == "memory"; });
+  const std::vector<Task> tasks = memory->tasks(0);
+  const std::shared_ptr<vk::Device> device = open("no_room_once").value();
+  const Result<std::string> first = guarded([&] { return run_all(device, tasks); });
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, "SG0601");
+  EXPECT_EQ(run_all(device, tasks), "");
+}
+
+}  // namespace
+
+void PrintTo(const PretendedDevice& d, std::ostream* out) { *out << d.name; }
+
+}  // namespace spirograd::pretend
