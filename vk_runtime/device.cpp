@@ -191,6 +191,7 @@ void Device::Impl::submit(VkCommandBuffer commands, VkFence fence) {
     r = fns.vkQueueSubmit(queue, 1, &work, fence);
     if (external.unlock_queue) external.unlock_queue(external.user);
   }
+  if (r == VK_ERROR_DEVICE_LOST) settle();  // unlike after other errors, some of the work may run
   check(r, "vkQueueSubmit");
 }
 

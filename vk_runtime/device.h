@@ -85,7 +85,8 @@ struct Device::Impl {
   void check(VkResult, const char* call);
   /// Throws SG0310 when the device was lost before, SG0311 in a process forked from the one that made the device.
   void check_alive() const;
-  /// After a wait that failed: waits for the queue, and where this fails as well, abandons the device.
+  /// After a wait that failed, or a submission that lost the device: waits for the queue, and where this fails as well,
+  /// abandons the device.
   void settle();
   /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
   bool may_destroy() const { return !abandoned && process == this_process(); }

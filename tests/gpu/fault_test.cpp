@@ -190,6 +190,19 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
     }
 }
 
+TEST_F(FaultTest, WorkOfASubmissionThatLosesTheDeviceMayRun) {
+  for (const bool no_wait_answers : {false, true}) {
+    DeviceFns& f = Device::Impl::of(*device).fns;
+    auto s = session(affine_program(BindingForm::Address, kElements));
+    f.vkQueueSubmit = [](VkQueue, uint32_t, const VkSubmitInfo*, VkFence) { return VK_ERROR_DEVICE_LOST; };
+    if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
+    EXPECT_EQ(s->run(std::vector{ramp(kElements)}).error().code, "SG0310");
+    EXPECT_EQ(Device::Impl::of(*device).abandoned.load(), no_wait_answers);
+    s.reset();
+    open();
+  }
+}
+
 TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
   DeviceFns& f = Device::Impl::of(*device).fns;
   f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
