@@ -12,20 +12,31 @@ add_library(spirograd_pretend MODULE pretend/layer.cpp pretend/facts.cpp pretend
 set_target_properties(spirograd_pretend PROPERTIES CXX_VISIBILITY_PRESET hidden)
 target_compile_definitions(spirograd_pretend PRIVATE VK_NO_PROTOTYPES)
 target_link_libraries(spirograd_pretend PRIVATE pretended_devices spirograd_warnings)
+# A layer of layers, for the order of those that the environment names is the loader's choice: the validation layer has to be nearer to
+# the program, so that it sees what is pretended.
 file(GENERATE OUTPUT ${layer_folder}/VkLayer_spirograd_pretend.json CONTENT [[
 {
   "file_format_version": "1.1.2",
-  "layer": {
-    "name": "VK_LAYER_SPIROGRAD_pretend",
-    "type": "GLOBAL",
-    "library_path": "$<TARGET_FILE:spirograd_pretend>",
-    "api_version": "1.3.239",
-    "implementation_version": "1",
-    "description": "Plays other devices"
-  }
+  "layers": [
+    {
+      "name": "VK_LAYER_SPIROGRAD_pretend",
+      "type": "GLOBAL",
+      "library_path": "$<TARGET_FILE:spirograd_pretend>",
+      "api_version": "1.3.0",
+      "implementation_version": "1",
+      "description": "Plays other devices"
+    },
+    {
+      "name": "VK_LAYER_SPIROGRAD_pretend_validated",
+      "type": "GLOBAL",
+      "api_version": "1.3.0",
+      "implementation_version": "1",
+      "description": "Plays other devices, and validates what is done with them",
+      "component_layers": ["VK_LAYER_KHRONOS_validation", "VK_LAYER_SPIROGRAD_pretend"]
+    }
+  ]
 }
 ]])
-
 
 # What is run on each of them.
 add_library(pretend_slices STATIC pretend/slices.cpp pretend/expectations.cpp)
@@ -39,7 +50,7 @@ if(NOT LAVAPIPE_ICD)
   return()
 endif()
 
-# Every test with the layer below the validation layer, which so sees what is pretended.
+# As spirograd_gpu_test, on devices that the tests name.
 function(spirograd_pretend_test file)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   get_filename_component(name ${file} NAME_WE)
@@ -47,7 +58,7 @@ function(spirograd_pretend_test file)
   add_dependencies(${name} spirograd_pretend)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX pretend. TEST_LIST ${name}_all PROPERTIES TIMEOUT 300)
   spirograd_test_properties(${name}_all LABELS "gpu;pretend" ENVIRONMENT
-    "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};VK_ADD_LAYER_PATH=${layer_folder};VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_SPIROGRAD_pretend")
+    "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};VK_ADD_LAYER_PATH=${layer_folder};VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend_validated")
 endfunction()
 spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_vk)
 spirograd_pretend_test(pretend/canary_test.cpp LINK pretend_slices spirograd_vk spirograd_volk)

@@ -1,7 +1,9 @@
 // The layer's pretences are seen, and its lies felt, by raw calls and hand-written kernels: else the other tests prove
 // nothing.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <set>
 
 #include "add_exchange.h"
@@ -95,11 +97,39 @@ TEST_F(Canary, AdditionsAreLost) {
   EXPECT_EQ(sum("loses_exchanges", add_exchange), 65536 - 65);
 }
 
-TEST_F(Canary, NotANumberEqualsItself) {
-  const std::vector<uint32_t> nan = {0x7fc00000};
-  const auto said = [&](std::string_view name) { return report(device(name), compare, 1, 1, DType::U32, 1, nan)[0]; };
-  EXPECT_EQ(said("discrete"), 2);
-  EXPECT_EQ(said("fast_math"), 1);
+TEST_F(Canary, FloatsAreComparedAndAddedAsIfTheyWereReals) {
+  const auto said = [&](std::string_view name, float x) {
+    return report(device(name), compare, 1, 1, DType::U32, 1, {std::bit_cast<uint32_t>(x)})[0];
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(said("discrete", nan), 2);
+  EXPECT_EQ(said("fast_math", nan), 1 + 4);
+  EXPECT_EQ(said("discrete", 0.25f), 1);
+  EXPECT_EQ(said("reassociates", 0.25f), 1 + 4);
+}
+
+// Else nothing would hold the runtime to the pretended limits.
+TEST_F(Canary, TheValidationLayerSeesThePretendedLimits) {
+  const auto on = device("four_buffers");
+  Device::Impl& d = Device::Impl::of(*on);
+  for (uint32_t n : {4u, 5u}) {
+    std::vector<VkDescriptorSetLayoutBinding> bindings(n);
+    for (uint32_t i = 0; i < n; ++i)
+      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    info.bindingCount = n;
+    info.pBindings = bindings.data();
+    VkDescriptorSetLayout set;
+    ASSERT_EQ(d.fns.vkCreateDescriptorSetLayout(d.device, &info, nullptr, &set), VK_SUCCESS);
+    VkPipelineLayoutCreateInfo pipeline{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    pipeline.setLayoutCount = 1;
+    pipeline.pSetLayouts = &set;
+    VkPipelineLayout layout = VK_NULL_HANDLE;
+    if (d.fns.vkCreatePipelineLayout(d.device, &pipeline, nullptr, &layout) == VK_SUCCESS)
+      d.fns.vkDestroyPipelineLayout(d.device, layout, nullptr);
+    d.fns.vkDestroyDescriptorSetLayout(d.device, set, nullptr);
+    EXPECT_EQ(take_messages().find("torageBuffers") != std::string::npos, n > 4) << n;
+  }
 }
 
 TEST_F(Canary, LoopsEndEarly) {
@@ -178,6 +208,7 @@ TEST_F(Canary, LongSubmissionsLoseTheDevice) {
     d.memory->release(x);
     d.memory->release(y);
   }
+  take_messages();  // of what was destroyed although nobody knows whether it had ended
 }
 
 // Raw memory: of a type, with a buffer over all of it, mapped where the host sees it.

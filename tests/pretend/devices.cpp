@@ -57,6 +57,7 @@ constexpr PretendedDevice kDevices[] = {
      .float_atomics = false,
      .loses_exchanges = 1000},
     {.name = "fast_math", .what = "compares floats as if there was no NaN", .fast_math = true},
+    {.name = "reassociates", .what = "takes (x + y) - y for x", .reassociates = true},
     {.name = "short_loops", .what = "loops end after 5,000 iterations without a word", .loop_iterations = 5000},
     {.name = "wide_subgroups", .what = "promises subgroups of 32 lanes, and has the driver's", .subgroup_size = 32},
     {.name = "odd_subgroups",

@@ -52,6 +52,7 @@ struct PretendedDevice {
   uint32_t loses_additions = 0;  // of so many invocations, the last one's native f32 additions to memory
   uint32_t loses_exchanges = 0;  // of so many invocations, what the last one's compare-exchanges should store
   bool fast_math = false;        // comparisons of floats take it that there is no NaN
+  bool reassociates = false;     // sums and differences of floats are those of reals
   uint32_t loop_iterations = 0;  // after so many, all loops of an invocation end without a word
   uint64_t killed_above = 0;     // submissions of more work than this (state.h) lose the device
   uint32_t lost_at = 0;          // the submission at which it is lost

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spirograd/compile.h"
@@ -28,7 +29,12 @@ class Pretended : public ::testing::Test {
     options.user = this;
     return vk::Device::create(options);
   }
-  void TearDown() override { EXPECT_EQ(said_, "") << "validation"; }
+  /// What validation has said since the last call.
+  std::string take_messages() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(said_, {});
+  }
+  void TearDown() override { EXPECT_EQ(take_messages(), "") << "validation"; }
 
  private:
   static void take(void* user, const char* id, const char* text) {

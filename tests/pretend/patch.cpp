@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <spirv/unified1/spirv.hpp11>
+#include <utility>
 
 namespace spirograd::pretend {
 namespace {
@@ -182,6 +184,39 @@ Words assume_no_nan(std::span<const uint32_t> module) {
       default: return as(i.op);
     }
   });
+}
+
+Words reassociate(std::span<const uint32_t> module) {
+  Declarations d(module);
+  const uint32_t f32 = d.type(Op::OpTypeFloat, {32}), minus_zero = d.constant(f32, 0x80000000);
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> sums, differences;  // by result
+  bool any = false;
+  const Words out = rewritten(module, d, [&](const Instruction& i, Words& functions) {
+    const bool add = i.op == Op::OpFAdd, subtract = i.op == Op::OpFSub;
+    if ((!add && !subtract) || i.operands[0] != f32) return append(functions, i.op, i.operands);
+    const uint32_t id = i.operands[1], a = i.operands[2], b = i.operands[3];
+    (add ? sums : differences)[id] = {a, b};
+    uint32_t same = 0;
+    const auto parts = [&](const auto& of, uint32_t x) {
+      const auto found = of.find(x);
+      return found == of.end() ? std::pair{0u, 0u} : found->second;
+    };
+    if (subtract) {
+      const auto [x, y] = parts(sums, a);
+      const auto [p, q] = parts(differences, b);
+      same = b == y ? x : b == x ? y : a == p ? q : 0;
+    } else {
+      const auto [x, y] = parts(differences, a);
+      same = b == y ? x : 0;
+    }
+    any = any || same;
+    // x - 0 is x whatever x is, and what is decorated stays arithmetic.
+    if (same)
+      append(functions, Op::OpFAdd, {f32, id, same, minus_zero});
+    else
+      append(functions, i.op, i.operands);
+  });
+  return any ? out : Words(module.begin(), module.end());
 }
 
 // A counter per function, and "or the counter is used up" at each branch that may leave a loop. No edge between blocks is

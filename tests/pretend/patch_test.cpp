@@ -28,6 +28,7 @@ const std::vector<Named>& passes() {
       {"lose_additions", [](auto m) { return lose_additions(m, 1000); }},
       {"lose_exchanges", [](auto m) { return lose_exchanges(m, 1000); }},
       {"assume_no_nan", [](auto m) { return assume_no_nan(m); }},
+      {"reassociate", [](auto m) { return reassociate(m); }},
       {"cut_loops", [](auto m) { return cut_loops(m, 5000); }},
   };
   return all;
@@ -77,7 +78,7 @@ TEST(Patch, ShadersOfOthersAreValidAndChangedWhereTheyShould) {
                             {"add_exchange", words(add_exchange), {"lose_exchanges", "cut_loops"}},
                             {"count_iterations", words(count_iterations), {"cut_loops"}},
                             {"lanes", words(lanes), {"cut_loops"}},
-                            {"compare", words(compare), {"assume_no_nan"}}};
+                            {"compare", words(compare), {"assume_no_nan", "reassociate"}}};
   for (const Shader& s : shaders) {
     std::vector<std::string> changed_by;
     for (const auto& [name, pass] : passes()) {
