@@ -27,11 +27,7 @@ float rounded(double x, bool toward_zero) {
 
 // In double all but sums of very different sizes are exact, or are so to twice the digits.
 double exact(KOp op, double x, double y) {
-  return op == KOp::Add   ? x + y
-         : op == KOp::Sub ? x - y
-         : op == KOp::Mul ? x * y
-         : op == KOp::Div ? x / y
-                          : std::sqrt(x);
+  return op == KOp::Add ? x + y : op == KOp::Sub ? x - y : op == KOp::Mul ? x * y : op == KOp::Div ? x / y : std::sqrt(x);
 }
 
 }  // namespace
