@@ -20,7 +20,7 @@ constexpr std::array<ProbeRow, 30> kRows = {{
     {8,  "integer sums",                  kDecides,  "scatters of integers add in order"},
     {9,  "sums of NaN and infinity",      kDecides,  "compare-exchange is not used"},
     {10, "dependent dispatches",          kDecides,  "every command waits for all before it"},
-    {11, "replays without a wait",        kRecorded, "every run is waited for"},
+    {11, "replays without a wait",        kRecorded, "hosts wait between two submissions of what was recorded"},
     {12, "quotients and remainders",      kDecides,  "the device is not used"},
     {13, "shifts and products of words",  kDecides,  "the device is not used"},
     {14, "integers of floats",            kDecides,  "the device is not used"},

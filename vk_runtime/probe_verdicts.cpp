@@ -87,6 +87,8 @@ Verdict verdict(const ProbeRow& row, std::span<const Finding> findings) {
     v.text = passed + (measured.empty() ? "" : ": " + measured);
   } else if (!offered && v.text.empty()) {
     v.outcome = Outcome::NotOffered;
+  } else if (v.text.empty()) {
+    v.text = "only where the device is examined";
   }
   return v;
 }

@@ -9,6 +9,7 @@
 #include "vk_runtime/probe_data.h"
 #include "vk_runtime/probe_measure.h"
 #include "vk_runtime/probe_programs.h"
+#include "vk_runtime/probe_record.h"
 #include "vk_runtime/probe_verdicts.h"
 #include "vk_runtime/session_impl.h"
 
@@ -69,6 +70,8 @@ class Runner {
     if (offered_.device_address && !run(all, BindingForm::Address)) return false;
     const bool both = !offered_.device_address || test_.thorough || doubts_addresses(test_.findings.list);
     if (!run(both ? all : forms, BindingForm::Descriptors)) return false;
+    for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+      if (!record_commands(probes, form)) return false;
     if (test_.thorough) measure(device_, probes, test_.findings);
     return true;
   }
@@ -83,7 +86,7 @@ class Runner {
       if (std::find(test_.done.begin(), test_.done.end(), which) != test_.done.end()) continue;
       if (!is_offered(*p, form))
         record(*p, form, same_for_all(*p, form, Outcome::NotOffered, ""));
-      else if (test_.hangs >= kMostHangs)
+      else if (test_.hangs >= kMostHangs || is_lost(form))
         record(*p, form, same_for_all(*p, form, Outcome::NotRun, "not tried after others hung"));
       else if (!p->thorough && !test_.one_by_one)
         together.push_back(p);
@@ -98,6 +101,28 @@ class Runner {
     for (const Probe* p : together)
       if (!run_alone(*p, form)) return false;
     return true;
+  }
+
+  // For hosts, and where everything is looked at.
+  bool record_commands(const std::vector<Probe>& probes, BindingForm form) {
+    const std::pair<BindingForm, std::string> which(form, "recording");
+    const bool wanted = (test_.thorough || !d_.owned) && test_.hangs < kMostHangs;
+    const bool offered = form == BindingForm::Descriptors || offered_.device_address;
+    if (!wanted || !offered || std::find(test_.done.begin(), test_.done.end(), which) != test_.done.end()) return true;
+    const auto program =
+        std::find_if(probes.begin(), probes.end(), [](const Probe& p) { return p.expected[0].number == 10; });
+    if (test_.progress) test_.progress(which.second);
+    test_.done.push_back(which);
+    try {
+      const std::vector<Finding> found = try_recording(device_, *program, form, kPatience);
+      test_.findings.list.insert(test_.findings.list.end(), found.begin(), found.end());
+    } catch (const Error& e) {
+      gone_ = d_.lost || d_.abandoned;
+      test_.hangs += gone_ ? 1 : 0;
+      const Outcome outcome = e.code == "SG0312" ? Outcome::Hung : Outcome::Failed;
+      for (uint32_t number : {11u, 29u}) test_.findings.list.push_back({number, kWholeProbe, form, outcome, 0, e.message});
+    }
+    return !gone_;
   }
 
   bool run_alone(const Probe& p, BindingForm form) {
@@ -133,6 +158,12 @@ class Runner {
       record(*p, form, judged(*p, form, words));
     }
     return nullptr;
+  }
+
+  // Nothing else of a form is tried where a probe that judges it has hung.
+  bool is_lost(BindingForm form) const {
+    return std::any_of(test_.findings.list.begin(), test_.findings.list.end(),
+                       [&](const Finding& f) { return f.form == form && f.number <= 2 && f.outcome == Outcome::Hung; });
   }
 
   bool is_offered(const Probe& p, BindingForm form) const {

@@ -46,6 +46,7 @@ TEST_F(SelfTestTest, EveryProbeIsRightInBothForms) {
     const bool known = (f.number == 5 && driver() == "lavapipe") || (f.number == 21 && driver() == "swiftshader");
     EXPECT_TRUE(f.outcome != Outcome::Wrong || known || driver().empty()) << f.number << ": " << f.text;
   }
+  for (const Verdict& v : device->info().verdicts) EXPECT_NE(v.outcome, Outcome::NotRun) << v.name << ": " << v.text;
   EXPECT_EQ(device->info().unusable, "");
   EXPECT_GT(device->info().speeds.iterations, 0);
   EXPECT_GT(device->info().speeds.compile, 0);
@@ -93,6 +94,7 @@ TEST_F(SelfTestTest, AHangingProbeEndsTheDeviceAndNotTheTest) {
   EXPECT_EQ(test.hangs, 1u);
   EXPECT_EQ(verdict(device->info(), 1).outcome, Outcome::Hung);
   EXPECT_EQ(verdict(device->info(), 12).outcome, Outcome::Passed);
+  EXPECT_EQ(verdict(device->info(), 12).text, "by descriptors") << "addresses are given up";
   EXPECT_FALSE(device->target().device_address) << "the first probe is that of addresses";
   EXPECT_EQ(device->preferred_form(), BindingForm::Descriptors);
   EXPECT_EQ(device->info().unusable, "");

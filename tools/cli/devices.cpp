@@ -113,7 +113,7 @@ std::string details(const std::vector<vk::DeviceInfo>& all) {
     if (!d.unusable.empty()) table.add({"   cannot be used: it lacks", d.unusable});
     for (const auto& [what, value] : facts_of(d.target)) table.add({"   " + what, value});
     out += table.str();
-    if (!d.verdicts.empty()) out += "   self-test\n" + verdicts_of(d);
+    if (!d.verdicts.empty()) out += "   self-test:\n" + verdicts_of(d);
   }
   return out;
 }
