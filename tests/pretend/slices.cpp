@@ -47,7 +47,7 @@ Task known(const std::string& text, const std::vector<Values>& inputs, std::vect
 }
 
 std::vector<Task> conformance(size_t device) {
-  constexpr size_t kEach = 10;
+  constexpr size_t kEach = 12;
   std::vector<Task> out;
   std::vector<conformance::Check> all = conformance::checks(conformance::Surface::Text, DType::F32);
   for (size_t i = device % kEach; i < all.size(); i += kEach)
