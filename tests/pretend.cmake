@@ -64,3 +64,16 @@ spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_si
 spirograd_pretend_test(pretend/canary_test.cpp LINK pretend_slices spirograd_vk spirograd_volk)
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 spirograd_embed_spirv(canary_test ${pretend_shaders} ${gpu_shaders})
+
+# The tool on them, and on a driver that breaks as soon as it is loaded.
+if(TARGET spirograd)
+  find_package(nlohmann_json REQUIRED)
+  add_library(broken_driver MODULE tool/broken_driver.c)
+  set_target_properties(broken_driver PROPERTIES C_VISIBILITY_PRESET hidden)
+  set(broken_manifest ${CMAKE_CURRENT_BINARY_DIR}/broken_driver.json)
+  file(GENERATE OUTPUT ${broken_manifest} CONTENT
+    [[{"file_format_version": "1.0.0", "ICD": {"library_path": "$<TARGET_FILE:broken_driver>", "api_version": "1.3.0"}}]])
+  spirograd_pretend_test(tool/doctor_test.cpp LINK spirograd_io nlohmann_json::nlohmann_json)
+  target_compile_definitions(doctor_test PRIVATE SPIROGRAD_TOOL="$<TARGET_FILE:spirograd>" SPIROGRAD_BROKEN_DRIVER="${broken_manifest}")
+  add_dependencies(doctor_test spirograd broken_driver)
+endif()

@@ -229,7 +229,7 @@ void Device::Impl::save_pipeline_cache() {
 
 void Device::Impl::set_up() {
   MemoryConfig config;
-  instance_fns.vkGetPhysicalDeviceMemoryProperties(physical, &config.properties);
+  config.properties = facts.memory;
   config.device_address = plan.enable_device_address;
   config.direct = facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU || facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   config.alignment = std::max<uint64_t>(plan.descriptor_alignment, facts.limits.nonCoherentAtomSize);

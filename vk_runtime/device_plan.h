@@ -26,6 +26,8 @@ struct DeviceFacts {
   CacheIdentity identity;
   std::vector<QueueFamilyFacts> queues;
   uint64_t memory_bytes = 0;  // largest device-local heap
+  VkPhysicalDeviceMemoryProperties memory{};
+  VkConformanceVersion conformance{};
   uint64_t max_allocation = 0;
   bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd

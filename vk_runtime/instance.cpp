@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "vk_runtime/errors.h"
+#include "vk_runtime/hardware.h"
 #include "vk_runtime/system.h"
 
 namespace spirograd::vk {
@@ -189,11 +190,10 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   fns.vkGetPhysicalDeviceQueueFamilyProperties(device, &n, families.data());
   for (const auto& q : families) f.queues.push_back({q.queueFlags, q.queueCount, q.timestampValidBits});
 
-  VkPhysicalDeviceMemoryProperties memory{};
-  fns.vkGetPhysicalDeviceMemoryProperties(device, &memory);
-  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-      f.memory_bytes = std::max<uint64_t>(f.memory_bytes, memory.memoryHeaps[i].size);
+  fns.vkGetPhysicalDeviceMemoryProperties(device, &f.memory);
+  for (uint32_t i = 0; i < f.memory.memoryHeapCount; ++i)
+    if (f.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      f.memory_bytes = std::max<uint64_t>(f.memory_bytes, f.memory.memoryHeaps[i].size);
   if (f.api_version < VK_API_VERSION_1_2) return f;  // the structs below are of 1.2
 
   uint32_t n_extensions = 0;
@@ -218,6 +218,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.driver = std::string(p12.driverName) + (p12.driverInfo[0] ? std::string(" ") + p12.driverInfo : "");
   std::memcpy(f.identity.device_uuid.data(), p11.deviceUUID, VK_UUID_SIZE);
   std::memcpy(f.identity.driver_uuid.data(), p11.driverUUID, VK_UUID_SIZE);
+  f.conformance = p12.conformanceVersion;
   f.layered = is_layered(p12.driverID);
   f.signed_zero_inf_nan = p12.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = p12.shaderRoundingModeRTEFloat32;
@@ -258,6 +259,7 @@ DeviceInfo describe(const DeviceFacts& f, const DevicePlan& plan) {
   i.memory_bytes = f.memory_bytes;
   i.unusable = plan.unusable;
   i.target = plan.target;
+  i.hardware = hardware_of(f, plan);
   return i;
 }
 

@@ -9,6 +9,7 @@
 #include "frontend/base/near_name.h"
 #include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
+#include "tools/cli/device_text.h"
 #include "tools/cli/element_type.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/warnings.h"
@@ -231,17 +232,20 @@ Engine::Engine(const Options& options) : form_(form_of(options)) {
   const char* environment = std::getenv("SPIROGRAD_DEVICE");
   const std::string select = options.value("--device").value_or(environment ? environment : "");
   if (select == "interpreter") return;
-  const io::Progress progress("looking for a device ...");
   vk::DeviceOptions wish;
   wish.select = select;
   wish.cache_dir = cache_folder();
-  auto device = vk::Device::create(wish);
+  auto device = [&] {
+    const io::Progress progress("looking for a device ...");
+    return vk::Device::create(wish);
+  }();
   if (!device) {
     Error e = device.error();
     e.notes.push_back("without a device: --device interpreter");
     throw e;
   }
   device_ = *std::move(device);
+  for (const std::string& doubt : doubts_of(device_->info())) tell("warning: " + doubt + "\n");
 }
 
 Target Engine::target() const { return device_ ? device_->target() : plain_target(); }

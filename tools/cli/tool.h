@@ -34,6 +34,7 @@ void print(const std::string& text);
 
 // One per file.
 Command devices_command();
+Command doctor_command();
 Command run_command();
 Command grad_command();
 Command check_command();
