@@ -71,9 +71,9 @@ std::vector<std::pair<std::string, std::string>> hardware_of(const DeviceFacts& 
   out.emplace_back("conformance", version_of(f.conformance));
   for (uint32_t i = 0; i < f.memory.memoryHeapCount; ++i) {
     const VkMemoryHeap& heap = f.memory.memoryHeaps[i];
-    out.emplace_back("heap " + std::to_string(i), bytes_text(heap.size) + (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
-                                                                               ? ", device-local"
-                                                                               : ", of the host"));
+    out.emplace_back(
+        "heap " + std::to_string(i),
+        bytes_text(heap.size) + (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT ? ", device-local" : ", of the host"));
   }
   out.emplace_back("memory of arrays", memory_text(f, MemoryKind::Arrays));
   out.emplace_back("memory of scratch", memory_text(f, MemoryKind::Scratch));
@@ -86,7 +86,8 @@ std::vector<std::pair<std::string, std::string>> hardware_of(const DeviceFacts& 
   }
   out.emplace_back("float modes", float_modes(f));
   if (f.layered) out.emplace_back("known to be slow", "the driver translates to another API: a native one is faster");
-  if (f.type == VK_PHYSICAL_DEVICE_TYPE_CPU) out.emplace_back("known to be slow", "it is no GPU: programs run on the processor");
+  if (f.type == VK_PHYSICAL_DEVICE_TYPE_CPU)
+    out.emplace_back("known to be slow", "it is no GPU: programs run on the processor");
   return out;
 }
 

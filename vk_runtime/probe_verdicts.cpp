@@ -98,6 +98,10 @@ std::string why_unusable(const Reading& seen, const Target& t) {
     return "right " + std::string(probe_table()[number - 1].name) + " (probe " + std::to_string(number) +
            " of the self-test: " + what + ")";
   };
+  // Where the device was lost or hung before anything was right.
+  if (!seen.is_proved(1))
+    for (const Finding* f : seen.all())
+      if (f->outcome == Outcome::Failed || f->outcome == Outcome::Hung) return text(1, f->text);
   for (uint32_t number : {12u, 13u, 14u, 24u})
     if (const Finding* f = seen.mistake(number)) return text(number, f->text);
   if (t.max_loop_iterations == 0) return text(5, "they do not compute what they count");

@@ -1,5 +1,7 @@
 #include "tools/cli/device_text.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "spirv/executable/quirks.h"
@@ -67,7 +69,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const vk::DeviceInfo& 
   const vk::Speeds& s = d.speeds;
   if (s.written > 0) out.emplace_back("the host writes", rate(s.written));
   if (s.read > 0) out.emplace_back("the host reads", rate(s.read));
-  if (s.iterations > 0) out.emplace_back("loop of one invocation", io::short_number(s.iterations / 1e6, 3) + " million steps/s");
+  if (s.iterations > 0)
+    out.emplace_back("loop of one invocation", io::short_number(s.iterations / 1e6, 3) + " million steps/s");
   if (s.compile > 0) out.emplace_back("compiling 1,500 instructions", io::short_number(s.compile * 1e3, 3) + " ms");
   return out;
 }
@@ -114,11 +117,13 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
 }
 
 std::vector<std::string> doubts_of(const vk::DeviceInfo& d) {
-  constexpr uint32_t kReassociation = 17, kComparisons = 19, kDivision = 22, kFunctions = 23;
+  // Reassociation, rounding, comparisons with NaN, accuracy of quotients and of functions.
+  constexpr std::array<uint32_t, 5> kOfNumbers = {17, 18, 19, 22, 23};
   std::vector<std::string> out;
   for (const vk::Verdict& v : d.verdicts) {
-    const bool numbers = v.number == kReassociation || v.number == kComparisons || v.number == kDivision || v.number == kFunctions;
-    if (numbers && v.outcome == vk::Outcome::Wrong) out.push_back("'" + d.name + "' fails the probe '" + v.name + "': " + v.text);
+    const bool numbers = std::find(kOfNumbers.begin(), kOfNumbers.end(), v.number) != kOfNumbers.end();
+    if (numbers && v.outcome == vk::Outcome::Wrong)
+      out.push_back("'" + d.name + "' fails the probe '" + v.name + "': " + v.text);
   }
   return out;
 }

@@ -12,8 +12,8 @@ struct Ended {
   std::string how;  // "", or what ended it before it could: "signal 11 (Segmentation fault)"
 };
 
-/// Runs `program` with arguments, none of which the shell gets to see, and hands each line of its stdout to `line`. stderr is
-/// shared. Throws SG0504 when it cannot be started.
+/// Runs `program` with arguments, none of which the shell gets to see, and hands each line of its stdout to `line`. stderr
+/// is shared. Throws SG0504 when it cannot be started.
 Ended run_process(const std::string& program, const std::vector<std::string>& arguments,
                   const std::function<void(const std::string&)>& line);
 

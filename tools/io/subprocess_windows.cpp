@@ -85,7 +85,8 @@ std::string own_program() {
   std::wstring path(32768, L'\0');
   path.resize(::GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size())));
   const int size = static_cast<int>(path.size());
-  std::string out(static_cast<size_t>(::WideCharToMultiByte(CP_UTF8, 0, path.data(), size, nullptr, 0, nullptr, nullptr)), '\0');
+  std::string out(static_cast<size_t>(::WideCharToMultiByte(CP_UTF8, 0, path.data(), size, nullptr, 0, nullptr, nullptr)),
+                  '\0');
   ::WideCharToMultiByte(CP_UTF8, 0, path.data(), size, out.data(), static_cast<int>(out.size()), nullptr, nullptr);
   return out;
 }
