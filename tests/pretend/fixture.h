@@ -1,4 +1,5 @@
-// A pretended device under validation, which sees the pretended limits: every message of it is a failure.
+// A pretended device under validation, which sees the pretended limits: every message of it is a failure. A process plays
+// one device, as ctest does it: the validation layer keeps what the first one said of itself.
 #pragma once
 
 #include <gtest/gtest.h>
