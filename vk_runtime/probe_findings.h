@@ -1,6 +1,7 @@
 // What running the probes has shown, before anybody draws conclusions; and how the cache folder keeps it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,9 @@ struct Findings {
   std::vector<Finding> list;
   Speeds speeds;
   bool thorough = false;  // the device was examined
+  bool any(Outcome o) const {
+    return std::any_of(list.begin(), list.end(), [o](const Finding& f) { return f.outcome == o; });
+  }
   bool operator==(const Findings&) const = default;
 };
 

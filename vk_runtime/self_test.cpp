@@ -209,7 +209,10 @@ bool prove(const std::shared_ptr<Device>& device, SelfTest& test) {
     Runner runner(device, test, offered);
     alive = runner.run_all();
     test.findings.thorough = test.thorough;
-    if (alive && !path.empty() && !runner.is_transient()) save_cache(path, d.facts.identity, encode(test.findings, key));
+    // On the host's processors whatever else runs there may be what took so long.
+    const bool may_pass = d.facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU && test.findings.any(Outcome::Hung);
+    if (alive && !path.empty() && !runner.is_transient() && !may_pass)
+      save_cache(path, d.facts.identity, encode(test.findings, key));
   }
   Proof proof = conclude(offered, test.findings.list);
   d.info.target = proof.target;

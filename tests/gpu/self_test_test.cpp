@@ -90,7 +90,12 @@ TEST_F(SelfTestTest, AHangingProbeEndsTheDeviceAndNotTheTest) {
   EXPECT_EQ(test.hangs, 1u);
   EXPECT_EQ(test.findings.list.back().outcome, Outcome::Hung);
   leave();
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("spirograd_hung_" + std::to_string(getpid()))).string();
+  inside().options.cache_dir = folder;
   EXPECT_TRUE(prove(device, test)) << "goes on behind the one that hung";
+  inside().options.cache_dir.clear();
+  EXPECT_FALSE(std::filesystem::exists(folder)) << "on the host's processors the next process asks again";
   EXPECT_EQ(test.hangs, 1u);
   EXPECT_EQ(verdict(device->info(), 1).outcome, Outcome::Hung);
   EXPECT_EQ(verdict(device->info(), 12).outcome, Outcome::Passed);

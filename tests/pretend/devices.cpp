@@ -84,10 +84,10 @@ constexpr PretendedDevice kDevices[] = {
      .type = kIntegrated,
      .heaps = kOneHeap,
      .memory = kIncoherent},
-    {.name = "watchdog", .what = "long submissions lose the device", .killed_above = 40'000'000},
-    {.name = "lost_later", .what = "lost at the 12th submission", .lost_at = 12},
+    {.name = "watchdog", .what = "submissions of more than 0.2 s lose the device", .killed_above = 2e8},
+    {.name = "lost_later", .what = "lost at the 6th submission", .lost_at = 6},
     {.name = "lost_at_once", .what = "lost at the first submission", .lost_at = 1},
-    {.name = "no_room_once", .what = "no room for the 3rd allocation", .full_at = 3},
+    {.name = "no_room_once", .what = "no room for 18 MiB, the first time", .full_once = 18 * kMiB},
 };
 
 }  // namespace

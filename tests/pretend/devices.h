@@ -54,9 +54,9 @@ struct PretendedDevice {
   bool fast_math = false;        // comparisons of floats take it that there is no NaN
   bool reassociates = false;     // sums and differences of floats are those of reals
   uint32_t loop_iterations = 0;  // after so many, all loops of an invocation end without a word
-  uint64_t killed_above = 0;     // submissions of more work than this (state.h) lose the device
+  double killed_above = 0;       // submissions that take so many nanoseconds of a GPU (state.h) lose the device
   uint32_t lost_at = 0;          // the submission at which it is lost
-  uint32_t full_at = 0;          // the one allocation for which it has no room
+  uint64_t full_once = 0;        // bytes for which it has no room the first time
 };
 
 std::span<const PretendedDevice> pretended_devices();

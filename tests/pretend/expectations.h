@@ -6,8 +6,10 @@
 
 namespace spirograd::pretend {
 
-/// An outcome is kRight, the code of the first error, or kWrong.
+/// An outcome is kRight, kTold, the code of the first error, or kWrong.
 inline constexpr std::string_view kRight = "right", kWrong = "wrong";
+/// A number is wrong, and a probe of the self-test says that numbers are: nothing can be done on such a device but tell.
+inline constexpr std::string_view kTold = "told";
 
 struct Expectation {
   std::string_view device, slice;  // slice "*": all that have no row of their own

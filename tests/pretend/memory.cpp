@@ -1,6 +1,7 @@
 // Heaps that are small or full, memory that has to be flushed, addresses that lie.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/pretend/state.h"
 
@@ -39,7 +40,7 @@ VkResult allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info, cons
                          VkDeviceMemory* out) {
   DeviceState& d = state_of(device);
   const std::lock_guard lock(d.mutex);
-  if (++d.allocations == d.is.full_at) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (d.is.full_once == info->allocationSize && !std::exchange(d.refused, true)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   VkMemoryAllocateInfo below = *info;
   Allocated a;
   a.bytes = info->allocationSize;

@@ -13,6 +13,13 @@ struct Outcome {
   std::string text;
 };
 
+// Whether the self-test has told that numbers are wrong: sums reordered, or comparisons with NaN.
+bool doubts_numbers(const vk::DeviceInfo& info) {
+  return std::any_of(info.verdicts.begin(), info.verdicts.end(), [](const vk::Verdict& v) {
+    return (v.number == 17 || v.number == 19) && v.outcome == vk::Outcome::Wrong;
+  });
+}
+
 // Where a result is off; "" if nowhere.
 std::string difference(const Task& t, const std::vector<HostArray>& results) {
   if (results.size() != t.expected.size()) return t.what + ": wrong number of results";
@@ -66,7 +73,7 @@ class EachDevice : public Pretended, public ::testing::WithParamInterface<Preten
       const std::vector<Task> tasks = slice.tasks(number());
       if (tasks.empty()) return {std::string(kRight), "not for this device"};
       const std::string wrong = run_all(device, tasks);
-      return {std::string(wrong.empty() ? kRight : kWrong), wrong};
+      return {std::string(wrong.empty() ? kRight : doubts_numbers(device->info()) ? kTold : kWrong), wrong};
     } catch (const Error& e) {
       return {e.code, e.str()};
     }
@@ -97,7 +104,7 @@ TEST_P(EachDevice, IsRightOrRefusesByName) {
 TEST_P(EachDevice, RandomProgramsMeanTheSame) {
   const PretendedDevice& is = GetParam();
   for (const Expectation& e : exceptions())
-    if (e.device == is.name && (e.slice == "*" || e.today == kWrong || e.today == "SG0310"))
+    if (e.device == is.name && (e.slice == "*" || e.outcome == kTold))
       GTEST_SKIP() << e.slice << " is " << e.outcome << (e.missing.empty() ? "" : " once there is ") << e.missing;
   const std::shared_ptr<vk::Device> device = open(is.name).value();
   property::Engine engine{std::string(is.name), device->target(), {}};

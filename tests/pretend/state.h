@@ -30,9 +30,11 @@ struct Allocated {
   std::byte* host() const { return reinterpret_cast<std::byte*>(shadow.get()); }
 };
 
-/// What a command buffer costs, to the watchdog: words of the module times workgroups, and something for each dispatch.
+/// What a command buffer costs, to the watchdog: nanoseconds of a middling GPU, of the words of modules times workgroups and
+/// of each dispatch.
 struct Recorded {
-  uint64_t words_bound = 0, work = 0;
+  uint64_t words_bound = 0;
+  double work = 0;
 };
 
 struct DeviceState {
@@ -48,7 +50,8 @@ struct DeviceState {
 
   std::atomic<bool> lost = false;
   std::mutex mutex;  // of what follows
-  uint32_t submissions = 0, allocations = 0;
+  uint32_t submissions = 0;
+  bool refused = false;
   std::vector<uint64_t> used;  // by heap
   std::unordered_map<VkDeviceMemory, Allocated> memory;
   std::unordered_map<VkShaderModule, uint64_t> module_words;

@@ -7,8 +7,9 @@
 namespace spirograd::pretend {
 namespace {
 
-constexpr uint32_t kPointer = 8;        // bytes
-constexpr uint64_t kDispatch = 50'000;  // work of an empty one
+constexpr uint32_t kPointer = 8;    // bytes
+constexpr double kDispatch = 3000;  // of an empty one
+constexpr double kWord = 0.004;     // of a workgroup
 
 std::vector<uint32_t> patched(const PretendedDevice& is, std::vector<uint32_t> words) {
   if (is.loses_additions) words = lose_additions(words, is.loses_additions);
@@ -23,7 +24,7 @@ void count(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
   DeviceState& d = state_of(commands);
   const std::lock_guard lock(d.mutex);
   Recorded& r = d.recorded[commands];
-  r.work += kDispatch + r.words_bound * x * y * z;
+  r.work += kDispatch + kWord * static_cast<double>(r.words_bound) * x * y * z;
 }
 
 template <class Wait, class... Arguments>
@@ -121,11 +122,11 @@ VkResult submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFenc
   {
     const std::lock_guard lock(d.mutex);
     if (++d.submissions == d.is.lost_at) d.lost = true;
-    uint64_t work = 0;
+    double work = 0;
     for (uint32_t i = 0; i < count; ++i)
       for (uint32_t j = 0; j < infos[i].commandBufferCount; ++j) work += d.recorded[infos[i].pCommandBuffers[j]].work;
     if (d.lost) return VK_ERROR_DEVICE_LOST;
-    if (d.is.killed_above && work > d.is.killed_above) {
+    if (d.is.killed_above > 0 && work > d.is.killed_above) {
       d.lost = true;
       return VK_SUCCESS;
     }
