@@ -8,7 +8,7 @@ function(spirograd_embed_spirv target)
     set(header ${folder}/${name}.h)
     add_custom_command(OUTPUT ${header}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-      COMMAND ${GLSLANG_VALIDATOR} --quiet -V --target-env vulkan1.2 --vn ${name} -o ${header} ${shader}
+      COMMAND ${GLSLANG_VALIDATOR} --quiet -V --target-env vulkan1.1 --vn ${name} -o ${header} ${shader}
       DEPENDS ${shader} COMMENT "SPIR-V of ${name}.comp" VERBATIM)
     target_sources(${target} PRIVATE ${header})
   endforeach()

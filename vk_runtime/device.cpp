@@ -35,15 +35,21 @@ void create_device(Device::Impl& d) {
   queue.queueFamilyIndex = d.plan.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+  address.bufferDeviceAddress = VK_TRUE;
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   atomic.shaderBufferFloat32AtomicAdd = VK_TRUE;
-  VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  if (d.plan.enable_atomic_float_add) f12.pNext = &atomic;
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
-                                                      f12.pNext, VK_TRUE, VK_TRUE};
-  if (d.plan.enable_subgroup_size) f12.pNext = &size;
-  f12.bufferDeviceAddress = d.plan.enable_device_address;
-  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
+                                                      nullptr, VK_TRUE, VK_TRUE};
+  const auto chain = [&](auto& feature, bool enabled) {
+    if (!enabled) return;
+    feature.pNext = features.pNext;
+    features.pNext = &feature;
+  };
+  chain(address, d.plan.enable_device_address);
+  chain(atomic, d.plan.enable_atomic_float_add);
+  chain(size, d.plan.enable_subgroup_size);
   features.features.shaderFloat64 = d.plan.enable_float64;
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
   info.queueCreateInfoCount = 1;
@@ -327,10 +333,14 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->facts.float64 = d->facts.float64 && e.float64;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;
+    if (d->facts.api_version < VK_API_VERSION_1_2) {  // nobody knows whether the host has enabled the extension
+      d->facts.signed_zero_inf_nan = d->facts.signed_zero_inf_nan64 = false;
+      d->facts.round_to_even = d->facts.round_to_even64 = false;
+    }
     d->plan = plan_device(d->facts, host_cores());
     d->info = describe(d->facts, d->plan);
-    if (d->facts.api_version < VK_API_VERSION_1_2)
-      throw Error("SG0303", "'" + d->name() + "' cannot be used: it lacks Vulkan 1.2");
+    if (d->facts.api_version < VK_API_VERSION_1_1)
+      throw Error("SG0303", "'" + d->name() + "' cannot be used: it lacks Vulkan 1.1");
     if (e.queue_family >= d->facts.queues.size() || !(d->facts.queues[e.queue_family].flags & VK_QUEUE_COMPUTE_BIT)) {
       throw Error("SG0303",
                   "adopt: queue family " + std::to_string(e.queue_family) + " of '" + d->name() + "' has no compute");

@@ -37,7 +37,7 @@ bool is_same_gpu(const DeviceFacts& a, const DeviceFacts& b) {
 }
 
 std::string missing(const DeviceFacts& f) {
-  if (f.api_version < VK_API_VERSION_1_2) return "Vulkan 1.2";
+  if (f.api_version < VK_API_VERSION_1_1) return "Vulkan 1.1";
   if (std::none_of(f.queues.begin(), f.queues.end(), [](const auto& q) { return queue_score(q) >= 0; }))
     return "a compute queue";
   return "";
@@ -66,6 +66,11 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   p.enable_float64 = f.float64;
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
   if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
+  if (f.api_version < VK_API_VERSION_1_2) {
+    if (p.enable_device_address) p.extensions.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+    if (f.signed_zero_inf_nan || f.round_to_even || f.signed_zero_inf_nan64 || f.round_to_even64)
+      p.extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  }
   if (f.portability_subset) p.extensions.push_back("VK_KHR_portability_subset");
   p.enable_subgroup_size = f.subgroup_size_control && f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT &&
                            f.subgroup_size >= f.least_subgroup && f.subgroup_size <= f.greatest_subgroup;

@@ -13,7 +13,7 @@ void load(F& function, Get get, Owner owner, const char* name, bool needed = tru
   function = reinterpret_cast<F>(get(owner, name));
   if (!function && needed) {
     throw Error("SG0301", std::string("the Vulkan implementation lacks the entry point ") + name)
-        .note("Vulkan 1.2 is the least version that works");
+        .note("Vulkan 1.1 is the least version that works");
   }
 }
 
@@ -84,6 +84,7 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkGetBufferMemoryRequirements,  get, device, "vkGetBufferMemoryRequirements");
   load(f.vkBindBufferMemory,             get, device, "vkBindBufferMemory");
   load(f.vkGetBufferDeviceAddress,       get, device, "vkGetBufferDeviceAddress", false);
+  if (!f.vkGetBufferDeviceAddress) load(f.vkGetBufferDeviceAddress, get, device, "vkGetBufferDeviceAddressKHR", false);
   load(f.vkCreateFence,                  get, device, "vkCreateFence");
   load(f.vkDestroyFence,                 get, device, "vkDestroyFence");
   load(f.vkGetFenceStatus,               get, device, "vkGetFenceStatus");

@@ -75,8 +75,8 @@ std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProc
   out->get = g.vkGetInstanceProcAddr;
   uint32_t loader = VK_API_VERSION_1_0;
   check(g.vkEnumerateInstanceVersion(&loader), "vkEnumerateInstanceVersion", "the Vulkan loader");
-  if (loader < VK_API_VERSION_1_2)
-    throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.2").hint("sudo apt install libvulkan1");
+  if (loader < VK_API_VERSION_1_1)
+    throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.1").hint("sudo apt install libvulkan1");
   out->api_version = std::min(loader, VK_API_VERSION_1_3);
 
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -194,7 +194,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   for (uint32_t i = 0; i < f.memory.memoryHeapCount; ++i)
     if (f.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
       f.memory_bytes = std::max<uint64_t>(f.memory_bytes, f.memory.memoryHeaps[i].size);
-  if (f.api_version < VK_API_VERSION_1_2) return f;  // the structs below are of 1.2
+  if (f.api_version < VK_API_VERSION_1_1) return f;  // the structs below are of 1.1
 
   uint32_t n_extensions = 0;
   std::vector<VkExtensionProperties> extensions;
@@ -208,37 +208,58 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.memory_budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   f.portability_subset = has(extensions, "VK_KHR_portability_subset");
 
-  VkPhysicalDeviceVulkan12Properties p12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  // What was an extension before 1.2.
+  const auto offers = [&](const char* extension) {
+    return f.api_version >= VK_API_VERSION_1_2 || has(extensions, extension);
+  };
+  const bool names_driver = offers(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME),
+             float_controls = offers(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME),
+             addresses = offers(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  const auto chain = [](auto& head, auto& next, bool there) {
+    if (!there) return;
+    next.pNext = head.pNext;
+    head.pNext = &next;
+  };
+  VkPhysicalDeviceSubgroupProperties subgroups{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties sizes_of_memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
-  if (size_extension) p12.pNext = &sizes;
-  VkPhysicalDeviceVulkan11Properties p11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &p12};
-  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &p11};
+  chain(properties, subgroups, true);
+  chain(properties, ids, true);
+  chain(properties, sizes_of_memory, true);
+  chain(properties, driver, names_driver);
+  chain(properties, floats, float_controls);
+  chain(properties, sizes, size_extension);
   fns.vkGetPhysicalDeviceProperties2(device, &properties);
-  f.driver = std::string(p12.driverName) + (p12.driverInfo[0] ? std::string(" ") + p12.driverInfo : "");
-  std::memcpy(f.identity.device_uuid.data(), p11.deviceUUID, VK_UUID_SIZE);
-  std::memcpy(f.identity.driver_uuid.data(), p11.driverUUID, VK_UUID_SIZE);
-  f.conformance = p12.conformanceVersion;
-  f.layered = is_layered(p12.driverID);
-  f.signed_zero_inf_nan = p12.shaderSignedZeroInfNanPreserveFloat32;
-  f.round_to_even = p12.shaderRoundingModeRTEFloat32;
-  f.signed_zero_inf_nan64 = p12.shaderSignedZeroInfNanPreserveFloat64;
-  f.round_to_even64 = p12.shaderRoundingModeRTEFloat64;
-  f.rounding_independence = p12.roundingModeIndependence;
-  f.subgroup_size = p11.subgroupSize;
-  f.subgroup_stages = p11.subgroupSupportedStages;
-  f.subgroup_operations = p11.subgroupSupportedOperations;
-  f.max_allocation = p11.maxMemoryAllocationSize;
+  f.driver = std::string(driver.driverName) + (driver.driverInfo[0] ? std::string(" ") + driver.driverInfo : "");
+  std::memcpy(f.identity.device_uuid.data(), ids.deviceUUID, VK_UUID_SIZE);
+  std::memcpy(f.identity.driver_uuid.data(), ids.driverUUID, VK_UUID_SIZE);
+  f.conformance = driver.conformanceVersion;
+  f.layered = is_layered(driver.driverID);
+  f.signed_zero_inf_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
+  f.round_to_even = floats.shaderRoundingModeRTEFloat32;
+  f.signed_zero_inf_nan64 = floats.shaderSignedZeroInfNanPreserveFloat64;
+  f.round_to_even64 = floats.shaderRoundingModeRTEFloat64;
+  f.rounding_independence = floats.roundingModeIndependence;
+  f.subgroup_size = subgroups.subgroupSize;
+  f.subgroup_stages = subgroups.supportedStages;
+  f.subgroup_operations = subgroups.supportedOperations;
+  f.max_allocation = sizes_of_memory.maxMemoryAllocationSize;
 
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDeviceBufferDeviceAddressFeatures address{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
-  VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  if (f.atomic_float_extension) f12.pNext = &atomic;
-  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
-                                                      f12.pNext};
-  if (size_extension) f12.pNext = &size;
-  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+  chain(features, address, addresses);
+  chain(features, atomic, f.atomic_float_extension);
+  chain(features, size, size_extension);
   fns.vkGetPhysicalDeviceFeatures2(device, &features);
-  f.buffer_device_address = f12.bufferDeviceAddress;
+  f.buffer_device_address = address.bufferDeviceAddress;
   f.float64 = features.features.shaderFloat64;
   f.atomic_float_add = atomic.shaderBufferFloat32AtomicAdd;
   f.subgroup_size_control = size.subgroupSizeControl && size.computeFullSubgroups &&

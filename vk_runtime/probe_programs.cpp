@@ -1,13 +1,14 @@
 #include "vk_runtime/probe_programs.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace spirograd::vk {
 namespace {
 
-// SPIR-V: the words of a header, two operations that declare, and the end of the declarations.
+// SPIR-V: the words of a header, operations that declare, and the end of the declarations.
 constexpr size_t kHeader = 5;
-constexpr uint32_t kExecutionMode = 16, kCapability = 17, kFunction = 54;
+constexpr uint32_t kExtension = 10, kExecutionMode = 16, kCapability = 17, kFunction = 54;
 
 struct FloatControl {
   uint32_t capability, mode;
@@ -37,6 +38,24 @@ void leave_out(std::vector<uint32_t>& words, FloatControl control, bool keep32, 
   }
 }
 
+bool declares_float_modes(const std::vector<uint32_t>& words) {
+  for (size_t at = kHeader; at < words.size() && (words[at] & 0xffff) != kFunction; at += std::max(1u, words[at] >> 16))
+    if ((words[at] & 0xffff) == kCapability &&
+        (words[at + 1] == kSignedZeroInfNan.capability || words[at + 1] == kRoundToEven.capability))
+      return true;
+  return false;
+}
+
+// Nothing is declared by it any more.
+void leave_out_extension(std::vector<uint32_t>& words, std::string_view name) {
+  for (size_t at = kHeader; at < words.size() && (words[at] & 0xffff) != kFunction; at += std::max(1u, words[at] >> 16)) {
+    if ((words[at] & 0xffff) != kExtension || reinterpret_cast<const char*>(&words[at + 1]) != name) continue;
+    const auto begin = words.begin() + static_cast<ptrdiff_t>(at);
+    words.erase(begin, begin + (words[at] >> 16));
+    return;
+  }
+}
+
 }  // namespace
 
 Executable program_for(const Probe& probe, BindingForm form, const Target& t) {
@@ -44,6 +63,7 @@ Executable program_for(const Probe& probe, BindingForm form, const Target& t) {
   for (KernelBinary& k : e.kernels) {
     leave_out(k.words, kSignedZeroInfNan, t.signed_zero_inf_nan, t.signed_zero_inf_nan64);
     leave_out(k.words, kRoundToEven, t.round_to_even, t.round_to_even64);
+    if (!declares_float_modes(k.words)) leave_out_extension(k.words, "SPV_KHR_float_controls");
     k.needs.signed_zero_inf_nan = t.signed_zero_inf_nan;
     k.needs.round_to_even = t.round_to_even;
     k.needs.signed_zero_inf_nan64 = k.needs.float64 && t.signed_zero_inf_nan64;

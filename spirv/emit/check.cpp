@@ -10,7 +10,7 @@ namespace spirograd::spirv {
 namespace {
 
 using Context = std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)>;
-Context context() { return {spvContextCreate(SPV_ENV_VULKAN_1_2), spvContextDestroy}; }
+Context context() { return {spvContextCreate(SPV_ENV_VULKAN_1_1), spvContextDestroy}; }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Kernel to SPIR-V for Vulkan 1.2. Needs only 32-bit integers and floats (64-bit floats where the kernel uses them); float
+// Kernel to SPIR-V for Vulkan 1.1. Needs only 32-bit integers and floats (64-bit floats where the kernel uses them); float
 // arithmetic is never contracted; elementary functions are the kernel's own instructions.
 #pragma once
 
@@ -22,7 +22,7 @@ struct EmitOptions {
 /// Pre: kernel::verify finds nothing. Records what the module needs; throws SG0303 for what the target lacks of it.
 KernelBinary emit(const kernel::Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options = {});
 
-/// The first complaint of SPIRV-Tools for Vulkan 1.2, if any (SG0903).
+/// The first complaint of SPIRV-Tools for Vulkan 1.1, if any (SG0903).
 std::optional<Error> validate(std::span<const uint32_t> words);
 /// SPIR-V assembly with raw ids, without header comments.
 std::string disassemble(std::span<const uint32_t> words);

@@ -74,7 +74,6 @@ void Emitter::declare_bindings() {
   module_.decorate(push, spv::Decoration::Block);
   for (uint32_t j = 0; j < count; ++j) module_.decorate_member(push, j, spv::Decoration::Offset, {j * (address ? 8 : 4)});
   const Id block = module_.variable(pointer(spv::StorageClass::PushConstant, push), spv::StorageClass::PushConstant);
-  interface_.push_back(block);
   for (uint32_t j = 0; j < count; ++j) {
     const Id member = members[j + 1];
     const Id place = result(Op::OpAccessChain, pointer(spv::StorageClass::PushConstant, member), {block, word(j)});
@@ -85,7 +84,6 @@ void Emitter::declare_bindings() {
     }
     offsets_.push_back(loaded);
     buffers_.push_back(module_.variable(pointers[j], storage));
-    interface_.push_back(buffers_.back());
     module_.decorate(buffers_.back(), spv::Decoration::DescriptorSet, {0});
     module_.decorate(buffers_.back(), spv::Decoration::Binding, {j});
   }
@@ -97,7 +95,6 @@ void Emitter::declare_arrays() {
   };
   for (const kernel::Array& a : kernel_.shared) {
     shared_.push_back(module_.variable(array(a, spv::StorageClass::Workgroup), spv::StorageClass::Workgroup));
-    interface_.push_back(shared_.back());
   }
   for (const kernel::Array& a : kernel_.locals) {
     constexpr auto function = spv::StorageClass::Function;
@@ -119,7 +116,10 @@ void Emitter::declare_entry(Id function) {
   const bool address = form_ == BindingForm::Address && !kernel_.bindings.empty();
   module_.capability(spv::Capability::Shader);
   needs_.device_address = address;
-  if (address) module_.capability(spv::Capability::PhysicalStorageBufferAddresses);
+  if (address) {
+    module_.capability(spv::Capability::PhysicalStorageBufferAddresses);
+    module_.extension("SPV_KHR_physical_storage_buffer");
+  }
   module_.put(
       Section::MemoryModel, Op::OpMemoryModel,
       {static_cast<uint32_t>(address ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical),
@@ -140,6 +140,7 @@ void Emitter::declare_entry(Id function) {
   needs_.round_to_even64 = needs_.float64 && target_.round_to_even64;
   const auto float_mode = [&](bool declared, spv::Capability capability, spv::ExecutionMode m, uint32_t width) {
     if (!declared) return;
+    module_.extension("SPV_KHR_float_controls");
     module_.capability(capability);
     mode(m, {width});
   };

@@ -4,7 +4,7 @@
 namespace spirograd::spirv {
 namespace {
 
-constexpr uint32_t kVersion = 0x00010500;
+constexpr uint32_t kVersion = 0x00010300;  // of Vulkan 1.1
 
 }  // namespace
 

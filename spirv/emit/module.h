@@ -62,7 +62,7 @@ class Module {
   void decorate_member(Id target, uint32_t member, spv::Decoration decoration, Words extra = {});
   void name(Id target, std::string_view text);
 
-  /// SPIR-V 1.5.
+  /// SPIR-V 1.3.
   std::vector<uint32_t> finish() const;
 
  private:

@@ -48,6 +48,7 @@ constexpr PretendedDevice kDevices[] = {
     {.name = "addresses_of_zero", .what = "every buffer is at address 0", .addresses = Addresses::Zero},
     {.name = "two_pointers", .what = "a kernel's third pointer reads zeros", .addresses = Addresses::TwoPointers},
     {.name = "no_timelines", .what = "no timeline semaphores", .timelines = false},
+    {.name = "ancient", .what = "Vulkan 1.0", .api_version = VK_API_VERSION_1_0},
     {.name = "old", .what = "Vulkan 1.1", .api_version = VK_API_VERSION_1_1},
     {.name = "vulkan_1_2", .what = "Vulkan 1.2", .type = kIntegrated, .api_version = VK_API_VERSION_1_2},
     {.name = "no_float_atomics", .what = "no native f32 additions to memory", .float_atomics = false},

@@ -102,10 +102,25 @@ TEST(DevicePlan, TheExtensionAloneDoesNotPromiseTheAdd) {
   EXPECT_EQ(plan_device(f, 8).extensions.size(), 1u);
 }
 
+TEST(DevicePlan, BeforeVulkan12AddressesAndFloatModesAreExtensions) {
+  DeviceFacts f = gpu();
+  const auto asks_for = [&](std::string_view name) {
+    const DevicePlan p = plan_device(f, 8);
+    EXPECT_EQ(p.unusable, "");
+    return std::find(p.extensions.begin(), p.extensions.end(), name) != p.extensions.end();
+  };
+  f.signed_zero_inf_nan = true;
+  EXPECT_FALSE(asks_for("VK_KHR_buffer_device_address") || asks_for("VK_KHR_shader_float_controls"));
+  f.api_version = VK_API_VERSION_1_1;
+  EXPECT_TRUE(asks_for("VK_KHR_buffer_device_address") && asks_for("VK_KHR_shader_float_controls"));
+  f.buffer_device_address = f.signed_zero_inf_nan = f.round_to_even = f.signed_zero_inf_nan64 = f.round_to_even64 = false;
+  EXPECT_FALSE(asks_for("VK_KHR_buffer_device_address") || asks_for("VK_KHR_shader_float_controls"));
+}
+
 TEST(DevicePlan, NamesWhatIsMissing) {
   DeviceFacts f = gpu();
-  f.api_version = VK_MAKE_API_VERSION(0, 1, 1, 200);
-  EXPECT_EQ(plan_device(f, 8).unusable, "Vulkan 1.2");
+  f.api_version = VK_MAKE_API_VERSION(0, 1, 0, 200);
+  EXPECT_EQ(plan_device(f, 8).unusable, "Vulkan 1.1");
   f = gpu();
   f.queues = {{VK_QUEUE_TRANSFER_BIT, 1, 0}, {VK_QUEUE_COMPUTE_BIT, 0, 64}};
   EXPECT_EQ(plan_device(f, 8).unusable, "a compute queue");
@@ -219,7 +234,7 @@ std::string code_of(std::span<const Candidate> list, const std::string& select) 
 }
 
 TEST(SelectDevice, ByIndexByNameAndByDefault) {
-  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"llvmpipe (LLVM 15)", ""}, {"Old 9000", "Vulkan 1.2"}};
+  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"llvmpipe (LLVM 15)", ""}, {"Old 9000", "Vulkan 1.1"}};
   EXPECT_EQ(select_device(list, ""), 0u);
   EXPECT_EQ(select_device(list, "1"), 1u);
   EXPECT_EQ(select_device(list, "LLVMPIPE"), 1u);
@@ -228,7 +243,7 @@ TEST(SelectDevice, ByIndexByNameAndByDefault) {
 }
 
 TEST(SelectDevice, UnknownOnesAreToldAllNames) {
-  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"Old 9000", "Vulkan 1.2"}};
+  const std::vector<Candidate> list = {{"Invented 9000", ""}, {"Old 9000", "Vulkan 1.1"}};
   EXPECT_EQ(code_of(list, "radeon"), "SG0304");
   EXPECT_EQ(code_of(list, "7"), "SG0304");
   EXPECT_EQ(code_of(list, "old"), "SG0303");

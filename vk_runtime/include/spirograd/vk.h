@@ -72,7 +72,7 @@ struct DeviceInfo {
   DeviceType type = DeviceType::Other;
   uint32_t api_major = 0, api_minor = 0, api_patch = 0;
   uint64_t memory_bytes = 0;  // largest device-local heap
-  std::string unusable;       // empty, or what is missing ("Vulkan 1.2", "a compute queue", ...)
+  std::string unusable;       // empty, or what is missing ("Vulkan 1.1", "a compute queue", ...)
   Target target;              // facts after the self-test
   std::vector<std::pair<std::string, std::string>> hardware;  // for people: what, and how: heaps, memory, queues
   std::vector<Verdict> verdicts;                              // of the self-test, by number; empty before
