@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom: fails when a source file includes a header of a layer that it must not know.
+"""Who may include whom: fails when a source file includes a header of a layer that it must not know, or one of an operating
+system outside of the files for that system.
 
   tools/check_layers.py              checks this tree
   tools/check_layers.py --self-test  plants violations and fails unless each is found
@@ -42,7 +43,14 @@ PUBLIC = {
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}
-SYSTEM = {"dlfcn.h", "fcntl.h", "unistd.h", "sys/file.h", "sys/stat.h", "sys/types.h", "windows.h"}
+# Headers of one operating system, and the names of the files that may include them. Tests of POSIX may, too.
+SYSTEM = re.compile(
+    r"(sys|mach|mach-o|linux|asm|bits|arpa|net|netinet|android)/.*"
+    r"|(unistd|fcntl|dlfcn|spawn|signal|poll|dirent|glob|ftw|pwd|grp|termios|pthread|sched|semaphore|execinfo|link|malloc"
+    r"|alloca|strings|features|sysexits|syslog|langinfo|iconv|regex|utime"
+    r"|windows|io|process|direct|conio|shlobj|psapi|winsock2)\.h",
+    re.I)
+SYSTEM_FILES = re.compile(r".*_(posix|windows)\.cpp")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
@@ -65,7 +73,7 @@ def complaint(root, layer, folder, quote, header):
         for prefix, users in FOREIGN.items():
             if header.startswith(prefix):
                 return None if layer in users else f"<{header}> is for {', '.join(sorted(users))} only"
-        known = re.fullmatch(r"[a-z_0-9]+", header) or header in SYSTEM
+        known = re.fullmatch(r"[a-z_0-9]+", header) or SYSTEM.fullmatch(header)
         return None if known else f"<{header}> is not of the standard library"
     else:
         if not (root / header).exists():
@@ -78,7 +86,21 @@ def complaint(root, layer, folder, quote, header):
     return f"{layer} must not include {target} (\"{header}\")"
 
 
-def check(root):
+def check_systems(root):
+    """Headers of one system in files that are compiled on all."""
+    found = []
+    for top in ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "bench"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".cpp", ".h") or SYSTEM_FILES.fullmatch(path.name):
+                continue
+            text = path.read_text(encoding="utf-8")
+            found += [f"{path.relative_to(root).as_posix()}:{text.count(chr(10), 0, m.start(2)) + 1}: "
+                      f"<{m[2]}> belongs into a file named *_posix.cpp or *_windows.cpp"
+                      for m in INCLUDE.finditer(text) if m[1] == "<" and SYSTEM.fullmatch(m[2])]
+    return found
+
+
+def check_layers(root):
     found = []
     for top in ("frontend", "ad", "spirv", "vk_runtime"):
         for path in sorted((root / top).rglob("*")):
@@ -97,11 +119,18 @@ def check(root):
     return found
 
 
+def check(root):
+    return check_layers(root) + check_systems(root)
+
+
 def self_test():
     tree = {
         "frontend/ir/graph.h": "#include <vector>\n",
         "frontend/rewrite/good.cpp": '#include "frontend/ir/graph.h"\n#include "spirograd/shape.h"\n',
         "spirv/emit/good.cpp": "#include <spirv/unified1/spirv.hpp11>\n",
+        "vk_runtime/good_posix.cpp": "#include <sys/stat.h>\n#include <unistd.h>\n",
+        "tools/io/good_windows.cpp": "#include <windows.h>\n",
+        "samples/good.cpp": "#include <csignal>\n#include <png.h>\n",
     }
     planted = {
         "frontend/ir/up.cpp": '#include "frontend/rewrite/good.h"\n',
@@ -118,6 +147,10 @@ def self_test():
         "ad/tests.cpp": '#include "tests/support/x.h"\n',
         "frontend/include/spirograd/new.h": "\n",
         "frontend/other/x.cpp": "\n",
+        "vk_runtime/posix.h": "#include <dlfcn.h>\n",
+        "tools/cli/names.cpp": "\n# include <unistd.h>\n",
+        "samples/times.cpp": "#include <sys/time.h>\n",
+        "bench/windows.cpp": "#include <Windows.h>\n",
     }
     harmless = {"frontend/rewrite/good.h"}
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "vk_runtime/system.h"
 
@@ -69,7 +68,7 @@ std::optional<std::vector<uint8_t>> unpack_cache(const CacheIdentity& id, std::s
 std::string cache_path(const std::string& folder, const std::string& kind, const CacheIdentity& id) {
   char hex[17];
   std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash64(header(id, 0))));
-  return (std::filesystem::path(folder) / (kind + "-" + hex + ".bin")).string();
+  return folder + "/" + kind + "-" + hex + ".bin";
 }
 
 std::optional<std::vector<uint8_t>> load_cache(const std::string& path, const CacheIdentity& id) {

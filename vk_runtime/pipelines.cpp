@@ -125,14 +125,14 @@ void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernel
       results[i] = create_batch({&kernels[first], n}, {&pipelines_[first], n});
     }
   };
-  std::vector<std::jthread> helpers;
+  std::vector<std::thread> helpers;  // std::jthread is missing from libc++
   try {
     for (size_t i = 1; i < std::min(n_threads, n_batches); ++i) helpers.emplace_back(work);
   } catch (const std::system_error&) {
     // No more threads to be had: this one does the rest.
   }
   work();
-  helpers.clear();  // joins
+  for (std::thread& helper : helpers) helper.join();
   for (size_t i = 0; i < n_batches; ++i) {
     if (results[i] == VK_SUCCESS) continue;
     size_t failed = i * batch;

@@ -1,5 +1,5 @@
 // What differs between operating systems, each in one file: system_posix.cpp, system_windows.cpp. And the names under which
-// they know the Vulkan loader, as a table that any of them can test.
+// they know the Vulkan loader, as a table that any of them can test. Paths are UTF-8.
 #pragma once
 
 #include <cstdint>

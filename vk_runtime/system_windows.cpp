@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "vk_runtime/system.h"
 
@@ -19,8 +20,15 @@ void* symbol_of(void* library, const char* name) {
 }
 int this_process() { return static_cast<int>(::GetCurrentProcessId()); }
 
+namespace {
+
+std::filesystem::path native(const std::string& utf8) { return std::u8string(utf8.begin(), utf8.end()); }
+
+}  // namespace
+
 // Folders of a user are closed to others; who may write a file is not looked at.
-std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most) {
+std::optional<std::vector<uint8_t>> read_own_file(const std::string& utf8, uint64_t most) {
+  const std::filesystem::path path = native(utf8);
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) return std::nullopt;
   const uint64_t size = std::filesystem::file_size(path, error);
@@ -31,17 +39,16 @@ std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint6
   return bytes;
 }
 
-bool replace_file(const std::string& path, std::span<const uint8_t> bytes) {
+bool replace_file(const std::string& utf8, std::span<const uint8_t> bytes) {
+  const std::filesystem::path path = native(utf8);
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::string temporary =
-      path + "." + std::to_string(::GetCurrentProcessId()) + "." + std::to_string(::GetCurrentThreadId());
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!file.flush()) return false;
-  }
-  if (::MoveFileExA(temporary.c_str(), path.c_str(), MOVEFILE_REPLACE_EXISTING)) return true;
+  std::filesystem::create_directories(path.parent_path(), error);
+  std::filesystem::path temporary = path;
+  temporary += "." + std::to_string(std::random_device()());
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();  // a file that is open cannot be renamed
+  if (file && ::MoveFileExW(temporary.c_str(), path.c_str(), MOVEFILE_REPLACE_EXISTING)) return true;
   std::filesystem::remove(temporary, error);
   return false;
 }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "frontend/ir/eval_ops.h"
+#include "frontend/ir/log_gamma.h"
 #include "frontend/ir/op_table.h"
 
 namespace spirograd::ir {
@@ -49,12 +50,6 @@ double logistic(double x) {
   if (x >= 0) return 1 / (1 + std::exp(-x));
   const double e = std::exp(x);
   return e / (1 + e);
-}
-
-// std::lgamma writes a global variable, signgam.
-double log_gamma(double x) {
-  int sign = 0;
-  return lgamma_r(x, &sign);
 }
 
 // From -1/x - 1/(x + 1) - .. - 1/(x + n - 1) + digamma(x + n) by the asymptotic series; digamma(1 - x) - pi cot(pi x) below

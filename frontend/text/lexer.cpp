@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "frontend/base/characters.h"
+#include "frontend/base/number.h"
 
 namespace spirograd::text {
 namespace {
@@ -119,11 +119,10 @@ class Lexer {
       throw source_.error("SG0407", "'" + std::string(text_.substr(begin, at_ - begin)) + "' is not a number", place)
           .hint("numbers look like 2, 2u, 2.0, 1e-3, 2.0d");
     }
-    double value = 0;
-    const auto parsed = std::from_chars(body.data(), body.data() + body.size(), value);
-    if (parsed.ec != std::errc{})
+    const ParsedNumber number = parse_number(body);
+    if (number.out_of_range)
       throw source_.error("SG0407", "'" + std::string(body) + "' is too large or too small for a number", place);
-    push({Token::Kind::Number, suffix, text_.substr(begin, at_ - begin), place, value});
+    push({Token::Kind::Number, suffix, text_.substr(begin, at_ - begin), place, number.value});
   }
 
   void word() {

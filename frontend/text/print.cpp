@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "frontend/base/number.h"
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
@@ -32,12 +33,6 @@ std::string shortest(T x) {
   return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
 }
 
-double parsed(const std::string& s) {
-  double x = 0;
-  std::from_chars(s.data(), s.data() + s.size(), x);
-  return x;
-}
-
 std::string special(double x) {
   const std::string sign = std::signbit(x) ? "-" : "";
   return sign + (std::isnan(x) ? "nan" : "inf");
@@ -54,7 +49,7 @@ std::string element(DType t, double x) {
       const float f = static_cast<float>(x);
       if (static_cast<double>(f) != x) return shortest(x) + "d";  // more than an f32 holds: kept as it is
       const std::string s = shortest(f);
-      return static_cast<float>(parsed(s)) == f ? s : shortest(x);
+      return static_cast<float>(parse_number(s).value) == f ? s : shortest(x);
     }
     case DType::F64: return std::isfinite(x) ? shortest(x) : special(x);
   }

@@ -14,6 +14,8 @@ Context context() { return {spvContextCreate(SPV_ENV_VULKAN_1_1), spvContextDest
 
 }  // namespace
 
+bool has_spirv_tools() { return true; }
+
 std::optional<Error> validate(std::span<const uint32_t> words) {
   const Context tools = context();
   spv_diagnostic complaint = nullptr;

@@ -22,6 +22,8 @@ struct EmitOptions {
 /// Pre: kernel::verify finds nothing. Records what the module needs; throws SG0303 for what the target lacks of it.
 KernelBinary emit(const kernel::Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options = {});
 
+/// Whether this build has SPIRV-Tools (SPIROGRAD_SPIRV_TOOLS). Without, validate and disassemble end in SG0307.
+bool has_spirv_tools();
 /// The first complaint of SPIRV-Tools for Vulkan 1.1, if any (SG0903).
 std::optional<Error> validate(std::span<const uint32_t> words);
 /// SPIR-V assembly with raw ids, without header comments.

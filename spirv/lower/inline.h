@@ -139,7 +139,7 @@ class Inliner {
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct ReductionLoops;
-  struct Staging;
+  class Staging;
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);

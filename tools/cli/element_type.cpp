@@ -1,12 +1,11 @@
 #include "tools/cli/element_type.h"
 
-#include <unistd.h>
-
 #include "tools/cli/job.h"
 #include "tools/io/arguments.h"
 #include "tools/io/files.h"
 #include "tools/io/npy.h"
 #include "tools/io/npz.h"
+#include "tools/io/system.h"
 
 namespace spirograd::cli {
 namespace {
@@ -37,7 +36,7 @@ std::optional<DType> element_type(const Options& options) {
 }
 
 std::optional<HostArray> load_typed(const std::string& name, const std::string& text) {
-  const size_t colon = text.find(':');
+  const size_t colon = text.find(':', io::drive_length(text));
   const std::string head = text.substr(0, colon), where = "input '" + name + "': " + text;
   for (const char* maker : {"zeros", "ones", "iota", "random"})
     if (head == maker) {
@@ -47,7 +46,7 @@ std::optional<HostArray> load_typed(const std::string& name, const std::string& 
   if (colon != std::string::npos && head.ends_with(".npz"))
     return as_it_is(io::NpzReader(io::read_file(head), head).read(text.substr(colon + 1)), where);
   const bool number = text.find_first_not_of("+-.0123456789[") != 0;
-  if (text.ends_with(".npy") || (!number && ::access(text.c_str(), F_OK) == 0))
+  if (text.ends_with(".npy") || (!number && io::exists(text)))
     return as_it_is(io::parse_npy(io::read_file(text), text), where);
   return std::nullopt;
 }

@@ -217,6 +217,7 @@ std::string cache_folder() {
   if (const char* own = std::getenv("SPIROGRAD_CACHE")) return own;
   if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches) return std::string(caches) + "/spirograd";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/spirograd";
+  if (const char* local = std::getenv("LOCALAPPDATA"); local && *local) return std::string(local) + "/spirograd";  // Windows
   return "";
 }
 

@@ -1,15 +1,14 @@
 #include "tools/io/arguments.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "frontend/base/near_name.h"
+#include "frontend/base/number.h"
 #include "tools/io/files.h"
 #include "tools/io/npz.h"
+#include "tools/io/system.h"
 
 namespace spirograd::io {
 namespace {
@@ -58,17 +57,13 @@ class Literal {
       }
     size_t begin = at_;
     if (text_[begin] == '+') ++begin;
-    double x = 0;
-    const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + text_.size(), x);
-    if (error == std::errc::result_out_of_range)
-      x = std::strtod(std::string(text_.data() + begin, end).c_str(), nullptr);  // +-infinity, or 0 and what is near it
-    else if (error != std::errc())
-      return false;
-    if (error == std::errc::result_out_of_range && std::isinf(x)) too_large_ = std::string(text_.data() + begin, end);
-    const std::string_view digits(text_.data() + begin, static_cast<size_t>(end - text_.data()) - begin);
-    reals_ = reals_ || digits.find_first_not_of("-0123456789") != std::string_view::npos;
-    at_ = static_cast<size_t>(end - text_.data());
-    values_.push_back(x);
+    const ParsedNumber number = parse_number(std::string_view(text_).substr(begin));
+    if (number.length == 0) return false;
+    const std::string digits = text_.substr(begin, number.length);
+    if (number.out_of_range && std::isinf(number.value)) too_large_ = digits;
+    reals_ = reals_ || digits.find_first_not_of("-0123456789") != std::string::npos;
+    at_ = begin + number.length;
+    values_.push_back(number.value);
     return true;
   }
   bool value(size_t depth) {
@@ -139,11 +134,6 @@ std::optional<DType> dtype_named(const std::string& text) {
   for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
     if (text == spirograd::name(t)) return t;
   return std::nullopt;
-}
-
-uint64_t host_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) : UINT64_MAX;
 }
 
 // "64x64xf32", "64x64", "f32" or "".
@@ -228,7 +218,7 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
   if (Literal literal(text); literal.parse()) return from_literal(name, text, literal, wanted);
   if (text[0] == '[')
     throw bad(name, text, "is no list of numbers").hint("write [1,2,3] or [[1,2],[3,4]], without spaces or in quotes");
-  const size_t colon = text.find(':');
+  const size_t colon = text.find(':', drive_length(text));
   const std::string head = text.substr(0, colon), tail = colon == std::string::npos ? "" : text.substr(colon + 1);
   for (const std::string& maker : makers())
     if (head == maker) {
@@ -241,7 +231,7 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
     return to_host(NpzReader(read_file(head), head).read(tail), wanted, cast, "input '" + name + "': " + text);
   if (colon != std::string::npos && !head.ends_with(".npy") && head.find('/') == std::string::npos)
     throw bad(name, text, "begins with no known word").note(kForms).hint(did_you_mean(head, makers()));
-  if (!text.ends_with(".npy") && ::access(text.c_str(), F_OK) != 0)
+  if (!text.ends_with(".npy") && !exists(text))
     throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, makers()));
   return to_host(parse_npy(read_file(text), text), wanted, cast, "input '" + name + "': " + text);
 }

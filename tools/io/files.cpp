@@ -1,15 +1,12 @@
 #include "tools/io/files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "spirograd/result.h"
+#include "tools/io/system.h"
 #include "tools/io/temporary_files.h"
 
 namespace spirograd::io {
@@ -20,18 +17,12 @@ namespace fs = std::filesystem;
 // Pipes and devices may never end.
 constexpr size_t kMaxStream = size_t{1} << 30;
 
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
 Error cannot_write(const std::string& path, const std::string& why) {
   return Error("SG0505", "cannot write " + quoted(path) + ": " + why);
 }
+Error cannot_write(const std::string& path, std::error_code why) { return cannot_write(path, why.message()); }
 
 // Renaming over a symbolic link would replace the link, so it is followed first.
 fs::path target_of(const std::string& path) {
@@ -49,7 +40,7 @@ fs::path folder_of(const fs::path& p) { return p.has_parent_path() ? p.parent_pa
 
 // Devices and pipes (/dev/null, /dev/stdout) are written to, not replaced; so are streams that lead to a file.
 bool is_special(const std::string& path) {
-  if (path.starts_with("/dev/") || path.starts_with("/proc/self/fd/")) return true;
+  if (names_stream(path)) return true;
   std::error_code ignored;
   const fs::file_status s = fs::status(path, ignored);
   return fs::exists(s) && !fs::is_regular_file(s) && !fs::is_directory(s);
@@ -62,39 +53,37 @@ std::string random_suffix() {
   return out;
 }
 
-void write_all(int fd, std::span<const uint8_t> contents, const std::string& path) {
-  while (!contents.empty()) {
-    const ssize_t n = ::write(fd, contents.data(), contents.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw cannot_write(path, std::strerror(errno));
-    contents = contents.subspan(static_cast<size_t>(n));
-  }
-}
-
 }  // namespace
 
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 std::vector<uint8_t> read_file(const std::string& path) {
-  const auto fail = [&](int code) -> Error {
-    return Error("SG0504", "cannot read " + quoted(path) + ": " + std::strerror(code));
+  const auto fail = [&](std::error_code why) -> Error {
+    return Error("SG0504", "cannot read " + quoted(path) + ": " + why.message());
   };
-  Descriptor d{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (d.fd < 0) throw fail(errno);
-  struct stat info {};
-  if (::fstat(d.fd, &info) != 0) throw fail(errno);
-  if (S_ISDIR(info.st_mode)) throw fail(EISDIR);
+  const auto last_error = [] { return std::error_code(errno ? errno : EIO, std::generic_category()); };
+  errno = 0;
+  std::ifstream file(fs::path(path), std::ios::binary);
+  if (!file) throw fail(last_error());
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) throw fail(std::make_error_code(std::errc::is_a_directory));
   // The size is a first guess only: pipes have none, and files can change.
-  std::vector<uint8_t> out(S_ISREG(info.st_mode) ? static_cast<size_t>(info.st_size) + 1 : 65536);
+  const bool regular = fs::is_regular_file(status);
+  const uintmax_t size = regular ? fs::file_size(path, error) : 65535;
+  std::vector<uint8_t> out(error ? 65536 : static_cast<size_t>(size) + 1);
   size_t have = 0;
-  for (;;) {
-    if (!S_ISREG(info.st_mode) && have > kMaxStream)
+  while (file) {
+    if (!regular && have > kMaxStream)
       throw Error("SG0504", "cannot read " + quoted(path) + ": it is no regular file and does not end");
     if (have == out.size()) out.resize(out.size() * 2);
-    const ssize_t n = ::read(d.fd, out.data() + have, out.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw fail(errno);
-    if (n == 0) break;
-    have += static_cast<size_t>(n);
+    file.read(reinterpret_cast<char*>(out.data() + have), static_cast<std::streamsize>(out.size() - have));
+    have += static_cast<size_t>(file.gcount());
   }
+  if (file.bad()) throw fail(last_error());
   out.resize(have);
   return out;
 }
@@ -102,19 +91,18 @@ std::vector<uint8_t> read_file(const std::string& path) {
 void check_writable(const std::string& path) {
   if (path.empty()) throw Error("SG0505", "the name of an output file is empty");
   std::error_code ignored;
-  if (fs::is_directory(path, ignored) || path.back() == '/') throw cannot_write(path, "it is a folder");
+  if (fs::is_directory(path, ignored) || !fs::path(path).has_filename()) throw cannot_write(path, "it is a folder");
   if (is_special(path)) return;
   const fs::path target = target_of(path), folder = folder_of(target);
   if (!fs::is_directory(folder, ignored))
     throw cannot_write(path, "there is no folder " + quoted(folder.string())).hint("mkdir -p " + folder.string());
-  if (::access(folder.c_str(), W_OK) != 0) throw cannot_write(path, std::strerror(errno));
-  if (fs::exists(target, ignored) && ::access(target.c_str(), W_OK) != 0) throw cannot_write(path, std::strerror(errno));
+  if (const std::error_code error = writable(folder.string())) throw cannot_write(path, error);
+  if (!fs::exists(target, ignored)) return;
+  if (const std::error_code error = writable(target.string())) throw cannot_write(path, error);
 }
 
 std::string file_identity(const std::string& path) {
-  struct stat info {};
-  if (path == "-" ? ::fstat(STDOUT_FILENO, &info) == 0 : ::stat(path.c_str(), &info) == 0)
-    return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  if (const auto known = identity_of(path)) return *known;
   std::error_code ignored;
   return fs::weakly_canonical(fs::absolute(target_of(path), ignored), ignored).string();
 }
@@ -126,9 +114,7 @@ OutputFiles::~OutputFiles() {
 void OutputFiles::add(const std::string& path, std::span<const uint8_t> contents) {
   check_writable(path);
   if (is_special(path)) {
-    const Descriptor d{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (d.fd < 0) throw cannot_write(path, std::strerror(errno));
-    write_all(d.fd, contents, path);
+    if (const std::error_code error = write_stream(path, contents)) throw cannot_write(path, error);
     return;
   }
   const fs::path target = target_of(path);
@@ -136,23 +122,9 @@ void OutputFiles::add(const std::string& path, std::span<const uint8_t> contents
   staged_.reserve(staged_.size() + 1);  // so that it is ours to remove as soon as it exists
   const Temporary temporary =
       note_temporary((folder_of(target) / ("." + target.filename().string() + random_suffix())).string());
-  Descriptor d{::open(temporary.path(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-  if (d.fd < 0) {
-    const int why = errno;
-    forget_temporary(temporary);
-    throw cannot_write(path, std::strerror(why));
-  }
   staged_.push_back({temporary, target.string()});
-  write_all(d.fd, contents, path);
-  // Temporary files are private; outputs get the rights of the file they replace, or those of any new file.
-  struct stat old {};
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const mode_t mode = ::stat(target.c_str(), &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
-  if (::fchmod(d.fd, mode) != 0) throw cannot_write(path, std::strerror(errno));
-  const int fd = d.fd;
-  d.fd = -1;
-  if (::close(fd) != 0) throw cannot_write(path, std::strerror(errno));
+  if (const std::error_code error = write_new_file(temporary.path(), contents, target.string()))
+    throw cannot_write(path, error);
 }
 
 void OutputFiles::add(const std::string& path, std::string_view contents) {
@@ -163,7 +135,9 @@ void OutputFiles::commit() {
   const SignalsWait all_or_none;
   while (!staged_.empty()) {
     const Staged& s = staged_.front();
-    if (::rename(s.temporary.path(), s.path.c_str()) != 0) throw cannot_write(s.path, std::strerror(errno));
+    std::error_code error;
+    fs::rename(s.temporary.path(), s.path, error);
+    if (error) throw cannot_write(s.path, error);
     forget_temporary(s.temporary);
     staged_.erase(staged_.begin());
   }

@@ -12,6 +12,9 @@
 
 namespace spirograd::io {
 
+/// Whether anything has that name, links followed.
+bool exists(const std::string& path);
+
 /// Throws SG0504 with the reason of the system; also for folders and for streams
 /// of more than a gigabyte.
 std::vector<uint8_t> read_file(const std::string& path);

@@ -1,22 +1,14 @@
 #include "tools/io/progress.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
+#include "tools/io/system.h"
 #include "tools/io/table.h"
 
 namespace spirograd::io {
 
-bool is_terminal(int fd) {
-  const char* term = std::getenv("TERM");
-  return ::isatty(fd) && term && std::string_view(term) != "dumb";
-}
-
 Progress::Progress(std::string text, bool enabled)
-    : enabled_(enabled), terminal_(enabled && is_terminal(STDERR_FILENO)), shown_(Clock::now()) {
+    : enabled_(enabled), terminal_(enabled && stderr_is_terminal()), shown_(Clock::now()) {
   say(text);
 }
 

@@ -7,9 +7,6 @@
 
 namespace spirograd::io {
 
-/// The environment names a colourless or dumb terminal, or the stream is none: no escape codes.
-bool is_terminal(int fd);
-
 /// From construction to destruction the line belongs to this work; it is removed at the end. One at a time.
 class Progress {
  public:

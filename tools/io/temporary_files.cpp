@@ -1,25 +1,24 @@
 #include "tools/io/temporary_files.h"
 
-#include <signal.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
+#include <memory>
 
 #include "spirograd/result.h"
+#include "tools/io/system.h"
 
 namespace spirograd::io {
 namespace {
 
 constexpr size_t kMostFiles = 4096;
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kNone = -1;
 
 // What a signal handler may look at: atomics without locks. Paths are C strings that the handler never frees.
 struct State {
   std::array<std::atomic<char*>, kMostFiles> files{};
-  std::atomic<int> waiting{0};  // how many SignalsWait live
-  std::atomic<int> arrived{0};  // the signal that came meanwhile
+  std::atomic<int> waiting{0};      // how many SignalsWait live
+  std::atomic<int> arrived{kNone};  // the request to end that came and is not carried out yet
 };
 static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
@@ -28,48 +27,35 @@ State& state() {
   return s;
 }
 
-void end_by(int number) {
+void end_if_requested() {
+  const int request = state().arrived.exchange(kNone);
+  if (request == kNone) return;
   for (std::atomic<char*>& file : state().files)
-    if (const char* path = file.load()) ::unlink(path);
-  ::signal(number, SIG_DFL);
-  ::raise(number);
+    if (const char* path = file.load()) remove_file(path);
+  end_process(request);
 }
 
-void on_signal(int number) {
-  if (state().waiting > 0)
-    state().arrived = number;
-  else
-    end_by(number);
-}
-
-void handle_signals() {
-  for (const int number : kSignals) {
-    struct sigaction old {};
-    if (::sigaction(number, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
-    struct sigaction ours {};
-    ours.sa_handler = on_signal;
-    ours.sa_flags = SA_RESTART;
-    ::sigemptyset(&ours.sa_mask);
-    ::sigaction(number, &ours, nullptr);
-  }
+// May run beside a SignalsWait that ends: what it stores first, one of both carries out.
+void on_request(int request) {
+  state().arrived = request;
+  if (state().waiting == 0) end_if_requested();
 }
 
 }  // namespace
 
 Temporary note_temporary(const std::string& path) {
   State& s = state();
-  handle_signals();
-  char* copy = ::strdup(path.c_str());
-  if (!copy) throw std::bad_alloc();
+  on_end_request(on_request);
+  auto copy = std::make_unique<char[]>(path.size() + 1);  // of zeros
+  std::copy(path.begin(), path.end(), copy.get());
   for (size_t slot = 0; slot < kMostFiles; ++slot) {
     char* none = nullptr;
-    if (!s.files[slot].compare_exchange_strong(none, copy)) continue;
+    if (!s.files[slot].compare_exchange_strong(none, copy.get())) continue;
     Temporary out;
-    out.path_ = copy;
+    out.path_ = copy.release();
     out.slot_ = slot;
     return out;
   }
-  ::free(copy);
   throw Error("SG0505", "more than " + std::to_string(kMostFiles) + " output files");
 }
 
@@ -79,15 +65,14 @@ void forget_temporary(const Temporary& file) {
 }
 
 void remove_temporary(const Temporary& file) {
-  ::unlink(file.path());
+  remove_file(file.path());
   forget_temporary(file);
 }
 
 SignalsWait::SignalsWait() { ++state().waiting; }
 
 SignalsWait::~SignalsWait() {
-  if (--state().waiting > 0) return;
-  if (const int number = state().arrived.exchange(0)) end_by(number);
+  if (--state().waiting == 0) end_if_requested();
 }
 
 }  // namespace spirograd::io

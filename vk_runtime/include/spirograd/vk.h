@@ -88,7 +88,7 @@ struct DeviceOptions {
   bool validation = false;  // Khronos validation layer, core and synchronization; messages come through on_message
   void (*on_message)(void* user, const char* id, const char* text) = nullptr;  // validation and driver messages
   void* user = nullptr;
-  std::string cache_dir;                                       // pipelines, findings of the self-test; "": none
+  std::string cache_dir;                                       // UTF-8; pipelines, findings of the self-test; "": none
   bool cache_pipelines = true;                                 // off: only what the self-test has found
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // the host's way to Vulkan; null: the system's loader
 };
