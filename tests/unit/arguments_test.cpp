@@ -36,7 +36,7 @@ struct Files : testing::Test {
   fs::path folder = fs::temp_directory_path() / ("spirograd_files_" + std::to_string(std::random_device()()));
   Files() { fs::create_directory(folder); }
   ~Files() override { fs::remove_all(folder); }
-  std::string path(const std::string& name) const { return (folder / name).string(); }
+  std::string path(const std::string& name) const { return folder.string() + "/" + name; }
   std::string text(const std::string& name) const {
     const std::vector<uint8_t> b = read_file(path(name));
     return {b.begin(), b.end()};

@@ -17,6 +17,12 @@ namespace fs = std::filesystem;
 // Pipes and devices may never end.
 constexpr size_t kMaxStream = size_t{1} << 30;
 
+fs::path native(std::string_view utf8) { return std::u8string(utf8.begin(), utf8.end()); }
+std::string utf8(const fs::path& p) {
+  const std::u8string text = p.u8string();
+  return {text.begin(), text.end()};
+}
+
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
 Error cannot_write(const std::string& path, const std::string& why) {
@@ -27,10 +33,10 @@ Error cannot_write(const std::string& path, std::error_code why) { return cannot
 // Renaming over a symbolic link would replace the link, so it is followed first.
 fs::path target_of(const std::string& path) {
   std::error_code failed;
-  fs::path at = path;
+  fs::path at = native(path);
   for (int links = 0; links < 40 && fs::is_symlink(at, failed); ++links) {  // also where nothing stands at the end
     const fs::path next = fs::read_symlink(at, failed);
-    if (failed) return path;
+    if (failed) return native(path);
     at = next.is_absolute() ? next : at.parent_path() / next;
   }
   return at;
@@ -42,7 +48,7 @@ fs::path folder_of(const fs::path& p) { return p.has_parent_path() ? p.parent_pa
 bool is_special(const std::string& path) {
   if (names_stream(path)) return true;
   std::error_code ignored;
-  const fs::file_status s = fs::status(path, ignored);
+  const fs::file_status s = fs::status(native(path), ignored);
   return fs::exists(s) && !fs::is_regular_file(s) && !fs::is_directory(s);
 }
 
@@ -57,7 +63,7 @@ std::string random_suffix() {
 
 bool exists(const std::string& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored);
+  return fs::exists(native(path), ignored);
 }
 
 std::vector<uint8_t> read_file(const std::string& path) {
@@ -66,14 +72,14 @@ std::vector<uint8_t> read_file(const std::string& path) {
   };
   const auto last_error = [] { return std::error_code(errno ? errno : EIO, std::generic_category()); };
   errno = 0;
-  std::ifstream file(fs::path(path), std::ios::binary);
+  std::ifstream file(native(path), std::ios::binary);
   if (!file) throw fail(last_error());
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
+  const fs::file_status status = fs::status(native(path), error);
   if (fs::is_directory(status)) throw fail(std::make_error_code(std::errc::is_a_directory));
   // The size is a first guess only: pipes have none, and files can change.
   const bool regular = fs::is_regular_file(status);
-  const uintmax_t size = regular ? fs::file_size(path, error) : 65535;
+  const uintmax_t size = regular ? fs::file_size(native(path), error) : 65535;
   std::vector<uint8_t> out(error ? 65536 : static_cast<size_t>(size) + 1);
   size_t have = 0;
   while (file) {
@@ -91,20 +97,20 @@ std::vector<uint8_t> read_file(const std::string& path) {
 void check_writable(const std::string& path) {
   if (path.empty()) throw Error("SG0505", "the name of an output file is empty");
   std::error_code ignored;
-  if (fs::is_directory(path, ignored) || !fs::path(path).has_filename()) throw cannot_write(path, "it is a folder");
+  if (fs::is_directory(native(path), ignored) || !native(path).has_filename()) throw cannot_write(path, "it is a folder");
   if (is_special(path)) return;
   const fs::path target = target_of(path), folder = folder_of(target);
   if (!fs::is_directory(folder, ignored))
-    throw cannot_write(path, "there is no folder " + quoted(folder.string())).hint("mkdir -p " + folder.string());
-  if (const std::error_code error = writable(folder.string())) throw cannot_write(path, error);
+    throw cannot_write(path, "there is no folder " + quoted(utf8(folder))).hint("mkdir -p " + utf8(folder));
+  if (const std::error_code error = writable(utf8(folder))) throw cannot_write(path, error);
   if (!fs::exists(target, ignored)) return;
-  if (const std::error_code error = writable(target.string())) throw cannot_write(path, error);
+  if (const std::error_code error = writable(utf8(target))) throw cannot_write(path, error);
 }
 
 std::string file_identity(const std::string& path) {
   if (const auto known = identity_of(path)) return *known;
   std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(target_of(path), ignored), ignored).string();
+  return utf8(fs::weakly_canonical(fs::absolute(target_of(path), ignored), ignored));
 }
 
 OutputFiles::~OutputFiles() {
@@ -121,9 +127,9 @@ void OutputFiles::add(const std::string& path, std::span<const uint8_t> contents
   // Noted before it exists, so that no signal can come in between.
   staged_.reserve(staged_.size() + 1);  // so that it is ours to remove as soon as it exists
   const Temporary temporary =
-      note_temporary((folder_of(target) / ("." + target.filename().string() + random_suffix())).string());
-  staged_.push_back({temporary, target.string()});
-  if (const std::error_code error = write_new_file(temporary.path(), contents, target.string()))
+      note_temporary(utf8(folder_of(target) / native("." + utf8(target.filename()) + random_suffix())));
+  staged_.push_back({temporary, utf8(target)});
+  if (const std::error_code error = write_new_file(temporary.path(), contents, utf8(target)))
     throw cannot_write(path, error);
 }
 
@@ -136,7 +142,7 @@ void OutputFiles::commit() {
   while (!staged_.empty()) {
     const Staged& s = staged_.front();
     std::error_code error;
-    fs::rename(s.temporary.path(), s.path, error);
+    fs::rename(native(s.temporary.path()), native(s.path), error);
     if (error) throw cannot_write(s.path, error);
     forget_temporary(s.temporary);
     staged_.erase(staged_.begin());

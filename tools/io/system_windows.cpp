@@ -99,8 +99,7 @@ std::error_code write_stream(const std::string& path, std::span<const uint8_t> c
 
 // Rights are those of the folder.
 std::error_code write_new_file(const std::string& path, std::span<const uint8_t> contents, const std::string&) {
-  const Handle h(
-      ::CreateFileW(native(path).c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+  const Handle h(::CreateFileW(native(path).c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
   return h ? write_all(h, contents) : last_error();
 }
 
