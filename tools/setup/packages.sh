@@ -31,6 +31,7 @@ need_packages() {
 
 build_packages=(build-essential cmake ninja-build libvulkan-dev libvulkan-volk-dev libvulkan1 mesa-vulkan-drivers spirv-tools
                 spirv-headers glslang-tools nlohmann-json3-dev libpng-dev zlib1g-dev)
+mingw_packages=(g++-mingw-w64-x86-64-posix libz-mingw-w64-dev googletest wine wine64)
 test_packages=(libgtest-dev vulkan-validationlayers python3 ccache clang-format-14)
 
 # configure_and_build PRESET TARGET...: quiet when all is well, the compiler's words when not.
