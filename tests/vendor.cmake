@@ -1,5 +1,15 @@
-# Offline compilation for AMD through Mesa's RADV, which needs no GPU for it.
-if(NOT TARGET spirograd_vk)
+# Offline compilation by other people's compilers: into the languages of Metal and Direct3D, and for AMD. None needs a GPU.
+find_program(SPIRV_CROSS NAMES spirv-cross)
+if(SPIRV_CROSS AND NOT WIN32)
+  spirograd_test(vendor/translate_test.cpp LABELS vendor
+    LINK spirograd_conformance spirograd_test_support spirograd_text spirograd_ad spirograd_compile)
+  target_compile_definitions(translate_test PRIVATE SPIRV_CROSS="${SPIRV_CROSS}")
+else()
+  message(WARNING "translate_test does NOT run: spirv-cross is not installed")
+endif()
+
+# For AMD through Mesa's RADV.
+if(WIN32 OR NOT TARGET spirograd_vk)
   return()
 endif()
 find_file(RADEON_ICD NAMES radeon_icd.json radeon_icd.${CMAKE_SYSTEM_PROCESSOR}.json
