@@ -1,6 +1,6 @@
 // Every kernel can be said in the languages of Metal and Direct3D: SPIRV-Cross, through which Vulkan runs on the systems of
-// Apple, translates those of the samples, of the golden plans' programs and of their derivatives, and those whose invocations
-// work together. What a language has no words for is named here.
+// Apple, translates those of the samples, of the golden plans' programs and of their derivatives, and those whose
+// invocations work together. What a language has no words for is named here.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -97,8 +97,10 @@ class Modules {
   /// What SPIRV-Cross says of those that it refuses, and where it wrote what is no word of the language.
   std::vector<std::string> refusals() const {
     const std::string last = std::to_string(names_.size() - 1), options = language_.options;
-    const int status = std::system(("cd " + folder_.string() + " && for j in $(seq 0 " + last + "); do " SPIRV_CROSS
-                                    " $j.spv " + options + " --output $j.txt 2> $j.err || rm -f $j.txt; done").c_str());
+    const int status =
+        std::system(("cd " + folder_.string() + " && for j in $(seq 0 " + last + "); do " SPIRV_CROSS " $j.spv " + options +
+                     " --output $j.txt 2> $j.err || rm -f $j.txt; done")
+                        .c_str());
     std::vector<std::string> out;
     if (status != 0) out.push_back("the shell ended with " + std::to_string(status));
     for (size_t j = 0; j < names_.size(); ++j)
@@ -123,8 +125,8 @@ class Translate : public testing::TestWithParam<Language> {
   void expect_all() {
     ASSERT_GT(modules_.size(), 0u);
     for (const std::string& refusal : modules_.refusals()) ADD_FAILURE() << refusal;
-    // Metal refuses atomics of constant memory. SPIRV-Cross before March 2024 takes addresses in push constants for such in the
-    // loops that add floats by exchange; the self-test of that form finds devices out that do.
+    // Metal refuses atomics of constant memory. SPIRV-Cross before March 2024 takes addresses in push constants for such in
+    // the loops that add floats by exchange; the self-test of that form finds devices out that do.
     for (size_t j = 0; j < modules_.size(); ++j) {
       const std::string text = modules_.text(j);
       const bool exchanges = text.find("atomic_compare_exchange") != std::string::npos;
@@ -173,8 +175,9 @@ TEST_P(Translate, WorkgroupsThatWorkTogether) {
   std::string refused;
   for (const std::string& refusal : modules_.refusals()) refused += refusal.substr(0, refusal.find(": SPIRV-Cross")) + ", ";
   // Metal has no exclusive scan by minimum, Direct3D no number of a subgroup in its workgroup.
-  EXPECT_EQ(refused, GetParam().has_subgroup_number ? "group: subgroup_combine, "
-                                                       : "group: subgroup_sum, group: subgroup_combine, group: subgroup_exchange, ");
+  EXPECT_EQ(refused, GetParam().has_subgroup_number
+                         ? "group: subgroup_combine, "
+                         : "group: subgroup_sum, group: subgroup_combine, group: subgroup_exchange, ");
 }
 
 INSTANTIATE_TEST_SUITE_P(Languages, Translate, testing::Values(kMetal, kMetalDescriptors, kHlsl),
