@@ -132,12 +132,17 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();
 }
 
-// The target point of an update, and whether it is inside.
-Point scatter_target(Inliner& inliner, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at, Value& inside) {
+// Where an update goes, and whether that is inside.
+struct ScatterTarget {
+  Point at;
+  Value inside;
+};
+
+ScatterTarget scatter_target(Inliner& inliner, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at) {
   const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
   const Point outer(at.begin(), at.begin() + m);
   Point target;
-  inside = b.boolean(true);
+  Value inside = b.boolean(true);
   for (size_t j = 1; j < n.in.size(); ++j) {
     const Value i = inliner.eval(0, n.in[j], outer);
     const auto extent = static_cast<double>(n.type.shape[static_cast<int>(j) - 1]);
@@ -146,14 +151,13 @@ Point scatter_target(Inliner& inliner, Builder& b, const ir::Graph& g, const ir:
     target.push_back(i);
   }
   target.insert(target.end(), at.begin() + m, at.end());
-  return target;
+  return {std::move(target), inside};
 }
 
 void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   const ir::Node& n = g[s.node];
   const Point at = inliner.unlinear(index, s.domain);
-  Value inside = 0;
-  const Point target = scatter_target(inliner, b, g, n, at, inside);
+  const auto [target, inside] = scatter_target(inliner, b, g, n, at);
   b.begin_if(inside);
   inliner.push_block();
   const Value update = inliner.eval(0, n.in[0], at);
@@ -171,8 +175,7 @@ void emit_serial_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const
   inliner.push_block();
   Point at = inliner.unlinear(b.add(counter, b.i32(s.first)), m);
   at.insert(at.end(), trailing.begin(), trailing.end());
-  Value inside = 0;
-  const Point target = scatter_target(inliner, b, g, n, at, inside);
+  const auto [target, inside] = scatter_target(inliner, b, g, n, at);
   b.begin_if(inside);
   inliner.push_block();
   const uint32_t slot = inliner.binding(s.to, n.type, kernel::Access::ReadWrite);
