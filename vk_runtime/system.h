@@ -15,7 +15,7 @@ enum class System : uint8_t { Linux, MacOS, Windows };
 System this_system();
 
 /// Libraries that may export vkGetInstanceProcAddr, in the order in which they are tried: the loader by itself, then in the
-/// folders where it is usually installed, and last a driver that can stand in for it.
+/// folders where it is usually installed, and last a driver that may take its place.
 std::span<const char* const> loader_names(System);
 /// What to do where there is none.
 std::string_view loader_hint(System);

@@ -30,6 +30,41 @@ Value digamma(Builder& b, Value x);  // NaN at -1, -2, ..
 Value logistic(Builder& b, Value x);
 Value log1p(Builder& b, Value x);
 Value expm1(Builder& b, Value x);
+
+/// Those of one argument, for whoever goes through all of them: where each is worth a look, between two positive numbers and
+/// perhaps their negatives.
+struct Elementary {
+  const char* name;
+  Value (*of)(Builder&, Value);
+  float least, most;
+  bool negatives;
+};
+// clang-format off
+inline constexpr Elementary kElementary[] = {
+    {"exp",      exp,      1e-3f, 87, true},
+    {"log",      log,      1e-6f, 1e6f, false},
+    {"sin",      sin,      1e-3f, 1e4f, true},
+    {"cos",      cos,      1e-3f, 1e4f, true},
+    {"tan",      tan,      1e-3f, 1e4f, true},
+    {"asin",     asin,     1e-3f, 1, true},
+    {"acos",     acos,     1e-3f, 1, true},
+    {"atan",     atan,     1e-3f, 1e3f, true},
+    {"sinh",     sinh,     1e-3f, 80, true},
+    {"cosh",     cosh,     1e-3f, 80, true},
+    {"tanh",     tanh,     1e-3f, 10, true},
+    {"asinh",    asinh,    1e-3f, 1e4f, true},
+    {"acosh",    acosh,    1, 1e4f, false},
+    {"atanh",    atanh,    1e-3f, 0.9999f, true},
+    {"erf",      erf,      1e-3f, 4, true},
+    {"erfc",     erfc,     1e-3f, 9, true},
+    {"lgamma",   lgamma,   2.5f, 1e4f, false},
+    {"digamma",  digamma,  2, 1e4f, false},
+    {"logistic", logistic, 1e-3f, 80, true},
+    {"log1p",    log1p,    1e-3f, 0.999f, true},
+    {"expm1",    expm1,    1e-3f, 80, true},
+};
+// clang-format on
+
 /// C's pow and atan2 on special values, but pow(x, y) for x < 0 is NaN unless y is an integer.
 Value pow(Builder& b, Value x, Value y);
 Value atan2(Builder& b, Value y, Value x);

@@ -16,42 +16,16 @@ using kernel::Value;
 constexpr uint32_t kPoints = 1024;
 constexpr uint32_t kUlps = 4;  // what math.h promises
 
-// On numbers between least and most, which are positive, and on their negatives in turns where it says so. Of two arguments
-// the other one is between 1/4 and 8.
-struct Function {
-  const char* name;
-  float least, most;
-  bool negatives;
-  Value (*one)(Builder&, Value);
-  Value (*two)(Builder&, Value, Value);
+// Of two arguments the second one is between 1/4 and 8.
+struct Function : kernel::Elementary {
+  Value (*two)(Builder&, Value, Value) = nullptr;
 };
 
 // clang-format off
-constexpr Function kFunctions[] = {
-    {"exp",      1e-3f, 87,      true,  kernel::exp,      nullptr},
-    {"log",      1e-6f, 1e6f,    false, kernel::log,      nullptr},
-    {"sin",      1e-3f, 1e4f,    true,  kernel::sin,      nullptr},
-    {"cos",      1e-3f, 1e4f,    true,  kernel::cos,      nullptr},
-    {"tan",      1e-3f, 1e4f,    true,  kernel::tan,      nullptr},
-    {"asin",     1e-3f, 1,       true,  kernel::asin,     nullptr},
-    {"acos",     1e-3f, 1,       true,  kernel::acos,     nullptr},
-    {"atan",     1e-3f, 1e3f,    true,  kernel::atan,     nullptr},
-    {"sinh",     1e-3f, 80,      true,  kernel::sinh,     nullptr},
-    {"cosh",     1e-3f, 80,      true,  kernel::cosh,     nullptr},
-    {"tanh",     1e-3f, 10,      true,  kernel::tanh,     nullptr},
-    {"asinh",    1e-3f, 1e4f,    true,  kernel::asinh,    nullptr},
-    {"acosh",    1,     1e4f,    false, kernel::acosh,    nullptr},
-    {"atanh",    1e-3f, 0.9999f, true,  kernel::atanh,    nullptr},
-    {"erf",      1e-3f, 4,       true,  kernel::erf,      nullptr},
-    {"erfc",     1e-3f, 9,       true,  kernel::erfc,     nullptr},
-    {"lgamma",   2.5f,  1e4f,    false, kernel::lgamma,   nullptr},
-    {"digamma",  2,     1e4f,    false, kernel::digamma,  nullptr},
-    {"logistic", 1e-3f, 80,      true,  kernel::logistic, nullptr},
-    {"log1p",    1e-3f, 0.999f,  true,  kernel::log1p,    nullptr},
-    {"expm1",    1e-3f, 80,      true,  kernel::expm1,    nullptr},
-    {"pow",      1e-3f, 100,     false, nullptr,          kernel::pow},
-    {"atan2",    1e-3f, 1e3f,    true,  nullptr,          kernel::atan2},
-    {"fmod",     1e-3f, 1e6f,    true,  nullptr,          kernel::fmod},
+constexpr Function kOfTwo[] = {
+    {{"pow",   nullptr, 1e-3f, 100,  false}, kernel::pow},
+    {{"atan2", nullptr, 1e-3f, 1e3f, true},  kernel::atan2},
+    {{"fmod",  nullptr, 1e-3f, 1e6f, true},  kernel::fmod},
 };
 // clang-format on
 
@@ -70,7 +44,7 @@ Kernel kernel_of(const Function& f, Scalar type) {
   if (f.negatives) x = b.op(KOp::Xor, x, b.op(KOp::Shl, i, word(b, 31)));
   const auto argument = [&](Value bits) { return b.convert(type, b.bitcast(Scalar::F32, bits)); };
   const Value shuffled = b.op(KOp::And, b.mul(i, word(b, 613)), word(b, kPoints - 1));
-  const Value y = f.one ? f.one(b, argument(x)) : f.two(b, argument(x), argument(point(b, shuffled, 0.25f, 8)));
+  const Value y = f.of ? f.of(b, argument(x)) : f.two(b, argument(x), argument(point(b, shuffled, 0.25f, 8)));
   b.store(to, i, y);
   b.end_if();
   return std::move(b).finish();
@@ -80,16 +54,19 @@ Kernel kernel_of(const Function& f, Scalar type) {
 
 void add_functions(Recipes& out) {
   Draft d("functions");
+  std::vector<Function> functions;
+  for (const kernel::Elementary& f : kernel::kElementary) functions.push_back({f});
+  functions.insert(functions.end(), std::begin(kOfTwo), std::end(kOfTwo));
   std::vector<uint32_t> outputs;
-  for (size_t j = 0; j < std::size(kFunctions); ++j) outputs.push_back(d.output(kPoints));
-  for (size_t j = 0; j < std::size(kFunctions); ++j) {
-    d.run(d.kernel(kernel_of(kFunctions[j], Scalar::F32)), {{outputs[j]}});
+  for (size_t j = 0; j < functions.size(); ++j) outputs.push_back(d.output(kPoints));
+  for (size_t j = 0; j < functions.size(); ++j) {
+    d.run(d.kernel(kernel_of(functions[j], Scalar::F32)), {{outputs[j]}});
     std::vector<double> exact(kPoints);
     std::vector<std::span<uint8_t>> buffers{{reinterpret_cast<uint8_t*>(exact.data()), 8 * exact.size()}};
-    kernel::evaluate(kernel_of(kFunctions[j], Scalar::F64), buffers);
+    kernel::evaluate(kernel_of(functions[j], Scalar::F64), buffers);
     std::vector<uint32_t> expected;
     for (double y : exact) expected.push_back(bits_of(static_cast<float>(y)));
-    d.expect(23, kFunctions[j].name, outputs[j], expected).ulps = kUlps;
+    d.expect(23, functions[j].name, outputs[j], expected).ulps = kUlps;
   }
   d.thorough();
   out.push_back(std::move(d).take());
