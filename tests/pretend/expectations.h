@@ -14,8 +14,6 @@ inline constexpr std::string_view kTold = "told";
 struct Expectation {
   std::string_view device, slice;  // slice "*": all that have no row of their own
   std::string_view outcome = kRight;
-  // For what is not there yet: the outcome until then, and what is missing.
-  std::string_view today{}, missing{};
 };
 
 /// What is not plainly right.
