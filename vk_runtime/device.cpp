@@ -237,7 +237,7 @@ void Device::Impl::set_up() {
   MemoryConfig config;
   config.properties = facts.memory;
   config.device_address = plan.enable_device_address;
-  config.direct = facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU || facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  config.direct = shares_memory(facts);
   config.alignment = std::max<uint64_t>(plan.descriptor_alignment, facts.limits.nonCoherentAtomSize);
   config.max_allocation = facts.max_allocation;
   config.device = info.name;

@@ -52,6 +52,10 @@ std::string lower(std::string s) {
 
 bool is_layered(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_DOZEN; }
 
+bool shares_memory(const DeviceFacts& f) {
+  return f.type == VK_PHYSICAL_DEVICE_TYPE_CPU || f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+}
+
 DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   DevicePlan p;
   p.unusable = missing(f);

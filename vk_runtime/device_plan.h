@@ -60,6 +60,9 @@ struct DevicePlan {
   Target target;                        // atomic_float_add stays false until the self-test has proved it
 };
 
+/// Whether host and device share their memory, so that arrays may lie where both reach them.
+bool shares_memory(const DeviceFacts& facts);
+
 /// cores: processors of the host, for software drivers.
 DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
 

@@ -41,8 +41,7 @@ std::string version_of(const VkConformanceVersion& v) {
 }
 
 std::string memory_text(const DeviceFacts& f, MemoryKind kind) {
-  const bool direct = f.type == VK_PHYSICAL_DEVICE_TYPE_CPU || f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-  const std::vector<uint32_t> types = plan_memory_types(f.memory, ~0u, kind, direct);
+  const std::vector<uint32_t> types = plan_memory_types(f.memory, ~0u, kind, shares_memory(f));
   if (types.empty()) return "none";
   const VkMemoryType& type = f.memory.memoryTypes[types[0]];
   std::string text = "type " + std::to_string(types[0]) + " of heap " + std::to_string(type.heapIndex) + ": " +

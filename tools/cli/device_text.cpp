@@ -54,12 +54,7 @@ std::vector<std::pair<std::string, std::string>> target_facts(const Target& t) {
 
 std::string rate(double bytes) { return io::short_number(bytes / 1e9, 3) + " GB/s"; }
 
-}  // namespace
-
-std::string version_of(const vk::DeviceInfo& d) {
-  return std::to_string(d.api_major) + "." + std::to_string(d.api_minor) + "." + std::to_string(d.api_patch);
-}
-
+// Pairs of what and how.
 std::vector<std::pair<std::string, std::string>> facts_of(const vk::DeviceInfo& d) {
   std::vector<std::pair<std::string, std::string>> out = {
       {"driver", d.driver}, {"type", std::string(name(d.type))}, {"Vulkan", version_of(d)}};
@@ -73,6 +68,12 @@ std::vector<std::pair<std::string, std::string>> facts_of(const vk::DeviceInfo& 
     out.emplace_back("loop of one invocation", io::short_number(s.iterations / 1e6, 3) + " million steps/s");
   if (s.compile > 0) out.emplace_back("compiling 1,500 instructions", io::short_number(s.compile * 1e3, 3) + " ms");
   return out;
+}
+
+}  // namespace
+
+std::string version_of(const vk::DeviceInfo& d) {
+  return std::to_string(d.api_major) + "." + std::to_string(d.api_minor) + "." + std::to_string(d.api_patch);
 }
 
 nlohmann::json json_of(const vk::DeviceInfo& d) {
@@ -128,11 +129,14 @@ std::vector<std::string> doubts_of(const vk::DeviceInfo& d) {
   return out;
 }
 
-std::string verdicts_of(const vk::DeviceInfo& d) {
-  io::Table table({">", "", "", ""});
+std::string text_of(const vk::DeviceInfo& d) {
+  io::Table facts({"", ""});
+  for (const auto& [what, value] : facts_of(d)) facts.add({"   " + what, value});
+  if (d.verdicts.empty()) return facts.str();
+  io::Table probes({">", "", "", ""});
   for (const vk::Verdict& v : d.verdicts)
-    table.add({"   " + std::to_string(v.number), v.name, std::string(name(v.outcome)), v.text});
-  return table.str();
+    probes.add({"   " + std::to_string(v.number), v.name, std::string(name(v.outcome)), v.text});
+  return facts.str() + "   self-test:\n" + probes.str();
 }
 
 }  // namespace spirograd::cli

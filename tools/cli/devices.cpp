@@ -16,18 +16,6 @@ std::string memory_of(const vk::DeviceInfo& d) {
   return io::short_number(static_cast<double>(d.memory_bytes) / 1e9, 3) + " GB";
 }
 
-std::string details(const std::vector<vk::DeviceInfo>& all) {
-  std::string out;
-  for (const vk::DeviceInfo& d : all) {
-    out += "\n" + std::to_string(d.index) + "  " + d.name + "\n";
-    io::Table table({"", ""});
-    for (const auto& [what, value] : facts_of(d)) table.add({"   " + what, value});
-    out += table.str();
-    if (!d.verdicts.empty()) out += "   self-test:\n" + verdicts_of(d);
-  }
-  return out;
-}
-
 int devices(const Options& options) {
   if (!options.positional().empty()) throw usage_error("'devices' takes no '" + options.positional()[0] + "'");
   const bool verbose = options.has("--verbose"), json = options.has("--json");
@@ -53,7 +41,8 @@ int devices(const Options& options) {
   std::string text = table.str();
   text += "default: " + (best.empty() ? "none can be used" : best) +
           "    choose: --device 1, --device llvmpipe, or SPIROGRAD_DEVICE=llvmpipe\n";
-  if (verbose) text += details(all);
+  if (verbose)
+    for (const vk::DeviceInfo& d : all) text += "\n" + std::to_string(d.index) + "  " + d.name + "\n" + text_of(d);
   print(text);
   return kOk;
 }

@@ -15,7 +15,6 @@
 #include "tools/cli/tool.h"
 #include "tools/io/progress.h"
 #include "tools/io/subprocess.h"
-#include "tools/io/table.h"
 
 namespace spirograd::cli {
 namespace {
@@ -80,8 +79,7 @@ int examine_here(const std::optional<std::string>& device, std::chrono::seconds 
   options.cache_dir = cache_folder();
   say("creating the device");
   const Result<vk::DeviceInfo> info = vk::examine(options, say);
-  const json line =
-      info ? json{{"device", json_of(*info)}, {"facts", facts_of(*info)}} : json{{"error", info.error().str()}};
+  const json line = info ? json{{"device", json_of(*info)}, {"text", text_of(*info)}} : json{{"error", info.error().str()}};
   print(line.dump() + "\n");
   return kOk;
 }
@@ -112,14 +110,7 @@ json examine_apart(const std::optional<std::string>& device, std::chrono::second
 
 // Of what examine_apart gives.
 std::string text_of(const json& found) {
-  if (found.contains("failed")) return "   " + std::string(found["failed"]) + "\n";
-  io::Table facts({"", ""});
-  for (const auto& [what, value] : found["facts"].get<std::vector<std::pair<std::string, std::string>>>())
-    facts.add({"   " + what, value});
-  io::Table probes({">", "", "", ""});
-  for (const json& v : found["device"]["verdicts"])
-    probes.add({"   " + std::to_string(v["number"].get<int>()), v["name"], v["outcome"], v["text"]});
-  return facts.str() + "   probes\n" + probes.str();
+  return found.contains("failed") ? "   " + found["failed"].get<std::string>() + "\n" : found["text"].get<std::string>();
 }
 
 bool is_well(const json& found) {
