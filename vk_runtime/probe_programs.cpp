@@ -15,45 +15,34 @@ struct FloatControl {
 };
 constexpr FloatControl kSignedZeroInfNan = {4466, 4461}, kRoundToEven = {4467, 4462};
 
-// Keeps the mode for 32 and for 64 bits or not, and the capability where one of them stays.
-void leave_out(std::vector<uint32_t>& words, FloatControl control, bool keep32, bool keep64) {
-  std::vector<uint32_t> kept;
-  for (const bool capability : {false, true}) {
-    bool stays = false;
-    kept.assign(words.begin(), words.begin() + kHeader);
-    size_t at = kHeader;
-    for (uint32_t length = 0; at < words.size() && (words[at] & 0xffff) != kFunction; at += length) {
-      length = std::max(1u, words[at] >> 16);
-      const uint32_t operation = words[at] & 0xffff;
-      const bool is_mode = operation == kExecutionMode && words[at + 2] == control.mode;
-      const bool is_capability = operation == kCapability && words[at + 1] == control.capability;
-      const bool goes = (is_mode && !(words[at + 3] == 32 ? keep32 : keep64)) || (is_capability && capability);
-      stays = stays || (is_mode && !goes);
-      const auto begin = words.begin() + static_cast<ptrdiff_t>(at);
-      if (!goes) kept.insert(kept.end(), begin, begin + length);
-    }
-    kept.insert(kept.end(), words.begin() + static_cast<ptrdiff_t>(at), words.end());
-    words = std::move(kept);
-    if (stays) return;
-  }
-}
-
-bool declares_float_modes(const std::vector<uint32_t>& words) {
-  for (size_t at = kHeader; at < words.size() && (words[at] & 0xffff) != kFunction; at += std::max(1u, words[at] >> 16))
-    if ((words[at] & 0xffff) == kCapability &&
-        (words[at + 1] == kSignedZeroInfNan.capability || words[at + 1] == kRoundToEven.capability))
-      return true;
-  return false;
-}
-
-// Nothing is declared by it any more.
-void leave_out_extension(std::vector<uint32_t>& words, std::string_view name) {
-  for (size_t at = kHeader; at < words.size() && (words[at] & 0xffff) != kFunction; at += std::max(1u, words[at] >> 16)) {
-    if ((words[at] & 0xffff) != kExtension || reinterpret_cast<const char*>(&words[at + 1]) != name) continue;
+// Leaves out the declarations for which `goes`, given the words of each from its first one on, is true.
+template <class Goes>
+void leave_out(std::vector<uint32_t>& words, Goes goes) {
+  std::vector<uint32_t> kept(words.begin(), words.begin() + kHeader);
+  size_t at = kHeader;
+  for (uint32_t length = 0; at < words.size() && (words[at] & 0xffff) != kFunction; at += length) {
+    length = std::max(1u, words[at] >> 16);
     const auto begin = words.begin() + static_cast<ptrdiff_t>(at);
-    words.erase(begin, begin + (words[at] >> 16));
-    return;
+    if (!goes(words[at] & 0xffff, &words[at + 1])) kept.insert(kept.end(), begin, begin + length);
   }
+  kept.insert(kept.end(), words.begin() + static_cast<ptrdiff_t>(at), words.end());
+  words = std::move(kept);
+}
+
+// Keeps the mode for 32 and for 64 bits or not, and the capability where one of them stays. Returns whether one does.
+bool leave_out_modes(std::vector<uint32_t>& words, FloatControl control, bool keep32, bool keep64) {
+  bool stays = false;
+  leave_out(words, [&](uint32_t operation, const uint32_t* operands) {
+    if (operation != kExecutionMode || operands[1] != control.mode) return false;
+    const bool keep = operands[2] == 32 ? keep32 : keep64;
+    stays = stays || keep;
+    return !keep;
+  });
+  if (!stays)
+    leave_out(words, [&](uint32_t operation, const uint32_t* operands) {
+      return operation == kCapability && operands[0] == control.capability;
+    });
+  return stays;
 }
 
 }  // namespace
@@ -61,9 +50,13 @@ void leave_out_extension(std::vector<uint32_t>& words, std::string_view name) {
 Executable program_for(const Probe& probe, BindingForm form, const Target& t) {
   Executable e = in_form(probe, form);
   for (KernelBinary& k : e.kernels) {
-    leave_out(k.words, kSignedZeroInfNan, t.signed_zero_inf_nan, t.signed_zero_inf_nan64);
-    leave_out(k.words, kRoundToEven, t.round_to_even, t.round_to_even64);
-    if (!declares_float_modes(k.words)) leave_out_extension(k.words, "SPV_KHR_float_controls");
+    const bool keeps = leave_out_modes(k.words, kSignedZeroInfNan, t.signed_zero_inf_nan, t.signed_zero_inf_nan64),
+               rounds = leave_out_modes(k.words, kRoundToEven, t.round_to_even, t.round_to_even64);
+    if (!keeps && !rounds)
+      leave_out(k.words, [](uint32_t operation, const uint32_t* operands) {
+        return operation == kExtension &&
+               std::string_view(reinterpret_cast<const char*>(operands)) == "SPV_KHR_float_controls";
+      });
     k.needs.signed_zero_inf_nan = t.signed_zero_inf_nan;
     k.needs.round_to_even = t.round_to_even;
     k.needs.signed_zero_inf_nan64 = k.needs.float64 && t.signed_zero_inf_nan64;
