@@ -53,9 +53,9 @@ std::vector<Expr> expand_products(Graph& g, std::span<const Expr> roots, std::sp
   if (!found) return out;
   const Activity active = find_active(g, roots, inputs);
   Memo memo;
-  ids = rebuild(g, ids, memo, [&](NodeId old, Node n) -> NodeId {
-    if (n.op == Op::Prod && active[old]) return expanded({&g, n.in[0]}, n.attr).id;
-    return g.intern(std::move(n));
+  ids = rebuild(g, ids, memo, [&](NodeId old, NodeId built) {
+    const Node& n = g[built];
+    return n.op == Op::Prod && active[old] ? expanded({&g, n.in[0]}, n.attr).id : built;
   });
   for (size_t j = 0; j < out.size(); ++j) out[j].id = ids[j];
   return out;

@@ -5,6 +5,7 @@ target_include_directories(spirograd_test_support PRIVATE ${PROJECT_SOURCE_DIR} 
 target_link_libraries(spirograd_test_support PUBLIC spirograd_ir PRIVATE spirograd_warnings)
 
 spirograd_test(unit/checked_test.cpp LABELS unit LINK spirograd_base)
+spirograd_test(unit/flat_index_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/number_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/host_array_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/eval_test.cpp LABELS unit LINK spirograd_ir)

@@ -40,9 +40,7 @@ Graph::Graph() { nodes_.emplace_back(); }  // id 0 is "none"
 
 NodeId Graph::intern(Node n) {
   const uint64_t h = hash(n);
-  auto [first, last] = index_.equal_range(h);
-  for (auto it = first; it != last; ++it)
-    if (nodes_[it->second] == n) return {it->second};
+  if (const uint32_t known = index_.find(h, [&](uint32_t id) { return nodes_[id] == n; })) return {known};
   n.free_vars = 0;
   n.has_var = n.op == Op::Var;
   for (NodeId i : n.in) {
@@ -56,7 +54,7 @@ NodeId Graph::intern(Node n) {
     throw Error("SG0603", "the program grows beyond " + std::to_string(kMostNodes) + " operations")
         .hint("compute what is used twice once, with let; use a loop for what is repeated");
   nodes_.push_back(std::move(n));
-  index_.emplace(h, id);
+  index_.insert(h, id);
   return {id};
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/base/flat_index.h"
 #include "frontend/ir/op.h"
 #include "spirograd/result.h"
 #include "spirograd/shape.h"
@@ -54,6 +55,8 @@ class Graph {
   NodeId intern(Node n);
   const Node& operator[](NodeId id) const { return nodes_[id.v]; }
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+  /// Room for so many nodes in the index; saves time only.
+  void reserve(size_t nodes) { index_.reserve(nodes); }
 
   int64_t intern(Function f);
   const Function& function(int64_t index) const { return functions_[static_cast<size_t>(index)]; }
@@ -69,7 +72,7 @@ class Graph {
  private:
   std::deque<Node> nodes_;  // a deque never moves its elements: `const Node&` stays valid while the graph grows
   std::deque<Function> functions_;
-  std::unordered_multimap<uint64_t, uint32_t> index_;
+  FlatIndex index_;
   std::unordered_map<uint32_t, Loc> locs_;
   int64_t last_uid_ = 0;
 };

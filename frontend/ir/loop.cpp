@@ -111,7 +111,7 @@ int64_t close_function(Graph& g, std::span<const Expr> vars, std::span<const Exp
   }
   std::vector<NodeId> roots;
   for (Expr r : results) roots.push_back(r.id);
-  f.results = rebuild(g, roots, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); });
+  f.results = rebuild(g, roots, memo);
   return g.intern(std::move(f));
 }
 

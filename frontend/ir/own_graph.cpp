@@ -49,10 +49,17 @@ void require_made(const Program& program) {
       .hint("programs are made by trace(), text::instantiate() and the transformations");
 }
 
+bool reaches(const Program& program, const std::function<bool(const Node&)>& holds) {
+  require_made(program);
+  const std::vector<uint32_t> nodes = reachable(*program.graph, program).nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](uint32_t id) { return holds((*program.graph)[{id}]); });
+}
+
 std::vector<NodeId> copy_into(Graph& to, const Program& program) {
   require_made(program);
   const Graph& from = *program.graph;
   const Reached reached = reachable(from, program);
+  to.reserve(to.size() + reached.nodes.size());
   std::vector<NodeId> copy(from.size());
   std::vector<int64_t> copied_function(static_cast<size_t>(from.function_count()), -1);
   auto next = reached.functions.begin();

@@ -2,6 +2,8 @@
 // threads. They work in a copy of what the program reaches.
 #pragma once
 
+#include <functional>
+
 #include "frontend/ir/graph.h"
 #include "spirograd/program.h"
 
@@ -11,6 +13,9 @@ namespace spirograd::ir {
 bool is_made(const Program& program);
 /// Throws SG0404 if it is not made.
 void require_made(const Program& program);
+
+/// Whether `holds` for any node that the results of `program` reach, loop bodies included.
+bool reaches(const Program& program, const std::function<bool(const Node&)>& holds);
 
 /// Interns what the results of `program` reach, loop bodies included, with their places in the source; gives the nodes of
 /// the results. Takes time and room in proportion to what is reached. In an empty graph, nodes and functions keep their

@@ -30,19 +30,35 @@ std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
   return order;
 }
 
+namespace {
+
+NodeId with_replaced_operands(Graph& g, NodeId id, const Memo& memo) {
+  const std::vector<NodeId>& in = g[id].in;
+  if (std::all_of(in.begin(), in.end(), [&](NodeId operand) { return memo.at(operand.v) == operand; })) return id;
+  Node n = g[id];
+  for (NodeId& operand : n.in) operand = memo.at(operand.v);
+  return g.intern(std::move(n));
+}
+
+}  // namespace
+
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
-                            const std::function<NodeId(NodeId, Node)>& f) {
-  for (NodeId id : postorder(g, roots)) {
+                            const std::function<NodeId(NodeId, NodeId)>& f) {
+  const std::vector<NodeId> order = postorder(g, roots);
+  memo.reserve(memo.size() + order.size());
+  for (NodeId id : order) {
     if (memo.contains(id.v)) continue;
-    Node n = g[id];
-    for (NodeId& operand : n.in) operand = memo.at(operand.v);
-    const NodeId made = f(id, std::move(n));
+    const NodeId made = f(id, with_replaced_operands(g, id, memo));
     if (const Loc loc = made == id ? Loc{} : g.loc(id); loc.line != 0) g.note_loc(made, loc);
     memo[id.v] = made;
   }
   std::vector<NodeId> out;
   for (NodeId r : roots) out.push_back(memo.at(r.v));
   return out;
+}
+
+std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo) {
+  return rebuild(g, roots, memo, [](NodeId, NodeId built) { return built; });
 }
 
 std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots) {
@@ -69,10 +85,7 @@ std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots
   return order;
 }
 
-NodeId substitute(Graph& g, NodeId root, Memo memo) {
-  // Nodes with no replaced node below keep their id: interning an equal node gives the same one.
-  return rebuild(g, {&root, 1}, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); })[0];
-}
+NodeId substitute(Graph& g, NodeId root, Memo memo) { return rebuild(g, {&root, 1}, memo)[0]; }
 
 std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Memo memo) {
   const auto replaced = [&](NodeId id) {

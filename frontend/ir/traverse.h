@@ -21,11 +21,14 @@ std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots
 /// Node id -> replacement, used by rebuild().
 using Memo = std::unordered_map<uint32_t, NodeId>;
 
-/// Rebuilds everything reachable from `roots`: each node is given to `f` with its operands already replaced. `f` returns the
-/// new node (often `g.intern(n)`), which inherits the place in the source. Entries already in `memo` are taken as they are.
-/// Returns the new roots.
+/// Rebuilds everything reachable from `roots`: `f` is given each node and the same node with its operands already replaced
+/// (`built`, which is `old` if none of them is), and returns what takes its place, often `built`. That inherits the place in
+/// the source. Entries already in `memo` are taken as they are. Returns the new roots.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
-                            const std::function<NodeId(NodeId old, Node n)>& f);
+                            const std::function<NodeId(NodeId old, NodeId built)>& f);
+
+/// The same where nothing but operands changes: those that are in `memo`, and what uses them.
+std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo);
 
 /// Replaces the nodes that are keys of `memo` below `root`.
 NodeId substitute(Graph& g, NodeId root, Memo memo);

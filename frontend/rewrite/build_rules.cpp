@@ -103,8 +103,7 @@ int64_t batched_body(L l, const Function& f, std::vector<bool>& batched, int n_a
       memo[param(g, slot, f.params[j]).id.v] = gather(all, {&i, 1}).id;
     }
     results.clear();
-    for (NodeId r : rebuild(g, f.results, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); }))
-      results.push_back({&g, r});
+    for (NodeId r : rebuild(g, f.results, memo)) results.push_back({&g, r});
     settled = true;
     for (size_t j = 0; j < static_cast<size_t>(n_acc); ++j) {
       if (batched[j] || !results[j].node().free_vars) continue;

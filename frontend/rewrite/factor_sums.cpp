@@ -79,6 +79,7 @@ Expr factor_out(Expr sum) {
 }
 
 Program factor_sums(const Program& p, RuleLog* rules) {
+  if (!ir::reaches(p, [](const ir::Node& n) { return n.op == Op::Sum; })) return p;
   Program out = p;
   for (int round = 0; round < 4; ++round) {
     ir::Graph& g = *ir::make_graph_private(out);
@@ -86,11 +87,10 @@ Program factor_sums(const Program& p, RuleLog* rules) {
     for (const ProgramResult& r : out.results) roots.push_back({r.node});
     ir::Memo memo;
     bool changed = false;
-    const std::vector<NodeId> made = ir::rebuild(g, roots, memo, [&](NodeId, ir::Node n) {
-      const Expr e{&g, g.intern(std::move(n))};
-      const Expr factored = factor_out(e);
+    const std::vector<NodeId> made = ir::rebuild(g, roots, memo, [&](NodeId, NodeId built) {
+      const Expr factored = factor_out({&g, built});
       changed = changed || factored;
-      return factored ? factored.id : e.id;
+      return factored ? factored.id : built;
     });
     if (!changed) break;
     for (size_t j = 0; j < made.size(); ++j) out.results[j].node = made[j].v;

@@ -123,7 +123,7 @@ class Prune {
       }
     std::vector<NodeId> results;
     for (size_t j : kept) results.push_back(f_.results[j]);
-    f.results = rebuild(g_, results, memo, [&](NodeId, Node n) { return g_.intern(std::move(n)); });
+    f.results = rebuild(g_, results, memo);
     return g_.intern(std::move(f));
   }
 
@@ -147,17 +147,12 @@ std::vector<NodeId> prune_loops(Graph& g, std::vector<NodeId> roots) {
   if (used.empty()) return roots;
   Memo memo;
   std::unordered_map<uint32_t, std::vector<NodeId>> replaced;  // by old loop: its results
-  return rebuild(g, roots, memo, [&](NodeId old, Node n) -> NodeId {
-    if (n.op == Op::MapAccum) {
-      replaced[old.v] = Prune(g, n, used.at(old.v)).run();
-      return g.intern(std::move(n));
-    }
-    if (n.op == Op::Proj) {
-      const NodeId loop = g[old].in[0];
-      const auto& results = replaced.at(loop.v);
-      if (!results.empty()) return results[static_cast<size_t>(n.attr[0])];
-    }
-    return g.intern(std::move(n));
+  return rebuild(g, roots, memo, [&](NodeId old, NodeId built) -> NodeId {
+    const Node& n = g[built];
+    if (n.op == Op::MapAccum) replaced[old.v] = Prune(g, n, used.at(old.v)).run();
+    if (n.op != Op::Proj) return built;
+    const std::vector<NodeId>& results = replaced.at(g[old].in[0].v);
+    return results.empty() ? built : results[static_cast<size_t>(n.attr[0])];
   });
 }
 

@@ -35,8 +35,8 @@ class Vectoriser {
   // index takes more values than the build has been made for.
   std::vector<NodeId> without_indexed_builds(std::vector<NodeId> roots) {
     const auto uses = count_uses(g_, roots);
-    return each(roots, [&](NodeId old, Node n) {
-      const Expr e{&g_, g_.intern(std::move(n))};
+    return each(roots, [&](NodeId old, NodeId built) {
+      const Expr e{&g_, built};
       if (!is_index(e) || e.in(0).op() != Op::Build) return e.id;
       const NodeId table = g_[old].in[0];
       uint64_t moving = 0;
@@ -47,10 +47,13 @@ class Vectoriser {
   }
 
   std::vector<NodeId> without_builds(std::vector<NodeId> roots) {
-    return each(roots, [&](NodeId, Node n) {
+    return each(roots, [&](NodeId, NodeId built) {
+      const Node& n = g_[built];
       if (n.op == Op::Build) return Lifting(g_, ranges_, n.attr[0], n.attr[1]).lift({&g_, n.in[0]}).id;
-      if (n.op == Op::MapAccum) n.attr[0] = function(n.attr[0]);
-      return g_.intern(std::move(n));
+      if (n.op != Op::MapAccum) return built;
+      Node loop = n;
+      loop.attr[0] = function(loop.attr[0]);
+      return g_.intern(std::move(loop));
     });
   }
 
@@ -60,13 +63,13 @@ class Vectoriser {
 
   std::vector<NodeId> with_pushed_indices(std::vector<NodeId> roots) {
     IndexPusher pusher(g_, ranges_);
-    roots = each(roots, [&](NodeId, Node n) {
-      const Expr e{&g_, g_.intern(std::move(n))};
+    roots = each(roots, [&](NodeId, NodeId built) {
+      const Expr e{&g_, built};
       return is_index(e) ? pusher.push(as_slice(e)).id : e.id;
     });
     // Where too many indices read one term, they read it as it stands: as gathers of one element.
-    return each(roots, [&](NodeId, Node n) {
-      const Expr e{&g_, g_.intern(std::move(n))};
+    return each(roots, [&](NodeId, NodeId built) {
+      const Expr e{&g_, built};
       if (!is_index(e) || may_be_indexed(e.in(0).op())) return e.id;
       std::vector<Expr> index;
       for (int j = 1; j < static_cast<int>(e.node().in.size()); ++j) index.push_back(reshape(e.in(j), {1}));
@@ -92,6 +95,12 @@ class Vectoriser {
 }  // namespace
 
 Program vectorise(const Program& program) {
+  const auto has_work = [&](const Node& n) {
+    if (n.op != Op::Gather) return n.op == Op::Build;
+    const Graph& g = *program.graph;
+    return g[n.in[1]].type.shape.rank() == 0 && g[n.in[0]].op != Op::Param;
+  };
+  if (!reaches(program, has_work)) return program;
   Program out = program;
   Graph& g = *make_graph_private(out);
   std::vector<NodeId> roots;

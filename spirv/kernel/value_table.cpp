@@ -3,32 +3,17 @@
 namespace spirograd::kernel {
 
 std::optional<Value> ValueTable::find(const Inst& inst, const std::vector<Inst>& body) const {
-  for (size_t slot = first_slot(inst); slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
-    if (body[slots_[slot] - 1] == inst) return slots_[slot] - 1;
-  return {};
+  const uint32_t number = index_.find(InstHash{}(inst), [&](uint32_t n) { return body[n - 1] == inst; });
+  return number == 0 ? std::nullopt : std::optional<Value>(number - 1);
 }
 
 void ValueTable::insert(Value v, const std::vector<Inst>& body) {
-  if (2 * added_.size() >= slots_.size()) {
-    slots_.assign(2 * slots_.size(), 0);
-    for (Added& a : added_) a.slot = put(a.value, body[a.value]);
-  }
-  added_.push_back({v, put(v, body[v])});
+  added_.push_back({InstHash{}(body[v]), v + 1});
+  index_.insert(added_.back().hash, added_.back().number);
 }
 
-size_t ValueTable::put(Value v, const Inst& inst) {
-  size_t slot = first_slot(inst);
-  while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-  slots_[slot] = v + 1;
-  return slot;
-}
-
-// Emptying slots in the reverse order of insertion leaves the runs of all others as they were.
 void ValueTable::shrink(size_t size) {
-  while (added_.size() > size) {
-    slots_[added_.back().slot] = 0;
-    added_.pop_back();
-  }
+  for (; added_.size() > size; added_.pop_back()) index_.take_back(added_.back().hash, added_.back().number);
 }
 
 }  // namespace spirograd::kernel

@@ -92,7 +92,7 @@ void replace_loop(Graph& g, Draft& draft, NodeId loop, std::span<const Expr> res
   ir::Memo memo;
   const std::vector<Expr> old = ir::projections(g, loop);
   for (size_t j = 0; j < old.size(); ++j) memo[old[j].id.v] = results[j].id;
-  draft.roots = ir::rebuild(g, draft.roots, memo, [&](NodeId, Node n) { return g.intern(std::move(n)); });
+  draft.roots = ir::rebuild(g, draft.roots, memo);
   move_nodes(draft, memo);
   for (NodeId& id : others)
     if (const auto it = memo.find(id.v); it != memo.end()) id = it->second;

@@ -8,10 +8,11 @@ namespace {
 
 constexpr uint64_t kAlignment = 256;  // the coarsest storage-buffer offset alignment that is known of
 
+// Small, because every life is held against every other one.
 struct Life {
-  uint32_t buffer;
   uint64_t bytes;
-  size_t first, last;
+  uint32_t buffer, first, last;
+  uint64_t offset = 0;  // once it is placed
 };
 
 // What any step of a Repeat uses lives in all of it: the next iteration uses it again.
@@ -25,8 +26,9 @@ std::vector<Life> lifetimes(const Plan& plan) {
       const BufferDesc& d = plan.buffers[u.buffer];
       if (d.role != Role::Scratch) continue;
       const uint64_t bytes = std::max<uint64_t>(kAlignment, (d.bytes + kAlignment - 1) / kAlignment * kAlignment);
-      auto [it, fresh] = lives.try_emplace(u.buffer, Life{u.buffer, bytes, first, last});
-      it->second.last = last;
+      auto [it, fresh] =
+          lives.try_emplace(u.buffer, Life{bytes, u.buffer, static_cast<uint32_t>(first), static_cast<uint32_t>(last)});
+      it->second.last = static_cast<uint32_t>(last);
     }
   }
   std::vector<Life> out;
@@ -40,19 +42,17 @@ void place_scratch(Plan& plan) {
   std::vector<Life> lives = lifetimes(plan);
   std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
   std::vector<Life> placed;  // by offset
-  const auto offset_of = [&](const Life& life) { return plan.buffers[life.buffer].scratch_offset; };
   plan.scratch_bytes = 0;
-  for (const Life& life : lives) {
-    uint64_t offset = 0;
+  for (Life& life : lives) {
     for (const Life& other : placed) {
       if (other.first > life.last || life.first > other.last) continue;
-      if (offset + life.bytes <= offset_of(other)) break;
-      offset = std::max(offset, offset_of(other) + other.bytes);
+      if (life.offset + life.bytes <= other.offset) break;
+      life.offset = std::max(life.offset, other.offset + other.bytes);
     }
-    plan.buffers[life.buffer].scratch_offset = offset;
-    plan.scratch_bytes = std::max(plan.scratch_bytes, offset + life.bytes);
-    const auto behind = [&](uint64_t at, const Life& other) { return at < offset_of(other); };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset, behind), life);
+    plan.buffers[life.buffer].scratch_offset = life.offset;
+    plan.scratch_bytes = std::max(plan.scratch_bytes, life.offset + life.bytes);
+    const auto behind = [](const Life& a, const Life& b) { return a.offset < b.offset; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), life, behind), life);
   }
 }
 

@@ -111,8 +111,9 @@ FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots
                                      const schedule::Scheduler& scheduler) {
   FactoredReductions out;
   Factoring factoring(target, scheduler, out.partial);
-  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, ir::Node n) -> NodeId {
-    if (ir::info(n.op).kind != ir::Kind::Reduce) return g.intern(std::move(n));
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId built) -> NodeId {
+    const ir::Node& n = g[built];
+    if (ir::info(n.op).kind != ir::Kind::Reduce) return built;
     const Expr x{&g, n.in[0]};
     if (n.op == Op::ArgMax || n.op == Op::ArgMin) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
     return factoring.reduced(x, n.op, {n.attr.begin(), n.attr.end()}).id;

@@ -205,7 +205,7 @@ std::vector<Expr> Splitter::split(NodeId id) {
   const auto bulk = [&](NodeId node) {
     ir::Memo memo = given;
     const NodeId roots[] = {node};
-    return lifting.lift({&g_, ir::rebuild(g_, roots, memo, [&](NodeId, Node m) { return g_.intern(std::move(m)); })[0]});
+    return lifting.lift({&g_, ir::rebuild(g_, roots, memo)[0]});
   };
 
   std::vector<std::vector<Needs>> of_terms;
@@ -257,10 +257,11 @@ SplitScans split_scans(Graph& g, std::span<const NodeId> roots, const Target& ta
   Splitter splitter(g, target, scheduler);
   ir::Memo memo;
   SplitScans out;
-  out.roots = ir::rebuild(g, roots, memo, [&](NodeId, Node n) -> NodeId {
-    if (n.op != Op::Proj || kernel_buffers(target) < kScanBuffers) return g.intern(std::move(n));
+  out.roots = ir::rebuild(g, roots, memo, [&](NodeId, NodeId built) -> NodeId {
+    const Node& n = g[built];
+    if (n.op != Op::Proj || kernel_buffers(target) < kScanBuffers) return built;
     const std::vector<Expr>& made = splitter.results(n.in[0]);
-    return made.empty() ? g.intern(std::move(n)) : made[static_cast<size_t>(n.attr[0])].id;
+    return made.empty() ? built : made[static_cast<size_t>(n.attr[0])].id;
   });
   out.stored = std::move(splitter.stored);
   out.scans = std::move(splitter.scans);

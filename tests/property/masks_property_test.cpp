@@ -81,8 +81,7 @@ class Case {
       if (pick == 15) y = ir::binary(Op::Rem, one, x);
       memo[x.id.v] = y.id;
     }
-    const std::vector<ir::NodeId> roots =
-        ir::rebuild(g, roots_of(p_), memo, [&](ir::NodeId, ir::Node n) { return g.intern(std::move(n)); });
+    const std::vector<ir::NodeId> roots = ir::rebuild(g, roots_of(p_), memo);
     for (size_t j = 0; j < roots.size(); ++j) p_.results[j].node = roots[j].v;
   }
 

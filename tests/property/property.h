@@ -138,7 +138,8 @@ inline Program mapped(
   std::map<int64_t, int64_t> functions;
   std::function<std::vector<ir::NodeId>(const std::vector<ir::NodeId>&)> map = [&](const std::vector<ir::NodeId>& roots) {
     ir::Memo memo;  // one per scope: parameters of loop bodies are nodes of their own scope
-    return ir::rebuild(g, roots, memo, [&](ir::NodeId, ir::Node n) {
+    return ir::rebuild(g, roots, memo, [&](ir::NodeId, ir::NodeId built) {
+      ir::Node n = g[built];
       if (n.op == ir::Op::MapAccum) {
         const auto [at, fresh] = functions.try_emplace(n.attr[0], 0);
         if (fresh) {

@@ -127,9 +127,10 @@ class Translate : public testing::TestWithParam<Language> {
     for (const std::string& refusal : modules_.refusals()) ADD_FAILURE() << refusal;
     // Metal refuses atomics of constant memory. SPIRV-Cross before March 2024 takes addresses in push constants for such;
     // the self-test of that form finds devices out that do.
-    if (GetParam().form == BindingForm::Descriptors)
+    if (GetParam().form == BindingForm::Descriptors) {
       for (size_t j = 0; j < modules_.size(); ++j)
         EXPECT_EQ(modules_.text(j).find("constant atomic_"), std::string::npos) << modules_.name(j);
+    }
     RecordProperty("modules", static_cast<int>(modules_.size()));
   }
   Modules modules_{GetParam()};
