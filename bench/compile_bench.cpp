@@ -30,8 +30,7 @@ std::string scalar_statements(int n) {
 
 std::string repeated_reductions(int n) {
   std::string text = "def f(x: f32[1000]) -> f32 {\n  let s0 = sum(x)\n";
-  for (int i = 1; i < n; ++i)
-    text += "  let s" + std::to_string(i) + " = sum(x * s" + std::to_string(i - 1) + " * 0.001)\n";
+  for (int i = 1; i < n; ++i) text += "  let s" + std::to_string(i) + " = sum(x * s" + std::to_string(i - 1) + " * 0.001)\n";
   return text + "  s" + std::to_string(n - 1) + "\n}\n";
 }
 

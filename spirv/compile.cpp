@@ -4,6 +4,7 @@
 #include "frontend/rewrite/passes.h"
 #include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
+#include "spirv/kernel/iterations.h"
 
 namespace spirograd {
 namespace {
@@ -22,6 +23,7 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
   const spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
   for (const kernel::Kernel& k : plan.kernels) {
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
+    out.kernels.back().operations = kernel::float_operations(k);
     if (!options.validate && !(kAlwaysValidate && spirv::has_spirv_tools())) continue;
     if (auto complaint = spirv::validate(out.kernels.back().words)) throw *complaint;
   }

@@ -141,7 +141,7 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
 
 void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  StepWalk& walk, const PartLimit& limit) {
+                  StepWalk& walk, const PartLimit& limit, const std::function<void(size_t)>& after) {
   std::vector<bool> barrier_before(e.steps.size());
   for (uint32_t i : barriers) barrier_before[i] = true;
   VkPipeline bound = VK_NULL_HANDLE;
@@ -179,8 +179,9 @@ void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e
         d.fns.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &copy);
         break;
       }
-      case Step::Kind::Repeat: break;  // its body comes now
+      case Step::Kind::Repeat: continue;  // its body comes now
     }
+    if (after) after(i);
   }
 }
 

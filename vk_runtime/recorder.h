@@ -1,6 +1,7 @@
 // Writes the steps of an executable into a command buffer: barriers, fills, copies, dispatches in both binding forms.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "vk_runtime/pipelines.h"
@@ -66,9 +67,10 @@ struct PartLimit {
 };
 
 /// Records steps from `walk` on, those of a body once per iteration, to the end or to the limit; `sets` only in the
-/// Descriptors form. Throws SG0303 when a grid exceeds the device's limit.
+/// Descriptors form. `after`, if given, hears of each command behind it. Throws SG0303 when a grid exceeds the device's
+/// limit.
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  StepWalk& walk, const PartLimit& limit = {});
+                  StepWalk& walk, const PartLimit& limit = {}, const std::function<void(size_t step)>& after = nullptr);
 
 }  // namespace spirograd::vk

@@ -40,6 +40,8 @@ struct Session::Impl {
   void finish(uint64_t timeout_ns);
   double run_and_wait(bool with_copies, uint64_t timeout_ns = UINT64_MAX);
   double device_seconds();
+  double seconds_of_ticks(uint64_t ticks) const;
+  std::vector<double> profile();
   void adapt(double seconds);
   Place place_of(const Allocation& a) const { return {a.buffer, a.offset, a.address}; }
   uint8_t* host_side(uint32_t buffer) const {

@@ -136,6 +136,12 @@ void Session::Impl::finish(uint64_t timeout_ns) {
   last = VK_NULL_HANDLE;
 }
 
+// Of a difference of timestamps, of which only some bits count.
+double Session::Impl::seconds_of_ticks(uint64_t ticks) const {
+  const uint64_t mask = d.plan.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << d.plan.timestamp_bits) - 1;
+  return static_cast<double>(ticks & mask) * d.facts.timestamp_period * 1e-9;
+}
+
 // Between the timestamps, 0 where there are none.
 double Session::Impl::device_seconds() {
   if (!queries) return 0;
@@ -144,8 +150,7 @@ double Session::Impl::device_seconds() {
       d.fns.vkGetQueryPoolResults(d.device, queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT);
   if (r == VK_NOT_READY) return 0;  // a time is no reason to fail
   d.check(r, "vkGetQueryPoolResults");
-  const uint64_t mask = d.plan.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << d.plan.timestamp_bits) - 1;
-  return static_cast<double>((ticks[1] - ticks[0]) & mask) * d.facts.timestamp_period * 1e-9;
+  return seconds_of_ticks(ticks[1] - ticks[0]);
 }
 
 // Where parts have taken far longer than they should, the next run has shorter ones.

@@ -32,4 +32,21 @@ uint64_t loop_iterations(const Kernel& k) {
   return open.back().inside;
 }
 
+double float_operations(const Kernel& k) {
+  double total = 0, times = 1;
+  std::vector<double> outer;
+  for (const Inst& i : k.body) {
+    if (i.op == KOp::Loop) {
+      outer.push_back(times);
+      times *= i.imm == 0 ? 1 : static_cast<double>(i.imm);
+    } else if (i.op == KOp::EndLoop) {
+      times = outer.back();
+      outer.pop_back();
+    } else if ((kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Float) && is_float(i.type)) {
+      total += times;
+    }
+  }
+  return total;
+}
+
 }  // namespace spirograd::kernel

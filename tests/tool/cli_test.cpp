@@ -294,6 +294,30 @@ TEST_F(Cli, TimesAreOfTheFirstRunAndOfWarmReplays) {
     }
 }
 
+TEST_F(Cli, BenchMeasuresValueAndGradientAndTheirSteps) {
+  const Words bench = {"bench", "model.sg", "--wrt", "w"};
+  for (const std::string& d : devices()) {
+    if (d == "interpreter") continue;
+    const Json j = Json::parse(good(command(bench, {"--device", d, "--json"})).out);
+    EXPECT_GT(j["limits"]["bytes_per_second"].get<double>(), 0);
+    EXPECT_GT(j["limits"]["operations_per_second"].get<double>(), 0);
+    ASSERT_EQ(j["measured"].size(), 2u);
+    EXPECT_EQ(j["measured"][1]["what"], "value and gradient");
+    for (const Json& m : j["measured"]) {
+      EXPECT_GE(m["replay"]["median"].get<double>(), m["replay"]["best"].get<double>());
+      EXPECT_GE(m["moved_bytes"].get<double>(), m["least_bytes"].get<double>());
+      EXPECT_GT(m["operations"].get<double>(), 0);
+      EXPECT_EQ(m["steps"].empty(), false);
+    }
+    const std::string text = good(command(bench, {"--device", d})).out;
+    for (const char* told : {"first call", "replay", "at the speed of copying", "arithmetic", "Gop/s"})
+      EXPECT_NE(text.find(told), std::string::npos) << told << "\n" << text;
+  }
+  const Finished refused = folder.run(command(bench, {"--device", "interpreter"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("measures devices"), std::string::npos) << refused.err;
+}
+
 TEST_F(Cli, NormsOfNaNAndInfinityAreNotNumbers) {
   folder.write("root.sg", "def f(x: f32[N]) -> (y: f32) {\n  sum(sqrt(x))\n}\n");
   const auto norm = [&](const char* x) {

@@ -81,6 +81,18 @@ TEST(Iterations, LoopsMultiplyAndAddUp) {
   EXPECT_EQ(kernel::loop_iterations(std::move(b).finish()), 91u + 6u);
 }
 
+TEST(Iterations, OperationsOnFloatsCountOncePerIteration) {
+  kernel::Builder b("k", 64, 64);
+  const uint32_t in = b.bind("in", kernel::Scalar::F32, kernel::Access::Read);
+  const uint32_t out = b.bind("out", kernel::Scalar::F32, kernel::Access::Write);
+  const kernel::Value at = b.bitcast(kernel::Scalar::I32, b.index()), x = b.load(in, at), sum = b.var(b.f32(0));
+  b.begin_loop(b.i32(10));
+  b.set(sum, b.add(b.mul(b.get(sum), x), b.f32(1)));
+  b.end_loop();
+  b.store(out, b.add(at, b.i32(0)), b.mul(b.get(sum), b.f32(3)));
+  EXPECT_EQ(kernel::float_operations(std::move(b).finish()), 2 * 10 + 1);
+}
+
 TEST(Iterations, UnknownTripCountsCountAsTheLargest) {
   kernel::Builder b("k", 64, 64);
   const uint32_t in = b.bind("in", kernel::Scalar::I32, kernel::Access::Read);

@@ -14,23 +14,6 @@
 namespace spirograd::cli {
 namespace {
 
-std::vector<std::string> split_names(const std::optional<std::string>& text) {
-  std::vector<std::string> out;
-  if (!text) return out;
-  std::string word;
-  for (char c : *text + ",") {
-    if (c != ',') {
-      word += c;
-    } else if (word.empty()) {
-      throw usage_error("'--wrt' needs names, separated by commas, not '" + *text + "'");
-    } else {
-      out.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  return out;
-}
-
 // The result `of` alone.
 Program only(Program p, const std::string& of) {
   std::vector<ProgramResult> keep;
@@ -64,7 +47,7 @@ Derived hessian_product(const Program& p, const std::vector<std::string>& wrt, c
 }
 
 Derived derive(const Program& p, const Options& options) {
-  const std::vector<std::string> wrt = split_names(options.value("--wrt"));
+  const std::vector<std::string> wrt = options.names("--wrt");
   const std::string of = options.value("--of").value_or("");
   if (options.has("--hvp")) return hessian_product(p, wrt, of);
   if (!options.has("--jvp")) return {value_and_grad(p, wrt, of).value(), p.results.size()};

@@ -99,6 +99,8 @@ class Engine {
   /// From --device and --form, or SPIROGRAD_DEVICE. Throws SG0301 to SG0304.
   explicit Engine(const Options& options);
   bool is_interpreter() const { return !device_; }
+  /// Null for the interpreter.
+  const std::shared_ptr<vk::Device>& device() const { return device_; }
   std::string name() const { return device_ ? device_->info().name : "interpreter"; }
   /// Facts of the device; for the interpreter those of a plain device with f64.
   Target target() const;

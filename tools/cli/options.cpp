@@ -82,6 +82,24 @@ int64_t Options::number(const std::string& name, int64_t otherwise, int64_t leas
   return *x;
 }
 
+std::vector<std::string> Options::names(const std::string& name) const {
+  std::vector<std::string> out;
+  const auto text = value(name);
+  if (!text) return out;
+  std::string word;
+  for (char c : *text + ",") {
+    if (c != ',') {
+      word += c;
+    } else if (word.empty()) {
+      throw usage_error("'" + name + "' needs names, separated by commas, not '" + *text + "'");
+    } else {
+      out.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> Options::inputs() const {
   return {positional_.begin() + (positional_.empty() ? 0 : 1), positional_.end()};
 }

@@ -37,6 +37,7 @@ Command devices_command();
 Command doctor_command();
 Command run_command();
 Command grad_command();
+Command bench_command();
 Command check_command();
 Command opt_command();
 Command explain_command();

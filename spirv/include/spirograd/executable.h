@@ -28,6 +28,7 @@ struct KernelBinary {
   std::vector<uint32_t> words;  // SPIR-V; entry point "main"
   uint32_t workgroup = 64;      // invocations per workgroup, one dimension
   uint32_t bindings = 0;        // number of buffers
+  double operations = 0;        // on floating-point numbers, of one invocation; an estimate for people
   Requirements needs;           // of a device, as the emitter recorded them
 };
 

@@ -167,6 +167,11 @@ class Session {
   /// The same with the inputs and outputs left on the device: replays with what is there.
   Result<Timing> replay();
 
+  /// One more replay with timestamps between its commands: seconds on the device per step of the executable, those of a
+  /// body summed over its iterations, 0 for a Repeat itself. What overlaps counts for the step that ends later. Error SG0303
+  /// where the queue has no timestamps.
+  Result<std::vector<double>> profile();
+
   /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. The
   /// commands are in the recording state, outside of a render pass, and of a pool of the device's queue family. Before: all
   /// earlier accesses to inputs and outputs, of whatever kind, are ordered before compute shaders and transfers, and what

@@ -1,0 +1,117 @@
+#include "tools/cli/speed.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "spirograd/compile.h"
+#include "spirograd/text.h"
+
+namespace spirograd::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostReplays = 1000;
+constexpr uint64_t kMostProfiled = 100'000;  // commands that get a timestamp each
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x[x.size() / 2];
+}
+
+void replay_for(vk::Session& session, double seconds, Speed& out) {
+  std::vector<double> host, device;
+  const auto start = Clock::now();
+  do {
+    const vk::Timing t = session.replay().value();
+    host.push_back(t.host);
+    device.push_back(t.device > 0 ? t.device : t.host);
+  } while (host.size() < kMostReplays && seconds_since(start) < seconds);
+  out.replays = host.size();
+  out.best = *std::min_element(host.begin(), host.end());
+  out.replay = median(std::move(host));
+  out.device = median(std::move(device));
+}
+
+// Runs and bytes of each step, and what the plan takes in all.
+void count(const Executable& e, Speed& out) {
+  out.kernels = e.kernels.size();
+  out.dispatches = runs(e.steps, Step::Kind::Dispatch);
+  out.scratch = e.scratch_bytes;
+  for (const BufferDesc& b : e.buffers)
+    if (b.role == Role::Input || b.role == Role::Output) out.least += b.bytes;
+  for (const Step& s : e.steps) out.steps.push_back({.label = s.label});
+  run_through(e.steps, [&](size_t step, std::span<const uint64_t>) {
+    const Step& s = e.steps[step];
+    if (s.kind == Step::Kind::Repeat) return;
+    StepSpeed& at = out.steps[step];
+    ++at.runs;
+    for (const BufferUse& use : s.uses) at.bytes += use.bytes;
+    if (s.kind != Step::Kind::Dispatch) return;
+    const KernelBinary& kernel = e.kernels[s.kernel];
+    at.operations += kernel.operations * static_cast<double>(s.groups) * kernel.workgroup;
+  });
+  for (const StepSpeed& s : out.steps) {
+    out.moved += s.bytes;
+    out.operations += s.operations;
+  }
+}
+
+void profile(vk::Session& session, Speed& out) {
+  uint64_t commands = 0;
+  for (const StepSpeed& s : out.steps) commands += s.runs;
+  const auto seconds = commands <= kMostProfiled ? session.profile() : Result<std::vector<double>>(Error("", "too many"));
+  if (!seconds) {
+    out.steps.clear();
+    return;
+  }
+  for (size_t j = 0; j < out.steps.size(); ++j) out.steps[j].seconds = (*seconds)[j];
+  std::erase_if(out.steps, [](const StepSpeed& s) { return s.runs == 0; });
+  std::stable_sort(out.steps.begin(), out.steps.end(),
+                   [](const StepSpeed& a, const StepSpeed& b) { return a.seconds > b.seconds; });
+}
+
+}  // namespace
+
+Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form, const Program& program,
+                    std::span<const HostArray> inputs, double seconds) {
+  Speed out;
+  CompileOptions how;
+  how.form = form;
+  auto start = Clock::now();
+  const Executable executable = compile(program, device->target(), how).value();
+  out.compile = seconds_since(start);
+  count(executable, out);
+  start = Clock::now();
+  const auto session = vk::Session::create(device, executable).value();
+  out.session = seconds_since(start);
+  vk::Timing first;
+  session->run(inputs, &first).value();
+  out.first = first.host;
+  replay_for(*session, seconds, out);
+  profile(*session, out);
+  return out;
+}
+
+Limits measure_limits(const std::shared_ptr<vk::Device>& device, BindingForm form) {
+  constexpr double kSeconds = 0.3;
+  constexpr int64_t kElements = int64_t{1} << 24;
+  // Several chains side by side, for each waits for itself.
+  std::string chains;
+  for (int c = 0; c < 8; ++c) {
+    std::string chain = "x";
+    for (int i = 0; i < 16; ++i) chain = "(" + chain + " * x + 0." + std::to_string(c + 1) + ")";
+    chains += (c == 0 ? "" : " + ") + chain;
+  }
+  const auto speed = [&](const std::string& body, int64_t n) {
+    const std::string text = "def f(x: f32[N]) -> f32[N] = " + body;
+    const Program p = text::instantiate(text::parse(text, "limits").value(), "", text::ShapeVariables{{"N", n}}).value();
+    return measure_speed(device, form, p, std::vector{HostArray(f32({n}))}, kSeconds);
+  };
+  const Speed copy = speed("x * 1.5", kElements), work = speed(chains, kElements / 16);
+  return {static_cast<double>(copy.least) / copy.device, work.operations / work.device};
+}
+
+}  // namespace spirograd::cli

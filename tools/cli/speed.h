@@ -1,0 +1,52 @@
+// How fast an executable runs on a device, and how fast anything can.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirograd/executable.h"
+#include "spirograd/host_array.h"
+#include "spirograd/program.h"
+#include "spirograd/vk.h"
+
+namespace spirograd::cli {
+
+/// Of one kind of work, per second of device time.
+struct Limits {
+  double bytes = 0;       // read and written by a kernel that copies 64 MiB
+  double operations = 0;  // on floating-point numbers, of a kernel that multiplies and adds in registers
+};
+
+/// One step of the plan, all its runs together.
+struct StepSpeed {
+  std::string label;
+  uint64_t runs = 0;
+  double seconds = 0;     // 0 where the device has no timestamps
+  uint64_t bytes = 0;     // of its operands, each once per run
+  double operations = 0;  // on floating-point numbers
+};
+
+struct Speed {
+  double compile = 0;           // source program to SPIR-V; seconds, like all that follow
+  double session = 0;           // pipelines and memory
+  double first = 0;             // the first run, with its copies and what the driver compiles only then
+  double replay = 0, best = 0;  // median and fastest replay, seen by the host
+  double device = 0;            // median between timestamps; that of replays where there are none
+  size_t replays = 0, kernels = 0;
+  uint64_t dispatches = 0;
+  uint64_t moved = 0, least = 0;  // bytes: operands of all steps; inputs and outputs once
+  uint64_t scratch = 0;
+  double operations = 0;         // on floating-point numbers, in all invocations
+  std::vector<StepSpeed> steps;  // the slowest first; none where they were not timed
+};
+
+/// Replays for about so many seconds. Throws what compile() and sessions say.
+Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form, const Program& program,
+                    std::span<const HostArray> inputs, double seconds);
+
+/// Takes about a second.
+Limits measure_limits(const std::shared_ptr<vk::Device>& device, BindingForm form);
+
+}  // namespace spirograd::cli
