@@ -101,8 +101,11 @@ class Builder {
 
   /// Whether all invocations of a workgroup have the same value, or take the same path to here. Conservative: variables,
   /// what subgroups compute and what is read from written bindings count as different.
-  bool uniform(Value v) const;
-  bool uniform_path() const;
+  bool uniform(Value v) const { return same(v, false); }
+  bool uniform_path() const { return same_path(false); }
+  /// The same of the lanes of a subgroup. Pre: the kernel is written for lanes.
+  bool uniform_in_subgroup(Value v) const { return same(v, true); }
+  bool uniform_path_in_subgroup() const { return same_path(true); }
 
   /// Number of instructions so far; a measure of code size.
   size_t size() const;
@@ -152,6 +155,9 @@ class Builder {
   Value build(Scalar t, const Linear& sum);
   Value plain(KOp op, Value a, Value b);
 
+  bool counts_subgroups(const Inst& i) const;
+  bool same(Value v, bool in_subgroup) const;
+  bool same_path(bool in_subgroup) const;
   uint64_t groups() const;
   Value numbered(KOp op, uint64_t count);
 

@@ -29,12 +29,26 @@ bool differs(const Kernel& kernel, const Inst& i) {
 
 }  // namespace
 
-bool Builder::uniform(Value v) const {
+// What an operation on the number of the invocation says of its subgroup: Index / (n S), Index < n S.
+bool Builder::counts_subgroups(const Inst& i) const {
+  if (i.op != KOp::Quot && i.op != KOp::Lt) return false;
+  const std::optional<uint64_t> count = constant_bits(i.in[1]);
+  if (!count || *count == 0 || kernel_.subgroup == 0 || *count % kernel_.subgroup != 0) return false;
+  const Inst& number = at(i.in[0]);
+  return number.op == KOp::Index || (number.op == KOp::Bitcast && at(number.in[0]).op == KOp::Index);
+}
+
+bool Builder::same(Value v, bool in_subgroup) const {
   std::unordered_map<Value, bool> known;
   std::vector<Value> stack = {v};
   while (!stack.empty()) {
     const Value at = stack.back();
     const Inst& i = this->at(at);
+    if (in_subgroup && (i.op == KOp::Broadcast || counts_subgroups(i))) {
+      known[at] = true;
+      stack.pop_back();
+      continue;
+    }
     bool all = !differs(kernel_, i), waits = false;
     for (const Value operand : operands(i)) {
       if (!all || waits) break;
@@ -52,11 +66,11 @@ bool Builder::uniform(Value v) const {
   return known.at(v);
 }
 
-bool Builder::uniform_path() const {
+bool Builder::same_path(bool in_subgroup) const {
   for (const Block& b : blocks_) {
     if (!b.marked || b.kind == Block::Kind::Body) continue;
     const Value decides = b.kind == Block::Kind::Loop ? at(static_cast<Value>(b.start)).in[0] : b.condition;
-    if (!uniform(decides)) return false;
+    if (!same(decides, in_subgroup)) return false;
   }
   return true;
 }

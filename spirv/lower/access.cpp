@@ -96,7 +96,8 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
       out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape,
-                           (axes & kReducedAxis) != 0, all_sums(place)});
+                           (axes & kReducedAxis) != 0, all_sums(place),
+                           place.empty() ? 0 : place.back().axes & ~kReducedAxis});
       contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
       continue;
     }

@@ -41,6 +41,7 @@ struct Access {
   bool own = false;      // the place is the point itself
   bool reduced = false;  // it depends on a reduction that runs for the point
   bool sums = true;      // its coordinates are sums of multiples of coordinates
+  uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point
 };
 
 /// In Access::axes and Reduction::axes: depends on a reduction that runs for the point.

@@ -2,6 +2,9 @@
 #include "spirv/lower/compute.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -45,6 +48,15 @@ GroupTile tile_of(const schedule::MapSchedule& m, std::span<const Value> origin)
   return tile;
 }
 
+// In the order in which they are numbered.
+std::vector<size_t> numbered_axes(const schedule::MapSchedule& m, schedule::Bind bind) {
+  std::vector<size_t> axes(m.axes.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  const auto outer = axes.begin() + std::max(0, m.outer);
+  if (bind == schedule::Bind::Grid && m.outer > 0) std::rotate(axes.begin(), outer, outer + 1);
+  return axes;
+}
+
 // Opens the loops of the schedule. `index` numbers the invocations.
 Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
@@ -55,7 +67,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   };
   std::vector<Level> grid, in_group, loops, registers;
   for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
-    for (size_t a = 0; a < m.axes.size(); ++a)
+    for (const size_t a : numbered_axes(m, bind))
       for (const auto& [part, stride] : schedule::strided(m.axes[a])) {
         if (part.bind != bind) continue;
         const bool own = m.group > 0 && bind == Bind::Local;
@@ -285,6 +297,22 @@ std::string schedule_of(const Compute& s) {
   return std::to_string(invocations(s)) + " invocations";
 }
 
+namespace {
+
+// Lanes of a subgroup that compute neighbouring points of a map, and may read each other's values; 0: there are none.
+int64_t lanes_of(std::span<const Compute> group, uint32_t workgroup, const Target& target) {
+  const schedule::MapSchedule& m = group[0].schedule;
+  if (group.size() > 1 || group[0].kind != Compute::Kind::Map || m.flat || m.group > 0) return 0;
+  const int64_t size = target.subgroup_size;
+  const bool lanes = std::any_of(m.axes.begin(), m.axes.end(), [&](const schedule::Split& axis) {
+    return schedule::extent(axis, schedule::Bind::Lane) == size;
+  });
+  return lanes && schedule::broadcasts_lanes(target) && workgroup % size == 0 && invocations(group[0]) % size == 0 ? size
+                                                                                                                   : 0;
+}
+
+}  // namespace
+
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
                        const schedule::Scheduler& scheduler, const std::string& name) {
@@ -301,12 +329,14 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   const auto workgroup = static_cast<uint32_t>(together > 0                   ? together
                                                : total <= int64_t{64} * width ? std::min<int64_t>(most, width)
                                                                               : most);
-  Builder b(name, workgroup, static_cast<uint64_t>(total));
+  const int64_t lanes = lanes_of(group, workgroup, target);
+  Builder b(name, workgroup, static_cast<uint64_t>(total), static_cast<uint32_t>(lanes));
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // long grids are folded
   if (surplus && together > 0) b.begin_group_guard();
   if (surplus && together == 0) b.begin_guard();
   const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself
   Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, shares ? together : 0);
+  inliner.set_lanes(lanes);
   try {
     emit_computes(inliner, b, g, group, starts);
   } catch (const CodeTooLarge&) {

@@ -38,8 +38,8 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   s.reductions = std::move(found.reductions);
   for (const Access& a : found.reads)
     if (g[a.leaf].type.shape.count() > 0)
-      s.reads.push_back(
-          {source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Compute::Kind::Map, a.reduced, a.reduced && a.sums});
+      s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Compute::Kind::Map, a.reduced,
+                         a.reduced && a.sums, a.last});
   s.writes = std::move(writes);
   s.code = e.code;
   s.reduces = e.reduces;

@@ -73,6 +73,8 @@ class Inliner {
 
   /// The group computes this tile, each invocation the points that belong to it.
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
+  /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
+  void set_lanes(int64_t lanes) { lanes_ = lanes; }
 
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
@@ -140,6 +142,7 @@ class Inliner {
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct ReductionLoops;
   class Staging;
+  class CommonValues;
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);
@@ -152,6 +155,7 @@ class Inliner {
   struct IndexArithmetic;
   Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
   Guarded table_point(const ir::Node& n, const Point& point, std::span<const kernel::Value> index);  // of a gather
+  Point point_below(ir::NodeId id, const Point& at);  // of a layout operation or a gather, as its evaluation comes by it
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
@@ -174,6 +178,7 @@ class Inliner {
   const Target& target_;
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;
+  int64_t lanes_ = 0;  // of a subgroup that computes neighbouring points; 0: not known
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   struct StageArray {
     kernel::Scalar type;

@@ -74,6 +74,15 @@ Inliner::Guarded Inliner::operand_point(const Node& n, const Point& point) {
   return {std::move(p), arithmetic.inside};
 }
 
+Point Inliner::point_below(NodeId id, const Point& at) {
+  const Node& n = node(id);
+  if (n.op != Op::Gather) return operand_point(n, at).point;
+  const Point outer(at.begin(), at.begin() + node(n.in[1]).type.shape.rank());
+  std::vector<Value> index;
+  for (size_t j = 1; j < n.in.size(); ++j) index.push_back(eval(0, n.in[j], outer));
+  return table_point(n, at, index).point;
+}
+
 // The operand's point with the reduced axes unknown.
 Point Inliner::reduced_operand_point(const Node& n, const Point& point) const {
   return ir::reduced_operand(n, node(n.in[0]).type.shape, std::span<const Value>(point), kUnknown);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "spirv/lower/combine.h"
+#include "spirv/lower/inline_lanes.h"
 #include "spirv/lower/inline_stage.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
@@ -127,6 +128,7 @@ struct Inliner::ReductionLoops {
   const bool compensated, shared = last.back().bind == schedule::Bind::Local;
   const bool direct = !compensated && chains == 1;  // straight into the total
   Staging* const staging;                           // none: nothing is staged
+  CommonValues* const common;                       // none: each lane evaluates all that it needs
 
   std::vector<Point> at = {};
   std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
@@ -134,15 +136,18 @@ struct Inliner::ReductionLoops {
   std::optional<Value> inside = {};  // whether the element is one, where the schedule counts further than the axis
   int open = 0, open_around = 0;     // loops; those around the partial results
   int64_t copies = 1, copy_stride = 0;
+  std::optional<Value> left = {};  // elements, at the end of the block, that are no whole unrolled body,
+  Value left_from = 0;             // and where they begin
 
   void start(std::span<const Point> points);
   void start_partials();
   void open_loops();
-  void open_loop(const Level& l);
+  void open_loop(const Level& l, bool around_copies);
   void set_place(size_t axis, Value v);
-  void accumulate(size_t chain);
+  void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
   void accumulate_copies();
-  void close(int left);
+  void accumulate_left();
+  void close(int left_open);
   Value combined_chains(size_t u);
   void add_to_total(size_t u, Value part);
 };
@@ -166,19 +171,21 @@ void Inliner::ReductionLoops::start_partials() {
 }
 
 void Inliner::ReductionLoops::open_loops() {
-  const bool in_blocks =
-      compensated && schedule::extent(last) / schedule::extent(last, schedule::Bind::Local) > schedule::kPlainSum;
+  const int64_t own = schedule::extent(last) / schedule::extent(last, schedule::Bind::Local);
+  const bool in_blocks = compensated && std::min(own, from[static_cast<int>(inner)]) > schedule::kPlainSum;
   bool started = false;
-  for (const Level& l : levels_of(n, s)) {
+  const std::vector<Level> levels = levels_of(n, s);
+  for (size_t j = 0; j < levels.size(); ++j) {
+    const Level& l = levels[j];
     if (l.last_axis && !started && !(in_blocks && l.first_part)) start_partials(), started = true;
     if (staging && l.last_axis && l.bind == schedule::Bind::Serial && l.extent * l.stride == schedule::staged_elements(s))
       staging->copy(place);
-    open_loop(l);
+    open_loop(l, j + 1 < levels.size() && levels[j + 1].bind == schedule::Bind::Unroll);
   }
   if (!started) start_partials();
 }
 
-void Inliner::ReductionLoops::open_loop(const Level& l) {
+void Inliner::ReductionLoops::open_loop(const Level& l, bool around_copies) {
   if (l.bind == schedule::Bind::Unroll) {
     copies = l.extent, copy_stride = l.stride;
     return;
@@ -190,10 +197,16 @@ void Inliner::ReductionLoops::open_loop(const Level& l) {
   const int64_t n_axis = from[static_cast<int>(l.axis)];
   Value count = b.i32(l.extent);
   // The last block may be shorter than the others.
-  if (!l.first_part && schedule::extent(last) > n_axis && l.last_axis && !shared) {
-    Value left = b.sub(b.i32(n_axis), place[l.axis]);
-    if (l.stride > 1) left = b.op(KOp::Quot, b.add(left, b.i32(l.stride - 1)), b.i32(l.stride));
-    count = b.op(KOp::Min, count, left);
+  if (schedule::extent(last) > n_axis && l.last_axis && !shared && (!l.first_part || around_copies)) {
+    const Value stride = b.i32(l.stride), behind = b.sub(b.i32(n_axis), place[l.axis]);
+    if (around_copies) {
+      const Value elements = b.op(KOp::Min, behind, b.i32(l.extent * l.stride));
+      count = b.op(KOp::Quot, elements, stride);
+      left = b.op(KOp::Rem, elements, stride);
+      left_from = b.add(place[l.axis], b.mul(count, stride));
+    } else {
+      count = b.op(KOp::Min, count, b.op(KOp::Quot, b.add(behind, b.i32(l.stride - 1)), stride));
+    }
   }
   const Value counter = b.begin_loop(count);
   inliner.push_block();
@@ -211,9 +224,10 @@ void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
   for (Point& p : at) p[axis] = v;
 }
 
-void Inliner::ReductionLoops::accumulate(size_t chain) {
+void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> copy) {
   for (const auto& [axis, v] : place) set_place(axis, v);
   for (size_t u = 0; u < at.size() && staging; ++u) staging->provide(place, u, at[u]);
+  if (common && copy) common->provide(at, *copy);
   const std::vector<Value> values = inliner.eval(scope, n.in[0], at);
   for (size_t u = 0; u < at.size(); ++u) {
     const Value var = partial[u * chains + chain];
@@ -224,14 +238,28 @@ void Inliner::ReductionLoops::accumulate(size_t chain) {
 
 void Inliner::ReductionLoops::accumulate_copies() {
   const Value first = place[inner];
+  if (common) {
+    for (const auto& [axis, v] : place) set_place(axis, v);
+    common->evaluate(at, first, copies);
+  }
   for (int64_t k = 0; k < copies; ++k) {
     place[inner] = b.add(first, b.i32(k * copy_stride));
-    accumulate(static_cast<size_t>(k) % chains);
+    accumulate(static_cast<size_t>(k) % chains, k);
   }
 }
 
-void Inliner::ReductionLoops::close(int left) {
-  for (; open > left; --open) {
+void Inliner::ReductionLoops::accumulate_left() {
+  if (!left) return;
+  close(open - 1);
+  const Value counter = b.begin_loop(*left);
+  inliner.push_block();
+  ++open;
+  place[inner] = b.add(left_from, counter);
+  accumulate(0);
+}
+
+void Inliner::ReductionLoops::close(int left_open) {
+  for (; open > left_open; --open) {
     inliner.pop_block();
     b.end_loop();
   }
@@ -273,6 +301,12 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
     facts.members = group_;
     facts.leaves = staging->leaves();
   }
+  std::optional<CommonValues> common;
+  if (lanes_ > 0 && scope == 0 && b_.uniform_path_in_subgroup()) {
+    common.emplace(*this, n, points);
+    facts.lanes = lanes_;
+    facts.common = common->count();
+  }
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
   if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
   reductions_.push_back(
@@ -287,10 +321,12 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
                        .t = t,
                        .s = s,
                        .compensated = compensated,
-                       .staging = s.stages.empty() ? nullptr : &*staging};
+                       .staging = s.stages.empty() ? nullptr : &*staging,
+                       .common = s.broadcast > 1 ? &*common : nullptr};
   loops.start(points);
   loops.open_loops();
   loops.accumulate_copies();
+  loops.accumulate_left();
   loops.close(loops.open_around);
   for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_to_total(u, loops.combined_chains(u));
   loops.close(0);

@@ -228,21 +228,11 @@ void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
   b_.barrier();
 }
 
-// As the evaluation of the node comes by it.
-Point Inliner::Staging::operand_point(NodeId id, const Point& at) const {
-  const Node& n = inliner_.node(id);
-  if (n.op != Op::Gather) return inliner_.operand_point(n, at).point;
-  const Point outer(at.begin(), at.begin() + inliner_.node(n.in[1]).type.shape.rank());
-  std::vector<Value> index;
-  for (size_t j = 1; j < n.in.size(); ++j) index.push_back(inliner_.eval(0, n.in[j], outer));
-  return inliner_.table_point(n, at, index).point;
-}
-
 void Inliner::Staging::provide(const std::map<size_t, Value>& place, size_t u, const Point& at) {
   const Value along = b_.sub(place.at(inner_), variables_[inner_].origin);
   for (const Staged& s : staged_) {
     Point place_of_leaf = at, in_tile;
-    for (NodeId id : s.read->at.path) place_of_leaf = operand_point(id, place_of_leaf);
+    for (NodeId id : s.read->at.path) place_of_leaf = inliner_.point_below(id, place_of_leaf);
     for (const Dimension& d : s.read->dimensions) in_tile.push_back(offset(d, u, along));
     const Value value = b_.shared_load(inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded));
     inliner_.memo_.back()[Key{0, s.read->at.leaf.v, std::move(place_of_leaf)}] = value;

@@ -52,7 +52,6 @@ class Inliner::Staging {
   Variable variable_of(size_t axis, std::span<const Point> points) const;
   std::vector<Dimension> dimensions(const AffineRead& r) const;
   int64_t extent(const Dimension& d) const;
-  Point operand_point(ir::NodeId id, const Point& at) const;
   Point place_in_tile(kernel::Value member, int64_t first, const Shape& tile) const;
   kernel::Value origin(const rewrite::Affine& c) const;
   kernel::Value offset(const Dimension& d, size_t u, kernel::Value along) const;

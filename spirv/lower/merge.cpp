@@ -31,14 +31,27 @@ bool joins(std::span<const Compute> group, const Compute& s) {
   return true;
 }
 
-bool fits_together(std::span<const Compute> group, const Compute& s, size_t most_buffers) {
+// Whether two reduce the same elements. Tiles of subgroups are made for what one reduction reads; two that read nothing in
+// common would only share their registers.
+bool reduce_alike(const Compute& a, const Compute& b) {
+  return std::any_of(a.reads.begin(), a.reads.end(), [&](const schedule::Read& r) {
+    return r.reduced && std::any_of(b.reads.begin(), b.reads.end(), [&](const schedule::Read& other) {
+             return other.reduced && other.buffer == r.buffer && other.axes == r.axes;
+           });
+  });
+}
+
+bool fits_together(std::span<const Compute> group, const Compute& s, const Target& target) {
   if (s.alone || group[0].alone) return false;
+  const bool in_subgroups = schedule::tiles_by_lanes(target);
   int64_t code = s.code;
   bool same_domain = true, small = s.work <= kSmall;
   for (const Compute& other : group) {
     // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
     for (uint32_t w : other.writes)
       if (writes_to(s, w) && (other.kind != Compute::Kind::Map || s.kind != Compute::Kind::Map)) return false;
+    if (in_subgroups && s.reduces && other.reduces && !(s.work <= kSmall && other.work <= kSmall) && !reduce_alike(s, other))
+      return false;
     code += other.code;
     same_domain = same_domain && other.domain == s.domain && other.kind == Compute::Kind::Map;
     small = small && other.work <= kSmall;
@@ -50,7 +63,7 @@ bool fits_together(std::span<const Compute> group, const Compute& s, size_t most
     for (const schedule::Read& r : other.reads) buffers.insert(r.buffer);
     buffers.insert(other.writes.begin(), other.writes.end());
   }
-  return buffers.size() <= most_buffers;
+  return buffers.size() <= kernel_buffers(target);
 }
 
 // Map computes of one group with the same domain become one compute with several stores.
@@ -86,7 +99,6 @@ schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& targ
 
 std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, const Target& target,
                                                  const schedule::Scheduler& scheduler) {
-  const size_t most = kernel_buffers(target);
   std::vector<std::vector<Compute>> groups;
   std::unordered_map<uint32_t, size_t> last_writer;  // buffer -> the last group that writes it
   for (Compute& s : computes) {
@@ -94,10 +106,10 @@ std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, 
     for (const schedule::Read& r : s.reads)
       if (const auto it = last_writer.find(r.buffer); it != last_writer.end()) first = std::max(first, it->second + 1);
     size_t place = groups.size();
-    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, most)) place = first - 1;
+    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, target)) place = first - 1;
     const size_t from = groups.size() > kLookBack ? std::max(first, groups.size() - kLookBack) : first;
     for (size_t j = from; j < groups.size() && place == groups.size(); ++j)
-      if (fits_together(groups[j], s, most)) place = j;
+      if (fits_together(groups[j], s, target)) place = j;
     if (place == groups.size()) groups.emplace_back();
     for (uint32_t buffer : s.writes) {
       const auto [it, fresh] = last_writer.try_emplace(buffer, place);

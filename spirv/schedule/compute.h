@@ -15,6 +15,7 @@ struct Read {
   bool own = false;      // at the invocation's own point only
   bool reduced = false;  // a reduction that runs for each point reads it,
   bool sums = false;     // at places that are sums of coordinates, so that it may be staged (Leaf)
+  uint32_t last = 0;     // axes of the domain along which neighbours read neighbours in memory, about
 };
 
 /// A reduction that runs for each point, not inside of another one.
@@ -59,6 +60,8 @@ struct ReduceFacts {
   int64_t members = 0;       // of a workgroup that computes a tile of points together, all on the same path; 0: none
   std::vector<Leaf> leaves;  // that depend on the last axis, for such a workgroup
   int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken
+  int64_t lanes = 0;         // of a subgroup that computes neighbouring points, all on the same path; 0: not known
+  int64_t common = 0;        // values that change along the last axis and are the same for these lanes, per point
 };
 
 /// A reduction as a whole, before it is known in which kernel it runs.

@@ -20,6 +20,15 @@ inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int6
 /// How much longer work takes because so few invocations share it.
 inline double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
 
+/// Whether kernels may be written for subgroups of so many lanes, each of which all others can read.
+inline bool broadcasts_lanes(const Target& t) {
+  constexpr uint32_t needed = kSubgroupBasic | kSubgroupBallot;
+  return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
+}
+
+/// Whether the lanes of a subgroup should compute neighbouring points and share what they have in common.
+inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.price.coalesces; }
+
 /// Elements that one invocation may go through. Blocks, short axes and compensation add loops around the elements' own,
 /// which count as well: up to three iterations per element for axes of two.
 inline int64_t most_elements(const Target& t) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/base/checked.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::schedule {
 namespace {
@@ -106,6 +107,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     const int64_t have = extent(s.axes[a]);
     if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
   }
+  if (s.outer >= static_cast<int>(axes) || s.outer < -1) return illegal(s, "there is no axis of that name");
   if (s.group > 0) {
     if (!target.shared_memory) return illegal(s, kAlone);
     if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
@@ -149,6 +151,19 @@ std::optional<Error> check_lanes(const ReduceFacts& facts, const ReduceSchedule&
   return std::nullopt;
 }
 
+std::optional<Error> check_broadcast(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
+  if (s.broadcast == 1) return std::nullopt;
+  if (!broadcasts_lanes(target) || s.broadcast != target.subgroup_size)
+    return illegal(s, broadcasts_lanes(target)
+                          ? "the device has subgroups of " + std::to_string(target.subgroup_size) + " lanes"
+                          : "the lanes of the device's subgroups do not broadcast");
+  if (facts.lanes != s.broadcast) return illegal(s, "no subgroup computes neighbouring points");
+  if (facts.common == 0) return illegal(s, "the lanes have nothing in common that changes along the last axis");
+  if (s.axes.back().back().bind != Bind::Unroll)
+    return illegal(s, "lanes take the elements of what is unrolled innermost, and nothing is");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
@@ -175,9 +190,12 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     const bool shared = split.back().bind == Bind::Local;
     unrolled *= extent(split, Bind::Unroll);
     const int64_t have = extent(split), want = facts.extents[a];
-    // A last block that is shorter than the others: the loops inside of the first have trip counts of their own.
+    // A last block that is shorter than the others: the loops inside of the first have trip counts of their own. What is
+    // left of copies that are written out is a loop.
     const bool shorter = have > want && have - want < have / split[0].extent;
-    const bool ragged = a + 1 == s.axes.size() && split.size() > 1 && split.back().bind == Bind::Serial && shorter;
+    const bool around = facts.plain == 0 || want <= facts.plain || split.size() > 2;  // a loop around partial sums
+    const bool cut = split.back().bind == Bind::Serial || (split.back().bind == Bind::Unroll && s.stages.empty() && around);
+    const bool ragged = a + 1 == s.axes.size() && split.size() > 1 && cut && shorter;
     const bool surplus = shared && shorter;  // counts as nothing
     if (have != want && !ragged && !surplus) return illegal(s, counted(have, want));
   }
@@ -195,6 +213,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, a quarter of the device's are " +
                           std::to_string(target.shared_bytes / 4));
   if (auto broken = check_lanes(facts, s, target)) return broken;
+  if (auto broken = check_broadcast(facts, s, target)) return broken;
   if (auto broken = check_stages(facts, s, target)) return broken;
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
   if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)

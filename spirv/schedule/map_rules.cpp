@@ -224,9 +224,99 @@ MapSchedule group_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 4> kRules = {{
+// Subgroups whose lanes lie along one axis, each of them with several elements further along it, and several along another:
+// what does not depend on the lane each loads for an element of its own.
+struct LaneTile {
+  size_t lanes = 0, rows = 0;  // axes of the domain; the same: one row
+  int64_t columns = 1, own_rows = 1;
+  double cost = std::numeric_limits<double>::infinity();  // of one element of the reduction at one point
+};
+
+// Like cost_per_element, for one lane.
+double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
+  constexpr double kStrided = 2;    // as dear is a load where neighbours are not neighbours in memory
+  constexpr double kBroadcast = 1;  // of one lane's value
+  constexpr double kLoopOverhead = 4;
+  const auto lanes = static_cast<double>(t.subgroup_size);
+  double loads = kLoopOverhead;
+  for (const Read& r : f.reads) {
+    if (!r.reduced) continue;
+    const auto along = [&](size_t axis) { return (r.axes >> axis & 1) != 0; };
+    const auto rows = static_cast<double>(g.rows != g.lanes && along(g.rows) ? g.own_rows : 1);
+    if (along(g.lanes)) {
+      const bool neighbours = (r.last >> g.lanes & 1) != 0;
+      loads += rows * static_cast<double>(g.columns) * t.price.load * (neighbours ? 1 : kStrided);
+    } else {
+      loads += rows * (t.price.load / lanes + kBroadcast);
+    }
+  }
+  return loads / static_cast<double>(g.columns * g.own_rows);
+}
+
+constexpr double kArithmetic = 2;  // of one element at one point
+
+// Points that are computed, by those that are asked for.
+double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
+  const auto along = [&](size_t axis, int64_t tile) {
+    const int64_t n = f.domain[static_cast<int>(axis)];
+    return static_cast<double>(divided_up(n, tile) * tile) / static_cast<double>(n);
+  };
+  return along(g.lanes, g.columns * static_cast<int64_t>(t.subgroup_size)) *
+         (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows));
+}
+
+LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
+  LaneTile best, g;
+  const auto rank = static_cast<size_t>(f.domain.rank());
+  const int64_t lanes = t.subgroup_size, spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
+  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
+  for (g.lanes = 0; g.lanes < rank; ++g.lanes)
+    for (g.rows = 0; g.rows < rank; ++g.rows)
+      for (g.columns = 1;
+           g.columns <= 4 && (g.columns == 1 || g.columns * lanes <= f.domain[static_cast<int>(g.lanes)] + lanes - 1);
+           ++g.columns)
+        for (g.own_rows = 1; g.own_rows <= (g.rows == g.lanes ? 1 : 8) && g.own_rows * g.columns <= most; ++g.own_rows) {
+          g.cost = (cost_of(f, t, g) + kArithmetic) * padding(f, t, g);
+          if (g.cost < 0.99 * best.cost) best = g;
+        }
+  return best;
+}
+
+bool has_common_reads(const MapFacts& f, const LaneTile& g) {
+  return std::any_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return r.reduced && !(r.axes >> g.lanes & 1); });
+}
+
+bool wants_lanes(const MapFacts& f, const Target& t) {
+  constexpr double kLongEnough = 5;  // others are written out
+  if (!tiles_by_lanes(t) || !f.alone || !f.reduces || f.domain.count() == 0) return false;
+  const bool long_enough =
+      std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.length >= kLongEnough; });
+  const LaneTile g = best_lane_tile(f, t);
+  return long_enough && has_common_reads(f, g) && g.cost < cost_per_element(f, best_tile(f, t), t) + kArithmetic;
+}
+
+// Tiles that share what the lanes read on their own are neighbours: it stays in the cache.
+MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
+  const LaneTile g = best_lane_tile(f, t);
+  MapSchedule s = plain_map(f);
+  const auto split = [&](size_t axis, int64_t own, int64_t lanes) {
+    Split& parts = s.axes[axis];
+    const int64_t n = f.domain[static_cast<int>(axis)], tiles = divided_up(n, own * lanes);
+    if (tiles * own * lanes != n) s.tail = Tail::Recompute;
+    parts = {{Bind::Grid, tiles}};
+    if (own > 1) parts.push_back({Bind::Register, own});
+    if (lanes > 1) parts.push_back({Bind::Lane, lanes});
+  };
+  if (g.rows != g.lanes) split(g.rows, g.own_rows, 1);
+  split(g.lanes, g.columns, t.subgroup_size);
+  if (g.lanes > 0) s.outer = static_cast<int>(g.lanes);
+  return s;
+}
+
+constexpr std::array<MapRule, 5> kRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
+    {"tiles of subgroups", wants_lanes, lane_tiles},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
 }};

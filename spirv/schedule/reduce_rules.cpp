@@ -86,11 +86,43 @@ ReduceSchedule staged(const ReduceFacts& f) {
   return s;
 }
 
+// Elements that lanes hold at a time: as many as there are lanes, or the whole axis, or a divisor of it that leaves few
+// lanes without one.
+int64_t broadcast_length(const ReduceFacts& f) {
+  constexpr int64_t kBroadcastCode = 4000;  // of what is written out
+  const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points);
+  const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, kBroadcastCode / code));
+  if (n <= most) return n;
+  if (n % f.lanes == 0 && f.lanes <= most) return f.lanes;
+  for (int64_t length = most; 2 * length >= std::min(f.lanes, most); --length)
+    if (n % length == 0) return length;
+  return std::min(f.lanes, most);
+}
+
+// Sums that are compensated are plain over several lengths of what is written out.
+ReduceSchedule broadcasting(const ReduceFacts& f) {
+  ReduceSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  const int64_t n = f.extents.back(), length = broadcast_length(f), blocks = (n + length - 1) / length;
+  int64_t together = f.plain > 0 && n > f.plain ? std::max<int64_t>(1, f.plain / length) : blocks;
+  while (n % length == 0 && 2 * together > f.plain / length && together > 1 && blocks % together != 0) --together;
+  Split& last = s.axes.back();
+  last.clear();
+  if (f.plain > 0 && n > f.plain) last.push_back({Bind::Serial, (blocks + together - 1) / together});
+  last.push_back({Bind::Serial, together});
+  last.push_back({Bind::Unroll, length});
+  if (f.points <= 4 && length % kUnroll == 0) s.accumulators = kUnroll;
+  s.broadcast = f.lanes;
+  return s;
+}
+
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.extents.back() >= kStaged)
     if (ReduceSchedule in_blocks = staged(f); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
+  if (f.lanes > 0 && f.common > 0)
+    if (ReduceSchedule by_lanes = broadcasting(f); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && f.extents.back() >= f.group)
     if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;
   ReduceSchedule s;

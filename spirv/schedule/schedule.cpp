@@ -51,6 +51,12 @@ class Reader {
     if (out.empty()) fail("one of grid, local, lane, serial, unroll and register expected");
     return out;
   }
+  int axis() {
+    const size_t number = word_.size() == 1 ? kMapAxes.find(word_[0]) : std::string_view::npos;
+    if (number == std::string_view::npos) fail("the name of an axis expected");
+    next();
+    return static_cast<int>(number);
+  }
   Split reduced_axis(size_t number) {
     expect(std::string(kReducedAxes.substr(std::min(number, kReducedAxes.size()), 1)), "as the name of the next axis");
     expect("=", "after the name of an axis");
@@ -151,6 +157,7 @@ std::string to_string(const MapSchedule& s) {
   }
   if (s.axes.empty()) out = "once";
   if (s.tail == Tail::Recompute) out += "; tail recompute";
+  if (s.outer >= 0) out += "; outer " + std::string(kMapAxes.substr(static_cast<size_t>(s.outer), 1));
   if (s.group > 0) out += "; group " + std::to_string(s.group);
   return out;
 }
@@ -166,6 +173,7 @@ std::string to_string(const ReduceSchedule& s) {
   std::string out = to_string(PartialSchedule{s.axes});
   if (s.accumulators > 1) out += "; accumulators " + std::to_string(s.accumulators);
   if (s.lanes > 1) out += "; lanes " + std::to_string(s.lanes);
+  if (s.broadcast > 1) out += "; broadcast " + std::to_string(s.broadcast);
   for (size_t j = 0; j < s.stages.size(); ++j) {
     const size_t leaf = s.stages[j].leaf;
     out += (j == 0 ? "; stage " : ", ") + std::string(leaf < kLeaves.size() ? kLeaves.substr(leaf, 1) : "?");
@@ -184,7 +192,7 @@ MapSchedule parse_map(std::string_view text) {
     do {
       const bool axis = s.axes.size() < (s.flat ? 1 : kMapAxes.size());
       const std::string wanted = !axis ? "" : s.flat ? "e" : std::string(1, kMapAxes[s.axes.size()]);
-      if (in.word() == "tail" || in.word() == "group") break;
+      if (in.word() == "tail" || in.word() == "outer" || in.word() == "group") break;
       in.expect(wanted, "as the name of the next axis");
       in.expect("=", "after the name of an axis");
       s.axes.push_back(in.split());
@@ -197,6 +205,10 @@ MapSchedule parse_map(std::string_view text) {
     s.tail = Tail::Recompute;
     in.take(";");
   }
+  if (in.take("outer")) {
+    s.outer = in.axis();
+    in.take(";");
+  }
   if (in.take("group")) s.group = in.number();
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
@@ -206,7 +218,7 @@ ReduceSchedule parse_reduction(std::string_view text) {
   Reader in(text);
   ReduceSchedule s;
   do {
-    if (in.word() == "accumulators" || in.word() == "lanes" || in.word() == "stage") break;
+    if (in.word() == "accumulators" || in.word() == "lanes" || in.word() == "broadcast" || in.word() == "stage") break;
     s.axes.push_back(in.reduced_axis(s.axes.size()));
   } while (in.take(";"));
   if (in.take("accumulators")) {
@@ -215,6 +227,10 @@ ReduceSchedule parse_reduction(std::string_view text) {
   }
   if (in.take("lanes")) {
     s.lanes = in.number();
+    in.take(";");
+  }
+  if (in.take("broadcast")) {
+    s.broadcast = in.number();
     in.take(";");
   }
   if (in.take("stage")) {

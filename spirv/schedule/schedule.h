@@ -10,6 +10,11 @@
 //   i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256
 //                                                             workgroups that compute tiles of 64 x 64 points,
 //   k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B and copy what 16 elements need of two arrays at a time
+//   i = grid 64 register 8; j = grid 16 register 4 lane 8; outer j
+//                                                             subgroups of 8 that compute tiles of 8 x 32 points, all
+//                                                             rows of tiles before the next column of tiles,
+//   k = serial 8 serial 8 unroll 8; broadcast 8               whose lanes evaluate what they have in common for one
+//                                                             element each of 8, and read each other's values
 //   k = grid 64 serial 15625                                  a reduction of a million elements: 64 partial results
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
@@ -63,6 +68,8 @@ struct MapSchedule {
   bool flat = false;  // one axis: the elements in row-major order
   std::vector<Split> axes;
   Tail tail = Tail::Exact;
+  /// The axis whose place on the grid changes last, with which numbers begin; none (-1): the first one.
+  int outer = -1;
   /// Invocations that compute each point of the grid together: reductions may be spread over them. 0: each invocation for
   /// itself.
   int64_t group = 0;
@@ -82,9 +89,10 @@ struct Stage {
 /// Of a reduction inside of a kernel: loops in the order of the axes and of their parts. What is local is spread over the
 /// invocations of the workgroup, whose results are then combined.
 struct ReduceSchedule {
-  std::vector<Split> axes;    // reduced axes in order
-  int64_t accumulators = 1;   // independent partial results of what is unrolled
-  int64_t lanes = 1;          // of a subgroup, which combine what is local by reading each other's values, before memory
+  std::vector<Split> axes;   // reduced axes in order
+  int64_t accumulators = 1;  // independent partial results of what is unrolled
+  int64_t lanes = 1;         // of a subgroup, which combine what is local by reading each other's values, before memory
+  int64_t broadcast = 1;  // lanes of a subgroup that evaluate what they have in common for an element of the unrolled each
   std::vector<Stage> stages;  // copied before the innermost serial loop of the last axis: what this loop reads of them
   bool operator==(const ReduceSchedule&) const = default;
 };

@@ -2,6 +2,7 @@
 #include "frontend/rewrite/passes.h"
 #include "spirv/assemble.h"
 #include "spirv/lower/evaluate.h"
+#include "spirv/schedule/cost.h"
 #include "tests/gpu/fixture.h"
 #include "tests/property/bits.h"
 #include "tests/property/schedules.h"
@@ -41,6 +42,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   EXPECT_GE(drawn.shared, 5);
   EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) ? 1 : 0);
   EXPECT_GE(drawn.staged, 5);
+  EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 5 : 0);
   EXPECT_GE(drawn.scans, 15);
 }
 

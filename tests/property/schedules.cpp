@@ -53,14 +53,14 @@ constexpr std::array<std::string_view, 28> kPrograms = {
 
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
-  exchanged += d.exchanged, staged += d.staged, partial += d.partial, scans += d.scans;
+  exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, partial += d.partial, scans += d.scans;
   return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Drawn& d) {
   return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
              << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
-             << d.partial << " in partial results, " << d.scans << " of scans";
+             << d.broadcast << " broadcast, " << d.partial << " in partial results, " << d.scans << " of scans";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -100,6 +100,32 @@ void RandomScheduler::draw_group_tile(MapSchedule& s, const std::vector<int64_t>
   }
 }
 
+// A subgroup along one axis, elements of an invocation's own along any.
+void RandomScheduler::draw_lanes(MapSchedule& s, const std::vector<int64_t>& extents, int64_t lanes) const {
+  const auto by_lanes = static_cast<size_t>(below(static_cast<int64_t>(extents.size())));
+  s.tail = Tail::Exact;
+  for (size_t a = 0; a < extents.size(); ++a) {
+    Split parts;
+    if (a == by_lanes) parts.push_back({Bind::Lane, lanes});
+    if (below(2) || parts.empty()) parts.insert(parts.begin(), {Bind::Register, 1 + below(4)});
+    const int64_t tile = schedule::extent(parts), tiles = (extents[a] + tile - 1) / tile;
+    if (extents[a] % tile != 0) s.tail = Tail::Recompute;
+    parts.insert(parts.begin(), {below(4) || tiles > 8 ? Bind::Grid : Bind::Serial, tiles});
+    s.axes[a] = parts;
+  }
+  s.outer = static_cast<int>(below(static_cast<int64_t>(extents.size()) + 1)) - 1;
+}
+
+// Copies of the body, each for an element of a lane; what is left of the axis, and of blocks of several, is a loop.
+void RandomScheduler::draw_broadcast(ReduceSchedule& s, const schedule::ReduceFacts& facts) const {
+  const int64_t n = facts.extents.back(), length = 1 + below(2 * facts.lanes), together = 1 + below(4);
+  const int64_t blocks = (n + length - 1) / length;
+  s.axes.back() = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}, {Bind::Unroll, length}};
+  if (together == 1) s.axes.back().erase(s.axes.back().begin());
+  if (together == 1) s.axes.back()[0].extent = blocks;
+  s.broadcast = facts.lanes;
+}
+
 // Blocks of the last axis, perhaps with shorter ones at the end, and any of the arrays.
 void RandomScheduler::draw_stages(ReduceSchedule& s, const schedule::ReduceFacts& facts) const {
   const int64_t n = facts.extents.back(), length = 1 + below(20), together = 1 + below(4), unroll = 1 + below(3);
@@ -118,9 +144,10 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
   ++counts_.maps;
   for (int tries = 0; tries < 50; ++tries) {
     MapSchedule s;
-    s.flat = facts.domain.rank() > 0 && below(3) == 0;
+    const bool by_lanes = facts.domain.rank() > 0 && facts.reduces && facts.alone && below(3) == 0;
+    s.flat = facts.domain.rank() > 0 && !by_lanes && below(3) == 0;
     if (below(2)) s.tail = Tail::Recompute;
-    if (facts.alone && below(facts.reduces ? 6 : 2)) s.group = int64_t{1} << below(8);
+    if (facts.alone && !by_lanes && below(facts.reduces ? 8 : 2)) s.group = int64_t{1} << below(8);
     std::vector<int64_t> extents(facts.domain.begin(), facts.domain.end());
     if (s.flat) extents = {facts.domain.count()};
     for (int64_t n : extents) {
@@ -130,6 +157,7 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
       s.axes.push_back(split(n + surplus, binds, 4));
     }
     if (s.group > 0 && !s.axes.empty() && below(3)) draw_group_tile(s, extents);
+    if (by_lanes) draw_lanes(s, extents, target.subgroup_size);
     if (schedule::tile(s) * facts.code > most_code_ || check(facts, s, target)) continue;
     drawn_ += schedule::to_string(s) + "\n";
     return s;
@@ -154,11 +182,13 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     } else if (!facts.leaves.empty() && below(4)) {
       draw_stages(s, facts);
     }
+    if (facts.common > 0 && below(6)) draw_broadcast(s, facts);
     const std::array<int64_t, 4> accumulators = {1, 2, 4, 8};
     s.accumulators = accumulators[static_cast<size_t>(below(4))];
     if (schedule::extent(last, Bind::Unroll) * facts.points * facts.code > most_code_ || check(facts, s, target)) continue;
     counts_.shared += schedule::extent(last, Bind::Local) > 1;
     counts_.staged += !s.stages.empty();
+    counts_.broadcast += s.broadcast > 1;
     counts_.exchanged += s.lanes > 1;
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;

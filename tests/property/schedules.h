@@ -16,6 +16,7 @@ struct Drawn {
   int shared = 0;     // reductions that a workgroup shares,
   int exchanged = 0;  // of these, such that lanes read each other's values
   int staged = 0;     // reductions that read shared memory
+  int broadcast = 0;  // reductions whose lanes share what they have in common
   int partial = 0;    // reductions in two
   int scans = 0;      // in chunks, or by workgroups
   Drawn& operator+=(const Drawn& d);
@@ -38,6 +39,8 @@ class RandomScheduler : public schedule::Scheduler {
   int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
   void draw_group_tile(schedule::MapSchedule& s, const std::vector<int64_t>& extents) const;
+  void draw_lanes(schedule::MapSchedule& s, const std::vector<int64_t>& extents, int64_t lanes) const;
+  void draw_broadcast(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;
   void draw_stages(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;
   mutable std::mt19937_64 random_;
   int64_t most_code_;

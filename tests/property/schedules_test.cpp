@@ -9,7 +9,7 @@
 namespace spirograd::property {
 namespace {
 
-constexpr uint64_t kRuns = 800;
+constexpr uint64_t kRuns = 1100;
 
 TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   Drawn drawn;
@@ -21,7 +21,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
     Target target = test::cpu_target();
     if (k % 2) target.price = {};
     target.subgroup_size = k % 3 ? 4 : 32;
-    target.subgroup_operations |= kSubgroupShuffle;
+    target.subgroup_operations |= kSubgroupShuffle | kSubgroupBallot;
     const RandomScheduler scheduler(seed);
     const lower::Plan plan = lower::lower(simple, target, scheduler);
     for (const kernel::Kernel& kernel : plan.kernels)
@@ -41,6 +41,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   EXPECT_GE(drawn.shared, 50);
   EXPECT_GE(drawn.exchanged, 10);
   EXPECT_GE(drawn.staged, 50);
+  EXPECT_GE(drawn.broadcast, 30);
   EXPECT_GE(drawn.partial, 100);
   EXPECT_GE(drawn.scans, 100);
 }

@@ -36,13 +36,14 @@ TEST(Schedule, WhatPrintsParsesBack) {
   for (const std::string text :
        {"once", "i = grid 128 register 4; j = grid 64 register 8", "e = grid 3 register 8 lane 8; tail recompute",
         "i = grid 2 local 8 lane 4 serial 3 register 2", "i = grid 3; j = serial 2 local 64; group 64",
-        "i = grid 7; tail recompute; group 128",
-        "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256"})
+        "i = grid 7; tail recompute; group 128", "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256",
+        "i = grid 64 register 8; j = grid 16 register 4 lane 8; outer j",
+        "i = grid 2; j = grid 4; tail recompute; outer i; group 64"})
     EXPECT_EQ(to_string(parse_map(text)), text);
   for (const std::string text :
        {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4",
         "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z",
-        "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32"})
+        "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32", "k = serial 8 serial 8 unroll 8; broadcast 8"})
     EXPECT_EQ(to_string(parse_reduction(text)), text);
   ReduceSchedule unknown = parse_reduction("k = serial 4; stage A");
   unknown.stages[0].leaf = 26;
@@ -126,7 +127,8 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 512"), "it has 1 axes, the reduction 2");
   expect_in(broken("k = serial 10; a = serial 511"), "its parts count 511 elements, the axis has 512");
   expect_in(broken("k = serial 10; a = serial 11 serial 60"), "its parts count 660 elements, the axis has 512");
-  expect_in(broken("k = serial 10; a = serial 9 serial 15 unroll 4"), "its parts count 540");
+  EXPECT_EQ(broken("k = serial 10; a = serial 9 serial 15 unroll 4"), "") << "and what is left of the copies is a loop";
+  expect_in(broken("k = serial 10; a = serial 10 serial 15 unroll 4"), "its parts count 600");
   expect_in(broken("k = grid 10; a = serial 512"), "are serial, unrolled or local, not grid");
   expect_in(broken("k = unroll 10; a = serial 512"), "only the innermost part is unrolled");
   expect_in(broken("k = serial 10; a = unroll 4 serial 128"), "only the innermost part is unrolled");
@@ -173,6 +175,63 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   facts.extents = {10, 64 * 100};
   EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 50 local 64"), "");
   expect_in(broken("k = serial 10; a = serial 1 serial 100 local 64"), "partial sums of more than 64");
+}
+
+TEST(Schedule, LanesShareOnlyWhatASubgroupHasInCommon) {
+  ReduceFacts facts{DType::F32, {10, 512}, 32, 7, kPlainSum};
+  facts.lanes = 32;
+  facts.common = 1;
+  Target target = gpu();
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_reduction(text), target);
+    return e ? e->message : "";
+  };
+  const std::string by_lanes = "k = serial 10; a = serial 16 serial 2 unroll 16; broadcast 32";
+  EXPECT_EQ(broken(by_lanes), "");
+  EXPECT_EQ(broken("k = serial 10; a = serial 13 serial 1 unroll 40; broadcast 32"), "") << "more copies than lanes";
+  expect_in(broken("k = serial 10; a = serial 16 serial 2 unroll 16; broadcast 16"), "has subgroups of 32 lanes");
+  expect_in(broken("k = serial 10; a = serial 16 serial 32; broadcast 32"), "and nothing is");
+  facts.common = 0;
+  expect_in(broken(by_lanes), "nothing in common");
+  facts.common = 1;
+  facts.lanes = 0;
+  expect_in(broken(by_lanes), "no subgroup computes neighbouring points");
+  target.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
+  expect_in(broken(by_lanes), "do not broadcast");
+}
+
+TEST(Schedule, ContractionsAreTilesOfSubgroups) {
+  const Scheduler scheduler;
+  Target target = test::cpu_target();
+  target.subgroup_size = target.price.lanes = 8;
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto product = [](int64_t n, int64_t m, double k) {
+    return MapFacts{{n, m}, {{0, 1, false, true, true, 0}, {1, 2, false, true, true, 2}}, 8, true, {{3, k, true}}, true};
+  };
+  const auto map = [&](const MapFacts& f) { return to_string(scheduler.map(f, target)); };
+  EXPECT_EQ(map(product(512, 512, 512)), "i = grid 64 register 8; j = grid 16 register 4 lane 8; outer j");
+  EXPECT_EQ(map(product(512, 8, 512)), "i = grid 16 register 4 lane 8; j = grid 1 register 8")
+      << "a tile of 32 points, if far apart";
+  EXPECT_EQ(map(product(512, 512, 4)).find("lane"), std::string::npos) << "written out";
+  MapFacts merged = product(512, 512, 512);
+  merged.alone = false;
+  EXPECT_EQ(map(merged).find("lane"), std::string::npos) << "in a kernel of others";
+  const auto reduction = [&](int64_t n, int64_t points) {
+    ReduceFacts f{DType::F32, {n}, points, 7, kPlainSum};
+    f.lanes = 8;
+    f.common = 1;
+    const ReduceSchedule s = scheduler.reduction(f, target);
+    EXPECT_FALSE(check(f, s, target)) << to_string(s);
+    return to_string(s);
+  };
+  EXPECT_EQ(reduction(512, 32), "k = serial 8 serial 8 unroll 8; broadcast 8");
+  EXPECT_EQ(reduction(10, 32), "k = serial 1 unroll 10; broadcast 8");
+  EXPECT_EQ(reduction(500, 32), "k = serial 10 serial 5 unroll 10; broadcast 8") << "a divisor";
+  EXPECT_EQ(reduction(37, 32), "k = serial 5 unroll 8; broadcast 8") << "what is left is a loop";
+  EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
+  target.price.coalesces = true;
+  EXPECT_EQ(map(product(512, 512, 512)).find("lane"), std::string::npos) << "neighbours' loads are one";
 }
 
 TEST(Schedule, PartialResultsPrintParseAndSayWhichRuleTheyBreak) {
@@ -403,7 +462,9 @@ TEST(Schedule, TheLastBlocksMayBeShorterThroughAllLoops) {
   EXPECT_EQ(broken("k = serial 8 serial 4 serial 16; stage A"), "");
   EXPECT_EQ(broken("k = serial 9 serial 3 serial 19"), "") << "the last of the 9 begins at 456";
   expect_in(broken("k = serial 10 serial 3 serial 19"), "its parts count 570 elements, the axis has 509");
-  expect_in(broken("k = serial 8 serial 16 unroll 4"), "its parts count 512 elements, the axis has 509");
+  EXPECT_EQ(broken("k = serial 8 serial 16 unroll 4"), "") << "the last copy would be beyond the end: a loop takes the rest";
+  expect_in(broken("k = serial 8 serial 16 unroll 4; stage A"), "its parts count 512 elements, the axis has 509");
+  expect_in(broken("k = serial 128 unroll 4"), "its parts count 512 elements, the axis has 509");
 }
 
 TEST(Schedule, ReductionsOfTilesAreStaged) {
