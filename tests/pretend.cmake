@@ -60,7 +60,7 @@ function(spirograd_pretend_test file)
   spirograd_test_properties(${name}_all LABELS "gpu;pretend" ENVIRONMENT
     "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};VK_ADD_LAYER_PATH=${layer_folder};VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend_validated")
 endfunction()
-spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_sizes spirograd_vk)
+spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_sizes spirograd_vk spirograd_volk)
 spirograd_pretend_test(pretend/canary_test.cpp LINK pretend_slices spirograd_vk spirograd_volk)
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 spirograd_embed_spirv(canary_test ${pretend_shaders} ${gpu_shaders})

@@ -119,6 +119,7 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkCmdBindDescriptorSets,        get, device, "vkCmdBindDescriptorSets");
   load(f.vkCmdPushConstants,             get, device, "vkCmdPushConstants");
   load(f.vkCmdDispatch,                  get, device, "vkCmdDispatch");
+  load(f.vkCmdDispatchBase,              get, device, "vkCmdDispatchBase");
   load(f.vkCmdFillBuffer,                get, device, "vkCmdFillBuffer");
   load(f.vkCmdCopyBuffer,                get, device, "vkCmdCopyBuffer");
   load(f.vkCmdPipelineBarrier,           get, device, "vkCmdPipelineBarrier");

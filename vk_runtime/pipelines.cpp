@@ -8,9 +8,12 @@
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {
-Pipelines::Pipelines(Device::Impl& device, BindingForm form, const std::vector<KernelBinary>& kernels) : device_(device) {
+Pipelines::Pipelines(Device::Impl& device, const Executable& e) : device_(device), pipelines_(e.kernels.size()) {
+  for (const Step& s : e.steps)
+    if (s.kind == Step::Kind::Dispatch && is_divisible(s.work, device.info.target.price.submission))
+      pipelines_[s.kernel].divisible = true;
   try {
-    create(form, kernels);
+    create(e.form, e.kernels);
   } catch (...) {
     destroy();
     throw;
@@ -79,6 +82,7 @@ VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::spa
       info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
     }
     info.layout = out[i].layout;
+    info.flags = out[i].divisible ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0;
     VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module.codeSize = kernels[i].words.size() * sizeof(uint32_t);
     module.pCode = kernels[i].words.data();
@@ -106,7 +110,6 @@ VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::spa
 }
 
 void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernels) {
-  pipelines_.resize(kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
     create_layouts(form, kernels[i].bindings);
     pipelines_[i].layout = layouts_[kernels[i].bindings].pipeline;

@@ -13,13 +13,18 @@ struct Pipeline {
   VkPipeline handle = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;           // shared by kernels with equally many bindings
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // Descriptors only
+  bool divisible = false;                             // dispatches may begin at any workgroup
 };
+
+/// Whether a dispatch of so much work may be cut into parts (dispatch_plan.h), of this submission's share or of a smaller
+/// one that is tried when submissions have taken too long. Its pipeline is made for it.
+inline bool is_divisible(double work, double submission) { return submission > 0 && work > submission / 16; }
 
 /// One pipeline per kernel. Destroys them at its end.
 class Pipelines {
  public:
   /// Throws SG0303 where a kernel exceeds a limit, vulkan_error where a call fails.
-  Pipelines(Device::Impl& device, BindingForm form, const std::vector<KernelBinary>& kernels);
+  Pipelines(Device::Impl& device, const Executable& executable);
   ~Pipelines();
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "vk_runtime/barrier_plan.h"
+#include "vk_runtime/dispatch_plan.h"
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {
@@ -100,20 +101,30 @@ void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess 
 
 namespace {
 
+// Invocations are numbered in 32 bits, surplus ones too.
+constexpr uint64_t kMostInvocations = uint64_t{1} << 32;
+
+DispatchPlan plan_of(const Device::Impl& d, const Executable& e, const Pipelines& pipelines, const Step& step,
+                     const PartLimit& limit) {
+  const Target& target = d.info.target;
+  const double wanted = limit.work > 0 && pipelines[step.kernel].divisible ? step.work / limit.work : 1;
+  return plan_dispatch(step.groups, wanted, target.max_groups, target.max_groups_y,
+                       kMostInvocations / e.kernels[step.kernel].workgroup);
+}
+
 void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
-                     const Step& step, std::span<const uint64_t> offsets, const std::vector<Place>& places,
-                     VkDescriptorSet set, VkPipeline& bound) {
+                     const Step& step, const DispatchPlan& plan, uint32_t part, std::span<const uint64_t> offsets,
+                     const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
   const Pipeline& pipeline = pipelines[step.kernel];
   const Target& target = d.info.target;
-  const Grid grid = folded(step.groups, target.max_groups);
+  const Grid grid = plan.grid;
   const KernelBinary& kernel = e.kernels[step.kernel];
   if (grid.y > target.max_groups_y)
     throw limit_error("kernel '" + kernel.name + "' in rows of workgroups", grid.y, "maxComputeWorkGroupCount[1]",
                       target.max_groups_y, d.name());
-  // Invocations are numbered in 32 bits, surplus ones too.
-  constexpr uint64_t kMost = uint64_t{1} << 32;
-  if (const uint64_t all = uint64_t{grid.x} * grid.y * kernel.workgroup; all > kMost)
-    throw limit_error("kernel '" + kernel.name + "' in invocations", all, "what one dispatch can number", kMost, d.name());
+  if (const uint64_t all = uint64_t{grid.x} * grid.y * kernel.workgroup; all > kMostInvocations)
+    throw limit_error("kernel '" + kernel.name + "' in invocations", all, "what one dispatch can number", kMostInvocations,
+                      d.name());
   if (bound != pipeline.handle) d.fns.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
   bound = pipeline.handle;
   std::vector<uint32_t> words;
@@ -134,39 +145,56 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
     d.fns.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              static_cast<uint32_t>(words.size() * 4), words.data());
   }
-  d.fns.vkCmdDispatch(commands, grid.x, grid.y, 1);
+  const Grid base = plan.base(part), size = plan.size(part);
+  if (plan.parts() == 1)
+    d.fns.vkCmdDispatch(commands, size.x, size.y, 1);
+  else
+    d.fns.vkCmdDispatchBase(commands, base.x, base.y, 0, size.x, size.y, 1);
 }
 
 }  // namespace
 
 void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  StepWalk& walk, const PartLimit& limit, const std::function<void(size_t)>& after) {
+                  Progress& progress, const PartLimit& limit, const std::function<void(size_t)>& after) {
+  auto& [walk, part] = progress;
   std::vector<bool> barrier_before(e.steps.size());
   for (uint32_t i : barriers) barrier_before[i] = true;
   VkPipeline bound = VK_NULL_HANDLE;
   std::vector<uint64_t> offsets;
   double work = 0;
   uint64_t recorded = 0;
+  const auto takes = [&](double own) {
+    const bool full = (limit.commands > 0 && recorded >= limit.commands) || (limit.work > 0 && work + own > limit.work);
+    if (recorded > 0 && full) return false;
+    work += own;
+    ++recorded;
+    return true;
+  };
   for (; !walk.done(); walk.next()) {
     const size_t i = walk.step();
     const Step& step = e.steps[i];
-    if (step.kind != Step::Kind::Repeat && !is_idle(step)) {
-      const double own = step.work + d.info.target.price.dispatch;
-      const bool full = (limit.commands > 0 && recorded >= limit.commands) || (limit.work > 0 && work + own > limit.work);
-      if (recorded > 0 && full) return;
-      work += own;
-      ++recorded;
-    }
-    if (barrier_before[i] || d.plan.full_barriers)
+    const bool idle = is_idle(step), command = step.kind != Step::Kind::Repeat && !idle;
+    DispatchPlan plan{{1, 1}, {1, 1}};
+    if (command && step.kind == Step::Kind::Dispatch) plan = plan_of(d, e, pipelines, step, limit);
+    const double own = step.work / plan.parts() + d.info.target.price.dispatch;
+    if (command && !takes(own)) return;
+    if (part == 0 && (barrier_before[i] || d.plan.full_barriers))
       memory_barrier(d.fns, commands, d.plan.full_barriers ? kAllUses : kOurUses,
                      d.plan.full_barriers ? kAllUses : kOurUses);
-    if (is_idle(step)) continue;
+    if (idle) continue;
     walk.offsets(offsets);
     switch (step.kind) {
       case Step::Kind::Dispatch:
-        record_dispatch(d, commands, e, pipelines, step, offsets, places, sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
-        break;
+        for (;;) {
+          record_dispatch(d, commands, e, pipelines, step, plan, part, offsets, places,
+                          sets ? sets->of_step(i) : VK_NULL_HANDLE, bound);
+          if (after) after(i);
+          if (++part == plan.parts()) break;
+          if (!takes(own)) return;
+        }
+        part = 0;
+        continue;
       case Step::Kind::Fill: {
         const Place& to = places[step.uses[0].buffer];
         d.fns.vkCmdFillBuffer(commands, to.buffer, to.offset + offsets[0], step.uses[0].bytes, step.fill_word);

@@ -60,17 +60,26 @@ inline constexpr StageAccess kHostReads = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS
 
 void memory_barrier(const DeviceFns& fns, VkCommandBuffer commands, StageAccess before, StageAccess after);
 
-/// How much goes into one submission: at least one command, and so much that no watchdog takes the device for hung.
+/// How much goes into one submission: at least one command or part of one, and so much that no watchdog takes the device for
+/// hung.
 struct PartLimit {
   double work = 0;        // estimated, in the costs of Prices; 0: no bound
   uint64_t commands = 0;  // 0: no bound
 };
 
-/// Records steps from `walk` on, those of a body once per iteration, to the end or to the limit; `sets` only in the
-/// Descriptors form. `after`, if given, hears of each command behind it. Throws SG0303 when a grid exceeds the device's
-/// limit.
+/// How far a recording has come: to which command, and to which part of it where it is a dispatch in parts.
+struct Progress {
+  explicit Progress(std::span<const Step> steps) : walk(steps) {}
+  bool done() const { return walk.done(); }
+  StepWalk walk;
+  uint32_t part = 0;
+};
+
+/// Records steps from `progress` on, those of a body once per iteration, to the end or to the limit; `sets` only in the
+/// Descriptors form. Dispatches beyond the limit are cut where the pipeline allows it. `after`, if given, hears of each
+/// command or part of one behind it. Throws SG0303 when a grid exceeds the device's limit.
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  StepWalk& walk, const PartLimit& limit = {}, const std::function<void(size_t step)>& after = nullptr);
+                  Progress& progress, const PartLimit& limit = {}, const std::function<void(size_t step)>& after = nullptr);
 
 }  // namespace spirograd::vk

@@ -136,8 +136,8 @@ Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> in
     if (s.record_sets) s.record_sets->update(places);
     const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
     if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
-    StepWalk walk(s.e.steps);
-    record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get(), walk);
+    Progress progress(s.e.steps);
+    record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get(), progress);
     if (outer.after) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
   });
 }

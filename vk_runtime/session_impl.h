@@ -29,7 +29,7 @@ struct Session::Impl {
   VkCommandBuffer begin(VkCommandBufferUsageFlags usage);
   void end(VkCommandBuffer commands) { d.check(d.fns.vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
   void record_commands();
-  void write_run(bool with_copies, const std::function<VkCommandBuffer()>& open, const std::function<void()>& close);
+  bool write_run(bool with_copies, const std::function<VkCommandBuffer()>& open, const std::function<void()>& close);
   void write_copies(VkCommandBuffer commands, bool in);
   void forget(std::vector<VkCommandBuffer>& parts);
   bool keep(bool with_copies);

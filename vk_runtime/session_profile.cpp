@@ -45,8 +45,8 @@ std::vector<double> Session::Impl::profile() {
   std::vector<double> seconds(e.steps.size());
   PartLimit limit = part_limit;
   limit.commands = std::min<uint64_t>(limit.commands > 0 ? limit.commands : kStamps, kStamps - 1);
-  StepWalk walk(e.steps);
-  while (!walk.done()) {
+  Progress progress(e.steps);
+  while (!progress.done()) {
     Stamps stamps(*this);
     stamps.commands.push_back(begin(VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT));
     const VkCommandBuffer commands = stamps.commands.back();
@@ -54,7 +54,7 @@ std::vector<double> Session::Impl::profile() {
     d.fns.vkCmdResetQueryPool(commands, stamps.pool, 0, kStamps);
     stamps.write(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0);
     std::vector<size_t> stamped;
-    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), walk, limit, [&](size_t step) {
+    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), progress, limit, [&](size_t step) {
       stamped.push_back(step);
       stamps.write(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, static_cast<uint32_t>(stamped.size()));
     });

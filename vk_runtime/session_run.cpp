@@ -9,8 +9,6 @@ namespace {
 
 constexpr size_t kKeptParts = 16;
 
-struct TooMany {};
-
 }  // namespace
 
 void Session::Impl::write_copies(VkCommandBuffer commands, bool in) {
@@ -23,10 +21,12 @@ void Session::Impl::write_copies(VkCommandBuffer commands, bool in) {
   }
 }
 
-// `open` gives a command buffer that has begun, `close` says that it has all it gets. Barriers reach across submissions.
-void Session::Impl::write_run(bool with_copies, const std::function<VkCommandBuffer()>& open,
+// `open` gives a command buffer that has begun, or null where there are enough of them: then the run is not written to its
+// end, and the result is false. `close` says that it has all it gets. Barriers reach across submissions.
+bool Session::Impl::write_run(bool with_copies, const std::function<VkCommandBuffer()>& open,
                               const std::function<void()>& close) {
   VkCommandBuffer commands = open();
+  if (!commands) return false;
   memory_barrier(d.fns, commands, kOurUses, kOurUses);  // after the run before
   if (with_copies) {
     write_copies(commands, true);
@@ -36,12 +36,12 @@ void Session::Impl::write_run(bool with_copies, const std::function<VkCommandBuf
     d.fns.vkCmdResetQueryPool(commands, queries, 0, 2);
     d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
   }
-  StepWalk walk(e.steps);
+  Progress progress(e.steps);
   for (n_parts = 1;; ++n_parts) {
-    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), walk, part_limit);
-    if (walk.done()) break;
+    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), progress, part_limit);
+    if (progress.done()) break;
     close();
-    commands = open();
+    if (!(commands = open())) return false;
   }
   if (queries) d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
   if (with_copies) {
@@ -50,6 +50,7 @@ void Session::Impl::write_run(bool with_copies, const std::function<VkCommandBuf
   }
   memory_barrier(d.fns, commands, kOurUses, kHostReads);
   close();
+  return true;
 }
 
 void Session::Impl::forget(std::vector<VkCommandBuffer>& parts) {
@@ -61,16 +62,11 @@ void Session::Impl::forget(std::vector<VkCommandBuffer>& parts) {
 bool Session::Impl::keep(bool with_copies) {
   std::vector<VkCommandBuffer>& parts = kept[with_copies];
   forget(parts);
-  const auto open = [&] {
-    if (parts.size() == kKeptParts) throw TooMany();
-    return parts.emplace_back(begin(0));
-  };
+  const auto open = [&] { return parts.size() == kKeptParts ? VK_NULL_HANDLE : parts.emplace_back(begin(0)); };
   try {
-    write_run(with_copies, open, [&] { end(parts.back()); });
-    return true;
-  } catch (const TooMany&) {
-    forget(parts);
-    return false;
+    const bool whole = write_run(with_copies, open, [&] { end(parts.back()); });
+    if (!whole) forget(parts);
+    return whole;
   } catch (...) {
     forget(parts);
     throw;
@@ -157,7 +153,8 @@ double Session::Impl::device_seconds() {
 void Session::Impl::adapt(double seconds) {
   constexpr double kAim = 0.05, kTooLong = 4 * kAim;
   const double part = seconds / static_cast<double>(n_parts);
-  if (part_limit.work <= 0 || part < kTooLong || n_parts >= commands(e.steps)) return;
+  // Of less work than it takes to start one, each command is alone, and cutting dispatches further gains nothing.
+  if (part_limit.work <= d.info.target.price.dispatch || part < kTooLong) return;
   part_limit.work *= kAim / part;
   record_commands();
 }

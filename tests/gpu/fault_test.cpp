@@ -355,7 +355,7 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
       d.always_stage = stage;
       Executable e = chain_program(form, kElements, 20);
       for (Step& s : e.steps) s.work = 9;
-      e.steps[7].work = 1000;  // more than the limit: alone
+      e.steps[7].work = 1000;  // more than the limit: each of its two workgroups is alone
       const auto submissions = [&](double work, uint64_t commands) {
         d.info.target.price.submission = work;
         d.commands_per_part = commands;
@@ -374,7 +374,7 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
       };
       EXPECT_EQ(submissions(0, 0), 1);
       EXPECT_EQ(submissions(0, 5), 4);
-      EXPECT_EQ(submissions(50, 0), 2 + 1 + 3) << "five together, seven before and twelve behind the large one";
+      EXPECT_EQ(submissions(50, 0), 2 + 2 + 3) << "five together, seven before and twelve behind the large one";
       EXPECT_EQ(submissions(0, 1), 20) << "more than are kept";
     }
   d.commands_per_part = 7;
@@ -422,6 +422,20 @@ TEST_F(FaultTest, PartsThatTakeTooLongAreShorterTheNextTime) {
   const auto y = s->run(std::vector{ramp(kElements)});
   ASSERT_TRUE(y) << y.error().str();
   EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 1 << 20, (1 << 20) - 1), -1);
+  // One dispatch of two workgroups.
+  Executable one = affine_program(BindingForm::Address, kElements);
+  one.steps[0].work = d.info.target.price.submission / 2;
+  const auto halves = session(one);
+  Session::Impl& cut = Session::Impl::of(*halves);
+  EXPECT_EQ(cut.n_parts, 1u);
+  cut.adapt(0.3);
+  EXPECT_EQ(cut.n_parts, 2u);
+  cut.part_limit.work = d.info.target.price.dispatch;
+  cut.adapt(3);
+  EXPECT_EQ(cut.part_limit.work, d.info.target.price.dispatch) << "there is nothing left to cut";
+  const auto z = halves->run(std::vector{ramp(kElements)});
+  ASSERT_TRUE(z) << z.error().str();
+  EXPECT_EQ(first_wrong(ramp(kElements), (*z)[0], 2, 1), -1);
 }
 
 int barriers_recorded = 0;

@@ -55,6 +55,7 @@ struct PretendedDevice {
   bool reassociates = false;     // sums and differences of floats are those of reals
   uint32_t loop_iterations = 0;  // after so many, all loops of an invocation end without a word
   double killed_above = 0;       // submissions that take so many nanoseconds of a GPU (state.h) lose the device
+  double submission = 0;         // the price that goes with it; 0: what is taken for a GPU that nobody knows
   uint32_t lost_at = 0;          // the submission at which it is lost
   uint64_t full_once = 0;        // bytes for which it has no room the first time
 };

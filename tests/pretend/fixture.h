@@ -17,6 +17,7 @@
 #include "tests/pretend/devices.h"
 #include "tests/pretend/expectations.h"
 #include "tests/pretend/slices.h"
+#include "vk_runtime/device.h"
 
 namespace spirograd::pretend {
 
@@ -28,7 +29,10 @@ class Pretended : public ::testing::Test {
     options.validation = true;
     options.on_message = take;
     options.user = this;
-    return vk::Device::create(options);
+    Result<std::shared_ptr<vk::Device>> device = vk::Device::create(options);
+    if (const double submission = find_device(name)->submission; device && submission > 0)
+      vk::Device::Impl::of(**device).info.target.price.submission = submission;
+    return device;
   }
   /// What validation has said since the last call.
   std::string take_messages() {

@@ -181,10 +181,25 @@ std::vector<Task> memory(size_t device) {
   return {known("def main(x: " + type + ") -> (y: " + type + ") = x + 1.0\n", {x}, {y})};
 }
 
+// Dispatches that are too long for a submission, in one row of workgroups and in several.
+std::vector<Task> dispatches(size_t device) {
+  std::vector<Task> out;
+  if (pretended_devices()[device].submission == 0) return out;
+  for (const size_t n : {size_t{2'000'003}, size_t{4'300'001}}) {
+    const Values x = whole(n, 30, 1);
+    Values y(n);
+    for (size_t i = 0; i < n; ++i) y[i] = std::lgamma(x[i]) * std::sin(x[i]) + std::erf(1 / x[i]);
+    const std::string type = "f32[" + std::to_string(n) + "]";
+    out.push_back(
+        known("def main(x: " + type + ") -> (y: " + type + ") = lgamma(x) * sin(x) + erf(1.0 / x)\n", {x}, {std::move(y)}));
+  }
+  return out;
+}
+
 constexpr Slice kSlices[] = {
     {"conformance", conformance}, {"scatter", scatter}, {"long_loops", long_loops}, {"sizes", sizes},
     {"reductions", reductions},   {"arrays", arrays},   {"steps", steps},           {"not_a_number", not_a_number},
-    {"doubles", doubles},         {"memory", memory},
+    {"doubles", doubles},         {"memory", memory},   {"dispatches", dispatches},
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "spirograd/result.h"
+#include "vk_runtime/dispatch_plan.h"
 #include "vk_runtime/instance.h"
 #include "vk_runtime/recorder.h"
 
@@ -269,6 +272,51 @@ TEST(Grid, FoldsIntoRowsThatAreEvenAndCoverAllGroups) {
       EXPECT_LT(uint64_t{g.x} * g.y, uint64_t{groups} + g.y);
       EXPECT_EQ(g.y, (groups + uint64_t{max_x} - 1) / max_x);
     }
+}
+
+// Every workgroup below the surplus is in one part, and has the number that the kernel computes: y * row + x.
+void expect_all_numbers(const DispatchPlan& p, uint32_t groups) {
+  std::vector<int> times(uint64_t{p.grid.x} * p.grid.y);
+  for (uint32_t i = 0; i < p.parts(); ++i) {
+    const Grid base = p.base(i), size = p.size(i);
+    ASSERT_TRUE(size.x > 0 && size.y > 0);
+    // What NumWorkgroups says is the length of the part's rows.
+    ASSERT_TRUE(size.x == p.grid.x || (p.grid.y == 1 && base.y == 0));
+    for (uint32_t y = base.y; y < base.y + size.y; ++y)
+      for (uint32_t x = base.x; x < base.x + size.x; ++x) ++times.at(uint64_t{y} * size.x + x);
+  }
+  EXPECT_GE(times.size(), groups);
+  EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
+}
+
+TEST(DispatchPlan, PartsAreAllWorkgroupsOnceAndKeepTheirNumbers) {
+  constexpr uint64_t kMost = uint64_t{1} << 26;
+  for (const uint32_t max_x : {1u, 7u, 100u, 65535u})
+    for (const uint32_t groups : {1u, 2u, 7u, 8u, 99u, 101u, 1000u, 70001u})
+      for (const double wanted : {0.0, 0.5, 1.0, 1.5, 2.0, 3.7, 50.0, 1e9, 1e300}) {
+        const DispatchPlan p = plan_dispatch(groups, wanted, max_x, 65535, kMost);
+        SCOPED_TRACE(std::to_string(groups) + " in " + std::to_string(wanted) + " by " + std::to_string(max_x));
+        expect_all_numbers(p, groups);
+        EXPECT_LE(p.grid.x, max_x);
+        EXPECT_TRUE(max_x == 1 || p.grid.y <= 65535) << p.grid.y;
+        EXPECT_GE(p.parts(), groups < 65535 ? std::min<double>(std::floor(wanted), groups) : 1);
+        EXPECT_LE(p.parts(), wanted > 1 ? 2 * wanted + 1 : 1);
+      }
+}
+
+TEST(DispatchPlan, RowsAreShorterOnlyAsFarAsTheLimitsAllow) {
+  const DispatchPlan rows = plan_dispatch(100'000, 10, 65535, 65535, 1u << 26);
+  EXPECT_EQ(rows.grid.x, 10'000u);
+  EXPECT_EQ(rows.parts(), 10u) << "a row each";
+  const DispatchPlan few = plan_dispatch(100'000, 1000, 65535, 4, 1u << 26);
+  EXPECT_EQ(few.grid.x, 25'000u);
+  EXPECT_EQ(few.parts(), 4u) << "there are no more rows";
+  const DispatchPlan full = plan_dispatch(100'003, 10, 65535, 65535, 100'004);
+  EXPECT_EQ(full.grid.x, 50'002u) << "shorter rows have a surplus of more than one";
+  EXPECT_EQ(full.parts(), 2u);
+  const DispatchPlan one = plan_dispatch(1'000'000, 4, 2'000'000, 65535, 1u << 26);
+  EXPECT_EQ(one.grid.y, 1u);
+  EXPECT_EQ(one.part.x, 250'000u);
 }
 
 TEST(DescriptorRange, PutsTheRestOfTheOffsetIntoElements) {
