@@ -90,19 +90,12 @@ void fold(const Node& n, const View& in, double* out, F f) {
   });
 }
 
-// The identity of max (sign +1) or min (sign -1).
-double extreme_of_nothing(DType t, bool max) {
-  if (t == DType::I32) return max ? -2147483648.0 : 2147483647.0;
-  if (t == DType::U32) return max ? 0.0 : 4294967295.0;
-  return max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-}
-
 // NaN stands for "nothing seen yet": it loses against every number and survives only alone.
 template <class Better>
 void eval_extreme(const Node& n, const View& in, double* out, Better better) {
   const int64_t count = n.type.shape.count();
   if (in.type->shape.count() == 0) {
-    std::fill_n(out, count, extreme_of_nothing(n.type.dtype, n.op == Op::ReduceMax));
+    std::fill_n(out, count, reduction_of_nothing(n.op, n.type.dtype));
     return;
   }
   std::fill_n(out, count, std::nan(""));
@@ -169,6 +162,14 @@ void eval_layout(const Node& n, std::span<const View> in, double* out) {
   } else {
     eval_join(n, in, out);
   }
+}
+
+double reduction_of_nothing(Op op, DType t) {
+  if (op == Op::Sum || op == Op::Prod) return op == Op::Prod ? 1 : 0;
+  const bool max = op == Op::ReduceMax;
+  if (t == DType::I32) return max ? -2147483648.0 : 2147483647.0;
+  if (t == DType::U32) return max ? 0.0 : 4294967295.0;
+  return max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
 void eval_reduce(const Node& n, const View& in, double* out) {

@@ -23,6 +23,9 @@ inline double wrap(uint64_t x, DType t) {
 /// The two's complement bits of an integer held as double.
 inline uint64_t bits(double x) { return static_cast<uint64_t>(static_cast<int64_t>(x)); }
 
+/// What sums, products and extremes of no element are: 0, 1, the least or the greatest value of the type.
+double reduction_of_nothing(Op op, DType t);
+
 // Each fills `out`, which has n.type.shape.count() elements. Pre: the node's kind is that of the name.
 void eval_pointwise(const Node& n, std::span<const View> in, double* out);
 void eval_layout(const Node& n, std::span<const View> in, double* out);

@@ -1,6 +1,7 @@
 #include "frontend/rewrite/factor_sums.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
@@ -34,8 +35,12 @@ void collect(Expr e, std::vector<Expr>& factors, bool& negative) {
   }
 }
 
+// An infinite constant stays: times each term it is NaN where terms of both signs are added, times their sum it is not.
 bool constant_along(Expr e, int64_t axis) {
-  return e.op() == Op::Broadcast && std::find(e.node().attr.begin(), e.node().attr.end(), axis) == e.node().attr.end();
+  if (e.op() != Op::Broadcast) return false;
+  const std::vector<double>& data = e.in(0).node().data;
+  if (!std::all_of(data.begin(), data.end(), [](double x) { return std::isfinite(x); })) return false;
+  return std::find(e.node().attr.begin(), e.node().attr.end(), axis) == e.node().attr.end();
 }
 
 // A broadcast without one of the axes that it adds.

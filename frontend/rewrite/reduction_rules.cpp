@@ -16,7 +16,10 @@ Expr no() { return {}; }
 bool contains(const Axes& axes, int64_t t) { return std::find(axes.begin(), axes.end(), t) != axes.end(); }
 int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
 
-Expr sum_empty(Facts&, Expr e) { return e.in(0).shape().count() == 0 ? zeros(*e.graph, e.type()) : no(); }
+Expr reduce_empty(Facts&, Expr e) {
+  if (e.in(0).shape().count() != 0) return no();
+  return full(*e.graph, e.type(), reduction_of_nothing(e.op(), e.dtype()));
+}
 Expr sum_zeros(Facts&, Expr e) { return is_uniform(e.in(0), 0) ? zeros(*e.graph, e.type()) : no(); }
 Expr reduce_ones(Facts&, Expr e) {
   const Shape& s = e.in(0).shape();
@@ -112,9 +115,9 @@ std::vector<Op> all_but_products() { return {Op::Sum, Op::ReduceMax, Op::ReduceM
 const std::vector<Rule>& reduction_rules() {
   // clang-format off
   static const std::vector<Rule> rules = {
-    {"sum-empty", {Op::Sum}, sum_empty,
-     "def f(a: f32[0, 3]) = sum(a, axis=0)",
-     "def f(a: f32[0, 3]) = zeros([3])"},
+    {"reduce-empty", reductions(), reduce_empty,
+     "def f(a: f32[0, 3]) = reduce_max(a, axis=0)",
+     "def f(a: f32[0, 3]) = full([3], -inf)"},
     {"sum-zeros", {Op::Sum}, sum_zeros,
      "def f() = sum(zeros([4, 3]), axis=0)",
      "def f() = zeros([3])"},

@@ -6,8 +6,9 @@
 namespace spirograd::property {
 
 /// Largest change of each element when every operation on floats is a few units in the last place of f32 off, at random, in
-/// three trials of the interpreter. Pre: bulk.
-std::vector<Values> sensitivity(const Program& bulk, const std::vector<Values>& inputs, const std::vector<Values>& want);
+/// so many trials of the interpreter. Pre: bulk.
+std::vector<Values> sensitivity(const Program& bulk, const std::vector<Values>& inputs, const std::vector<Values>& want,
+                                int trials);
 
 /// "" if `have` is `want` up to f32 rounding, as far as that can matter in this program: integers are equal unless rounding
 /// decides them, floats differ by a small multiple of how far rounding moves them. Beyond `huge` all floats of one sign are

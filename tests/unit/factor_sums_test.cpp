@@ -68,6 +68,14 @@ TEST(Contract, NegationLeavesTheSum) {
   EXPECT_NE(text::print(rewrite::factor_sums(p)).find("= -"), std::string::npos);
 }
 
+// inf * 1 + inf * -2 is NaN; inf * (1 - 2) is not.
+TEST(Contract, InfiniteConstantsStayInTheSum) {
+  const Program p = bulk("def f(a: f32[0], x: f32[2]) = sum(for j: 2 => min(a) * x[j])");
+  const Program q = rewrite::factor_sums(rewrite::simplify(p));
+  const std::vector<std::vector<double>> inputs = {{}, {1, -2}};
+  EXPECT_TRUE(std::isnan(ir::evaluate(q, inputs)[0].data[0])) << text::print(q);
+}
+
 TEST(Contract, EmptyAxesAndScalarsStayRight) {
   for (const char* source : {"def f(a: f32[5], b: f32[5, 0]) = sum(for i: 5, j: 0 => a[i] * b[i, j])",
                              "def f(a: f32[0], b: f32[0, 3]) = sum(for i: 0, j: 3 => a[i] * b[i, j], axis=1)",
