@@ -79,6 +79,11 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
   return Place(static_cast<size_t>(from.rank()), Coordinate{all_axes(p, 0, p.size()), -1, false});
 }
 
+schedule::Read read_of(const Access& a, uint32_t buffer) {
+  const bool along = (a.last & kReducedAxis) != 0;
+  return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxis, along};
+}
+
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
   Accesses out;
   Place own;
@@ -96,8 +101,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
       out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape,
-                           (axes & kReducedAxis) != 0, all_sums(place),
-                           place.empty() ? 0 : place.back().axes & ~kReducedAxis});
+                           (axes & kReducedAxis) != 0, all_sums(place), place.empty() ? 0 : place.back().axes});
       contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
       continue;
     }

@@ -41,11 +41,14 @@ struct Access {
   bool own = false;      // the place is the point itself
   bool reduced = false;  // it depends on a reduction that runs for the point
   bool sums = true;      // its coordinates are sums of multiples of coordinates
-  uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point
+  uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point, or kReducedAxis
 };
 
 /// In Access::axes and Reduction::axes: depends on a reduction that runs for the point.
 inline constexpr uint32_t kReducedAxis = 1u << 31;
+
+/// As schedulers know it.
+schedule::Read read_of(const Access& a, uint32_t buffer);
 
 struct Accesses {
   std::vector<Access> reads;                    // each different one, in a fixed order

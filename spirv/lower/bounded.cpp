@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/pack.h"
 
 namespace spirograd::lower {
 
@@ -194,6 +195,10 @@ Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& targe
   draft.roots = std::move(factored.roots);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
   draft.partial = std::move(factored.partial);
+  PackedOperands packed = pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler);
+  move_nodes(draft, packed.moved);
+  draft.roots = std::move(packed.roots);
+  draft.stored.insert(packed.panels.begin(), packed.panels.end());
   return draft;
 }
 

@@ -36,10 +36,11 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
     found = accesses(g, walk, r.partition.roots);
   }
   s.reductions = std::move(found.reductions);
-  for (const Access& a : found.reads)
-    if (g[a.leaf].type.shape.count() > 0)
-      s.reads.push_back({source_of(r, a.leaf).buffer, a.axes, a.own && s.kind == Compute::Kind::Map, a.reduced,
-                         a.reduced && a.sums, a.last});
+  for (const Access& a : found.reads) {
+    if (g[a.leaf].type.shape.count() == 0) continue;
+    s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));
+    s.reads.back().own = a.own && s.kind == Compute::Kind::Map;
+  }
   s.writes = std::move(writes);
   s.code = e.code;
   s.reduces = e.reduces;

@@ -15,7 +15,8 @@ struct Read {
   bool own = false;      // at the invocation's own point only
   bool reduced = false;  // a reduction that runs for each point reads it,
   bool sums = false;     // at places that are sums of coordinates, so that it may be staged (Leaf)
-  uint32_t last = 0;     // axes of the domain along which neighbours read neighbours in memory, about
+  uint32_t last = 0;     // axes of the domain along which neighbours read neighbours in memory, about;
+  bool along = false;    // so do neighbours along a reduced axis
 };
 
 /// A reduction that runs for each point, not inside of another one.
@@ -71,6 +72,16 @@ struct PartialFacts {
   bool combines = false;         // what an earlier reduction has left
   bool position = false;         // its result is the place of an element of its only axis: parts are ranges
   int axes_left = 0;             // that its operand may get
+};
+
+/// An array that the lanes of many tiles read: whether in place, or from a copy.
+struct PackFacts {
+  int64_t elements = 0;     // of the array,
+  int64_t bytes = 4;        // of each
+  int64_t row = 1;          // elements along its last axis
+  bool neighbours = false;  // neighbouring lanes read neighbours in memory
+  int64_t width = 1;        // of a tile, along the lanes
+  int64_t readers = 1;      // tiles that read the same of it
 };
 
 /// All states of a loop whose step is associative, for each of `rows` on its own.

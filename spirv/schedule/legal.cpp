@@ -250,6 +250,12 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
   return std::nullopt;
 }
 
+std::optional<Error> check(const PackFacts& facts, const PackSchedule& s, const Target&) {
+  if (s.panel < 0 || s.panel > kMostInvocations / std::max<int64_t>(1, facts.elements))
+    return illegal(s, "its elements cannot be counted");
+  return std::nullopt;
+}
+
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const Target& target) {
   constexpr Bind kOrder[] = {Bind::Grid, Bind::Serial, Bind::Local, Bind::Register};
   if (s.steps.size() != 2 && s.steps.size() != 4)

@@ -15,6 +15,7 @@ namespace spirograd::schedule {
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& schedule, const Target& target);
 std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& schedule, const Target& target);
 std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& schedule, const Target& target);
+std::optional<Error> check(const PackFacts& facts, const PackSchedule& schedule, const Target& target);
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& schedule, const Target& target);
 
 /// Memory that a workgroup shares: the elements of a tile, one place between those of neighbours, so that they lie in

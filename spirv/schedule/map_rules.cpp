@@ -234,7 +234,8 @@ struct LaneTile {
 
 // Like cost_per_element, for one lane.
 double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
-  constexpr double kStrided = 2;    // as dear is a load where neighbours are not neighbours in memory
+  // As dear is a load where neighbours are not neighbours in memory; less so where the next ones are on the same lines.
+  constexpr double kStrided = 2, kSameLines = 1.25;
   constexpr double kBroadcast = 1;  // of one lane's value
   constexpr double kLoopOverhead = 4;
   const auto lanes = static_cast<double>(t.subgroup_size);
@@ -245,7 +246,8 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
     const auto rows = static_cast<double>(g.rows != g.lanes && along(g.rows) ? g.own_rows : 1);
     if (along(g.lanes)) {
       const bool neighbours = (r.last >> g.lanes & 1) != 0;
-      loads += rows * static_cast<double>(g.columns) * t.price.load * (neighbours ? 1 : kStrided);
+      const double strided = r.along ? kSameLines : kStrided;
+      loads += rows * static_cast<double>(g.columns) * t.price.load * (neighbours ? 1 : strided);
     } else {
       loads += rows * (t.price.load / lanes + kBroadcast);
     }
@@ -265,16 +267,18 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
          (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows));
 }
 
+int64_t most_columns(const MapFacts& f, const Target& t, const LaneTile& g) {
+  return std::min<int64_t>(divided_up(f.domain[static_cast<int>(g.lanes)], t.subgroup_size), g.rows == g.lanes ? 8 : 4);
+}
+
 LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
   LaneTile best, g;
   const auto rank = static_cast<size_t>(f.domain.rank());
-  const int64_t lanes = t.subgroup_size, spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
+  const int64_t spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
   const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
-  for (g.lanes = 0; g.lanes < rank; ++g.lanes)
+  for (g.lanes = rank; g.lanes-- > 0;)  // what is alike is stored at neighbouring places, at least
     for (g.rows = 0; g.rows < rank; ++g.rows)
-      for (g.columns = 1;
-           g.columns <= 4 && (g.columns == 1 || g.columns * lanes <= f.domain[static_cast<int>(g.lanes)] + lanes - 1);
-           ++g.columns)
+      for (g.columns = 1; g.columns <= most_columns(f, t, g); ++g.columns)
         for (g.own_rows = 1; g.own_rows <= (g.rows == g.lanes ? 1 : 8) && g.own_rows * g.columns <= most; ++g.own_rows) {
           g.cost = (cost_of(f, t, g) + kArithmetic) * padding(f, t, g);
           if (g.cost < 0.99 * best.cost) best = g;

@@ -46,6 +46,7 @@ class Scheduler {
   virtual ReduceSchedule reduction(const ReduceFacts& facts, const Target& target) const;
   virtual PartialSchedule partial(const PartialFacts& facts, const Target& target) const;
   virtual ScanSchedule scan(const ScanFacts& facts, const Target& target) const;
+  virtual PackSchedule pack(const PackFacts& facts, const Target& target) const;
 };
 
 /// One reduction.

@@ -184,6 +184,8 @@ std::string to_string(const ReduceSchedule& s) {
 
 std::string to_string(const ScanSchedule& s) { return "k =" + to_string(s.steps); }
 
+std::string to_string(const PackSchedule& s) { return s.panel == 0 ? "in place" : "panels of " + std::to_string(s.panel); }
+
 MapSchedule parse_map(std::string_view text) {
   Reader in(text);
   MapSchedule s;

@@ -108,6 +108,12 @@ struct PartialSchedule {
 /// Partial results of each result.
 int64_t partial_results(const PartialSchedule& s);
 
+/// Of an operand: a copy in panels of so many elements along the lanes, one after the other; 0: the array as it lies.
+struct PackSchedule {
+  int64_t panel = 0;
+  bool operator==(const PackSchedule&) const = default;
+};
+
 /// Of a scan: chunks, side by side on the grid, of tiles, one after the other. A tile is one step, or as many as the
 /// invocations of a workgroup have in their registers. The last chunk may have fewer steps. One chunk of one-step tiles is
 /// the loop as it stands.
@@ -125,6 +131,7 @@ std::string to_string(const MapSchedule& s);
 std::string to_string(const ReduceSchedule& s);
 std::string to_string(const PartialSchedule& s);
 std::string to_string(const ScanSchedule& s);
+std::string to_string(const PackSchedule& s);  // "in place", "panels of 32"
 /// Inverses of to_string. Throw SG0306 with the place of what they do not understand.
 MapSchedule parse_map(std::string_view text);
 ReduceSchedule parse_reduction(std::string_view text);

@@ -10,7 +10,7 @@
 namespace spirograd::property {
 namespace {
 
-constexpr uint64_t kPrograms = 130;
+constexpr uint64_t kPrograms = 180;
 
 class DeviceSchedules : public vk::testing::Gpu {};
 
@@ -41,7 +41,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   EXPECT_GE(drawn.maps + drawn.reductions, 200);
   EXPECT_GE(drawn.shared, 5);
   EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) ? 1 : 0);
-  EXPECT_GE(drawn.staged, 5);
+  EXPECT_GE(drawn.staged, 2);
   EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 5 : 0);
   EXPECT_GE(drawn.scans, 15);
 }

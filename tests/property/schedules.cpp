@@ -53,14 +53,16 @@ constexpr std::array<std::string_view, 28> kPrograms = {
 
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
-  exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, partial += d.partial, scans += d.scans;
+  exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial,
+      scans += d.scans;
   return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Drawn& d) {
   return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
              << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
-             << d.broadcast << " broadcast, " << d.partial << " in partial results, " << d.scans << " of scans";
+             << d.broadcast << " broadcast, " << d.packed << " operands in panels, " << d.partial << " in partial results, "
+             << d.scans << " of scans";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -212,6 +214,13 @@ schedule::PartialSchedule RandomScheduler::partial(const schedule::PartialFacts&
     return s;
   }
   return schedule::whole(facts);
+}
+
+schedule::PackSchedule RandomScheduler::pack(const schedule::PackFacts& facts, const Target&) const {
+  const int64_t panel = below(3) ? (below(2) ? facts.width : 1 + below(40)) : 0;
+  counts_.packed += panel > 0;
+  if (panel > 0) drawn_ += "  panels of " + std::to_string(panel) + "\n";
+  return {panel};
 }
 
 schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, const Target& target) const {

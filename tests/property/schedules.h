@@ -17,6 +17,7 @@ struct Drawn {
   int exchanged = 0;  // of these, such that lanes read each other's values
   int staged = 0;     // reductions that read shared memory
   int broadcast = 0;  // reductions whose lanes share what they have in common
+  int packed = 0;     // operands in panels
   int partial = 0;    // reductions in two
   int scans = 0;      // in chunks, or by workgroups
   Drawn& operator+=(const Drawn& d);
@@ -31,6 +32,7 @@ class RandomScheduler : public schedule::Scheduler {
   schedule::MapSchedule map(const schedule::MapFacts& facts, const Target& target) const override;
   schedule::ReduceSchedule reduction(const schedule::ReduceFacts& facts, const Target& target) const override;
   schedule::PartialSchedule partial(const schedule::PartialFacts& facts, const Target& target) const override;
+  schedule::PackSchedule pack(const schedule::PackFacts& facts, const Target& target) const override;
   schedule::ScanSchedule scan(const schedule::ScanFacts& facts, const Target& target) const override;
   const Drawn& counts() const { return counts_; }
   std::string drawn() const { return drawn_; }

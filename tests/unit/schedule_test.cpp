@@ -234,6 +234,25 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(map(product(512, 512, 512)).find("lane"), std::string::npos) << "neighbours' loads are one";
 }
 
+TEST(Schedule, OperandsThatManyTilesReadFarApartAreCopiedIntoPanels) {
+  const Scheduler scheduler;
+  Target target = test::cpu_target();
+  target.subgroup_size = target.price.lanes = 8;
+  const auto pack = [&](int64_t n, int64_t row, bool neighbours, int64_t readers) {
+    const PackFacts f{n * row, 4, row, neighbours, 32, readers};
+    const PackSchedule s = scheduler.pack(f, target);
+    EXPECT_FALSE(check(f, s, target));
+    return to_string(s);
+  };
+  EXPECT_EQ(pack(512, 512, true, 64), "panels of 32") << "rows of 2048 bytes fall into the same sets";
+  EXPECT_EQ(pack(512, 500, true, 64), "in place");
+  EXPECT_EQ(pack(512, 500, false, 64), "panels of 32") << "neighbours are a row apart";
+  EXPECT_EQ(pack(512, 500, false, 2), "in place") << "nobody reads it often enough";
+  EXPECT_EQ(pack(16, 16, false, 64), "in place") << "a dispatch takes longer";
+  EXPECT_EQ(pack(512, 32, true, 100000), "in place") << "it is a panel";
+  EXPECT_TRUE(check(PackFacts{1 << 20}, PackSchedule{1 << 20}, target)) << "elements without number";
+}
+
 TEST(Schedule, PartialResultsPrintParseAndSayWhichRuleTheyBreak) {
   for (const std::string text : {"k = grid 64 serial 100", "k = serial 3; a = serial 20 grid 5; b = grid 2"})
     EXPECT_EQ(to_string(parse_partial(text)), text);

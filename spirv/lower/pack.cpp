@@ -1,0 +1,256 @@
+#include "spirv/lower/pack.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "frontend/ir/algebra.h"
+#include "spirv/lower/partition.h"
+#include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using schedule::Bind;
+
+namespace {
+
+constexpr int64_t kWorthIt = 512;  // elements that are reduced in all: of less, nobody asks
+
+// A tile of a subgroup, as the schedule of a reduction of its own says it.
+struct Tile {
+  int lanes = -1, rows = -1;  // axes of the domain; none: -1
+  int64_t width = 1;          // points along the lanes
+  int64_t own_rows = 1;
+};
+
+Tile tile_of(const schedule::MapSchedule& m) {
+  Tile t;
+  for (size_t a = 0; a < m.axes.size() && !m.flat; ++a) {
+    const int64_t lanes = schedule::extent(m.axes[a], Bind::Lane), own = schedule::extent(m.axes[a], Bind::Register);
+    if (lanes > 1) {
+      t.lanes = static_cast<int>(a);
+      t.width = lanes * own;
+    } else if (own > 1) {
+      t.rows = static_cast<int>(a);
+      t.own_rows = own;
+    }
+  }
+  return t;
+}
+
+// What a reduction reads along the lanes, and not along the rows: what all rows of tiles read again.
+struct Operand {
+  NodeId node;
+  Place place;
+};
+
+// Axes of the packed copy: what other axes of the domain decide, the number of the panel, what is reduced, the place in the
+// panel. `order`: of the operand's axes, with that along the lanes at the end.
+struct Layout {
+  std::vector<int64_t> order;
+  int64_t panel_axis = 0;
+};
+
+// A reduction whose kernel may be a map in tiles.
+bool is_reduction(const Node& n) {
+  return ir::info(n.op).kind == ir::Kind::Reduce && n.op != Op::ArgMax && n.op != Op::ArgMin && n.type.shape.rank() >= 2;
+}
+
+// Reductions that run for the points of a kernel, not inside of other ones.
+NodeSet outermost_reductions(const ir::Graph& g, const Partition& partition) {
+  NodeSet out, seen;
+  for (NodeId root : partition.order) {
+    if (!partition.roots.contains(root.v)) continue;
+    std::vector<NodeId> stack = {root};
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (seen.contains(id.v) || (id != root && partition.roots.contains(id.v))) continue;
+      seen.insert(id.v);
+      if (is_reduction(g[id])) {
+        out.insert(id.v);
+      } else if (ir::info(g[id].op).kind != ir::Kind::Reduce && ir::info(g[id].op).kind != ir::Kind::Loop) {
+        stack.insert(stack.end(), g[id].in.begin(), g[id].in.end());
+      }
+    }
+  }
+  return out;
+}
+
+class Packing {
+ public:
+  Packing(ir::Graph& g, const Partition& partition, const Target& target, const schedule::Scheduler& scheduler,
+          PackedOperands& out)
+      : g_(g),
+        partition_(partition),
+        outermost_(outermost_reductions(g, partition)),
+        target_(target),
+        scheduler_(scheduler),
+        out_(out) {}
+
+  NodeId visit(NodeId old, NodeId built) {
+    const NodeId id = outermost_.contains(old.v) ? reduction(built, g_[built]) : built;
+    if (partition_.roots.contains(old.v)) stored_.insert(id.v);
+    return id;
+  }
+
+ private:
+  NodeId reduction(NodeId id, Node n) {
+    const Shape domain = n.type.shape, from = g_[n.in[0]].type.shape;
+    if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
+    const Tile tile = tile_of(schedule_of(id, domain));
+    if (tile.lanes < 0 || tile.rows < 0) return id;
+    ir::Memo memo;
+    for (const Operand& o : operands(id, n, tile))
+      if (const std::optional<NodeId> panels = packed(o, domain, tile)) memo[o.node.v] = *panels;
+    if (memo.empty()) return id;
+    n.in[0] = replaced(n.in[0], std::move(memo));
+    return g_.intern(std::move(n));
+  }
+
+  schedule::MapSchedule schedule_of(NodeId id, const Shape& domain) {
+    const Accesses found = accesses(g_, id, stored_);
+    schedule::MapFacts f{domain, {}, ExtentWalk(g_, stored_)(id).code, true, found.reductions, true};
+    for (const Access& a : found.reads) f.reads.push_back(read_of(a, a.leaf.v));
+    return scheduler_.map(f, target_);
+  }
+
+  std::vector<Operand> operands(NodeId id, const Node& n, const Tile& tile) const {
+    constexpr size_t kMostVisits = 64;
+    const uint32_t lanes = 1u << tile.lanes, rows = 1u << tile.rows;
+    Place own;
+    for (int a = 0; a < n.type.shape.rank(); ++a) own.push_back({1u << a, a});
+    std::vector<Operand> out, stack = {{n.in[0], operand_place(g_, g_[id], 0, own, {kReducedAxis, -1})}};
+    for (size_t visits = 0; !stack.empty() && visits < kMostVisits; ++visits) {
+      const Operand o = std::move(stack.back());
+      stack.pop_back();
+      const Node& at = g_[o.node];
+      uint32_t axes = 0;
+      for (const Coordinate& c : o.place) axes |= c.axes;
+      if ((axes & lanes) == 0 || (axes & kReducedAxis) == 0) continue;
+      if ((axes & rows) == 0) {
+        out.push_back(below_layout(o));
+      } else if (!stored_.contains(o.node.v) && (ir::is_pointwise(at.op) || ir::is_unary_layout(at.op))) {
+        for (size_t j = at.in.size(); j-- > 0;) stack.push_back({at.in[j], operand_place(g_, at, j, o.place)});
+      }
+    }
+    return out;
+  }
+
+  // Without the operations that only order axes, for the copy does so itself.
+  Operand below_layout(Operand o) const {
+    for (;;) {
+      const Node& n = g_[o.node];
+      if (stored_.contains(o.node.v) || (n.op != Op::Transpose && n.op != Op::Broadcast)) return o;
+      o.place = operand_place(g_, n, 0, o.place);
+      o.node = n.in[0];
+    }
+  }
+
+  // The operand of a reduction on other operands of its own; what has a buffer stays as it is.
+  NodeId replaced(NodeId root, ir::Memo memo) {
+    std::vector<NodeId> stack = {root};
+    std::set<uint32_t> seen;
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (memo.contains(id.v) || !seen.insert(id.v).second) continue;
+      if (stored_.contains(id.v)) {
+        memo[id.v] = id;
+      } else {
+        stack.insert(stack.end(), g_[id].in.begin(), g_[id].in.end());
+      }
+    }
+    return ir::substitute(g_, root, std::move(memo));
+  }
+
+  // None: an axis mixes what should be apart.
+  std::optional<Layout> layout_of(const Operand& o, const Tile& tile) const {
+    std::vector<int64_t> before, reduced;
+    std::optional<int64_t> along;
+    for (size_t a = 0; a < o.place.size(); ++a) {
+      const Coordinate& c = o.place[a];
+      const auto axis = static_cast<int64_t>(a);
+      if (c.axes >> tile.lanes & 1) {
+        if (along || c.same_as != tile.lanes) return std::nullopt;
+        along = axis;
+      } else if ((c.axes & kReducedAxis) != 0) {
+        reduced.push_back(axis);
+      } else {
+        before.push_back(axis);
+      }
+    }
+    if (!along || o.place.size() + 1 > static_cast<size_t>(kMaxRank)) return std::nullopt;
+    Layout out{std::move(before), 0};
+    out.panel_axis = static_cast<int64_t>(out.order.size());
+    out.order.insert(out.order.end(), reduced.begin(), reduced.end());
+    out.order.push_back(*along);
+    return out;
+  }
+
+  std::optional<NodeId> packed(const Operand& o, const Shape& domain, const Tile& tile) {
+    const std::optional<Layout> layout = layout_of(o, tile);
+    const Expr x{&g_, o.node};
+    if (!layout || x.shape().count() == 0) return std::nullopt;
+    schedule::PackFacts f;
+    f.elements = x.shape().count();
+    f.bytes = static_cast<int64_t>(device_bytes(x.dtype()));
+    f.row = x.shape()[x.rank() - 1];
+    f.neighbours = layout->order.back() == x.rank() - 1;
+    f.width = tile.width;
+    uint32_t axes = 0;
+    for (const Coordinate& c : o.place) axes |= c.axes;
+    for (int a = 0; a < domain.rank(); ++a)
+      if (!(axes >> a & 1)) f.readers *= schedule::divided_up(domain[a], a == tile.rows ? tile.own_rows : 1);
+    const schedule::PackSchedule s = scheduler_.pack(f, target_);
+    if (const auto broken = schedule::check(f, s, target_)) throw *broken;
+    return s.panel == 0 ? std::nullopt : std::optional(through_panels(x, *layout, s.panel));
+  }
+
+  // The array itself, read from a copy in panels.
+  NodeId through_panels(Expr x, const Layout& layout, int64_t panel) {
+    const int last = x.rank() - 1;
+    const int64_t n = x.shape()[static_cast<int>(layout.order.back())], panels = schedule::divided_up(n, panel);
+    Expr in_order = ir::transpose(x, layout.order);
+    const Shape ordered = in_order.shape();
+    if (panels * panel != n) in_order = ir::window(in_order, last, 0, panels * panel);
+    const Shape parts = ordered.erased(last).inserted(last, panel).inserted(last, panels);
+    const Expr copy = ir::move_axis(ir::reshape(in_order, parts), last, static_cast<int>(layout.panel_axis));
+    out_.panels.insert(copy.id.v);
+    Expr back = ir::move_axis(copy, static_cast<int>(layout.panel_axis), last);
+    back = ir::reshape(back, ordered.erased(last).inserted(last, panels * panel));
+    if (panels * panel != n) back = ir::window(back, last, 0, n);
+    std::vector<int64_t> inverse(layout.order.size());
+    for (size_t a = 0; a < inverse.size(); ++a) inverse[static_cast<size_t>(layout.order[a])] = static_cast<int64_t>(a);
+    return ir::transpose(back, inverse).id;
+  }
+
+  ir::Graph& g_;
+  const Partition& partition_;
+  const NodeSet outermost_;
+  NodeSet stored_;  // what the partition would store, as it is now
+  const Target& target_;
+  const schedule::Scheduler& scheduler_;
+  PackedOperands& out_;
+};
+
+}  // namespace
+
+PackedOperands pack_operands(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored,
+                             const Scans& scans, const Target& target, const schedule::Scheduler& scheduler) {
+  PackedOperands out;
+  out.roots.assign(roots.begin(), roots.end());
+  const std::vector<NodeId> order = ir::postorder(g, roots);
+  const auto may_contract = [&](NodeId id) { return is_reduction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt; };
+  if (!schedule::tiles_by_lanes(target) || std::none_of(order.begin(), order.end(), may_contract)) return out;
+  const Partition partition = choose_partition(g, roots, stored, {}, scans, target);
+  Packing packing(g, partition, target, scheduler, out);
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) { return packing.visit(old, built); });
+  return out;
+}
+
+}  // namespace spirograd::lower
