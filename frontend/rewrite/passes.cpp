@@ -6,14 +6,16 @@
 #include "frontend/ir/traverse.h"
 #include "frontend/ir/verify.h"
 #include "frontend/rewrite/factor_sums.h"
+#include "frontend/rewrite/split_loops.h"
 #include "frontend/rewrite/vectorise.h"
 
 namespace spirograd::rewrite {
 namespace {
 
-constexpr std::array<Pass, 3> kPasses = {{
+constexpr std::array<Pass, 4> kPasses = {{
     {"vectorise", "removes builds", [](const Program& p, RuleLog*) { return vectorise(p); }, ir::check_bulk},
     {"simplify", "fewer and cheaper operations, equal values", simplify, ir::check_well_formed},
+    {"split_loops", "what no step waits for leaves loops: equal over the reals", split_loops, ir::check_well_formed},
     {"factor_sums", "factors leave sums: equal over the reals", factor_sums, ir::check_well_formed},
 }};
 

@@ -236,4 +236,17 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
   return changed;
 }
 
+Error refusal(const Excess& e, const Target& target) {
+  std::string what;
+  for (const Compute& s : e.computes) what += (what.empty() ? "" : "; ") + s.label;
+  const std::string kernel = "kernel '" + e.kernel + "' (" + what + ")";
+  if (e.too_large)
+    return Error("SG0602", kernel + " grows beyond what drivers compile in reasonable time, and cannot be cut")
+        .hint("compute fewer different elements of one array in one expression");
+  return Error("SG0303", kernel + " may run " + std::to_string(e.iterations) +
+                             " loop iterations in one invocation; the device ends loops after " +
+                             std::to_string(target.max_loop_iterations))
+      .hint("compute the inner reduction or loop as a value of its own, or choose a device without that limit");
+}
+
 }  // namespace spirograd::lower

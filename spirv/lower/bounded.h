@@ -43,4 +43,7 @@ bool amend(ir::Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_
 /// and a loop over what is left. Pre: 0 < chunk < length.
 std::vector<ir::Expr> strip_mine(ir::Graph& g, ir::NodeId map_accum, int64_t chunk, std::set<uint32_t>& outer);
 
+/// Says why a kernel that stays beyond the bounds is refused.
+Error refusal(const Excess& e, const Target& target);
+
 }  // namespace spirograd::lower

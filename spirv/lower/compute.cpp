@@ -20,7 +20,8 @@ void put(Inliner& inliner, Builder& b, const Store& s, const Point& at, Value va
   Point p = at;
   if (s.inserted) p.insert(p.begin() + s.axis, b.i32(s.shift));
   if (s.axis >= 0 && !s.inserted) p[static_cast<size_t>(s.axis)] = b.add(p[static_cast<size_t>(s.axis)], b.i32(s.shift));
-  b.store(inliner.binding(s.to, s.target, kernel::Access::Write), inliner.linear(p, s.target.shape), value);
+  const auto [binding, index] = inliner.element(s.to, s.target, kernel::Access::Write, p);
+  b.store(binding, index, value);
 }
 
 // The points of the domain that an invocation computes side by side, and whether each is inside of the domain.
@@ -173,7 +174,8 @@ void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Comput
   b.begin_if(inside);
   inliner.push_block();
   const Value update = inliner.eval(0, n.in[0], at);
-  b.atomic_add(inliner.binding(s.to, n.type, kernel::Access::Atomic), inliner.linear(target, n.type.shape), update);
+  const auto [binding, place] = inliner.element(s.to, n.type, kernel::Access::Atomic, target);
+  b.atomic_add(binding, place, update);
   inliner.pop_block();
   b.end_if();
 }
@@ -190,8 +192,7 @@ void emit_serial_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const
   const auto [target, inside] = scatter_target(inliner, b, g, n, at);
   b.begin_if(inside);
   inliner.push_block();
-  const uint32_t slot = inliner.binding(s.to, n.type, kernel::Access::ReadWrite);
-  const Value place = inliner.linear(target, n.type.shape);
+  const auto [slot, place] = inliner.element(s.to, n.type, kernel::Access::ReadWrite, target);
   b.store(slot, place, b.add(b.load(slot, place), inliner.eval(0, n.in[0], at)));
   inliner.pop_block();
   b.end_if();
@@ -199,31 +200,58 @@ void emit_serial_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const
   b.end_loop();
 }
 
-void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
-  const ir::Node& n = g[s.node];
-  const ir::LoopParts parts = ir::loop_parts(g, n);
-  const ir::Function& f = g.function(parts.function);
-  const Point at = inliner.unlinear(index, s.domain);
-  const auto result_type = [&](size_t j) { return g[f.results[j]].type; };
-  const std::vector<Value> finals = inliner.run_loop(0, s.node, at, [&](Value step, std::span<const Value> values) {
-    for (size_t j = static_cast<size_t>(parts.n_acc); j < values.size(); ++j) {
-      if (!s.results[j]) continue;
-      Type whole = result_type(j);
-      whole.shape = whole.shape.inserted(0, parts.length);
-      Point p = at;
-      p.insert(p.begin(), step);
-      b.store(inliner.binding(*s.results[j], whole, kernel::Access::Write), inliner.linear(p, whole.shape), values[j]);
+// Which elements of the state an invocation keeps: every `apart`th from its own number on.
+StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
+  StateLayout layout;
+  layout.members = form.members;
+  layout.shared = form.shared;
+  layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
+  const int64_t apart = layout.whole ? 1 : invocations(form);
+  if (layout.whole) index = b.i32(0);
+  layout.own = [&inliner, &b, &form, index, apart](const Shape& shape) {
+    OwnElements own;
+    const int64_t n = shape.count();
+    // A scalar beside arrays: all have it, one stores it.
+    const bool one = shape.rank() == 0;
+    for (int64_t first = 0; first < n; first += apart) {
+      const Value number = b.add(index, b.i32(first));
+      const bool surplus = first + apart > n && apart > 1;
+      own.slots.push_back(number);
+      if (surplus) {
+        own.stores.emplace_back(b.op(KOp::Lt, number, b.i32(n)));
+      } else {
+        own.stores.emplace_back();
+      }
+      const Value clamped = surplus ? b.op(KOp::Min, number, b.i32(n - 1)) : number;
+      own.at.push_back(one ? Point{} : inliner.unlinear(clamped, shape.dims()));
     }
+    return own;
+  };
+  return layout;
+}
+
+void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
+  const ir::Function& f = g.function(parts.function);
+  const StateLayout layout = layout_of(inliner, b, s.loop, index);
+  const auto store = [&](size_t j, std::optional<Value> step, std::span<const Value> values) {
+    if (!s.results[j]) return;
+    Type t = g[f.results[j]].type;
+    const OwnElements own = layout.own(t.shape);
+    if (step) t.shape = t.shape.inserted(0, parts.length);
+    for (size_t e = 0; e < values.size(); ++e) {
+      if (own.stores[e]) b.begin_if(*own.stores[e]);
+      Point p = own.at[e];
+      if (step) p.insert(p.begin(), *step);
+      const auto [binding, place] = inliner.element(*s.results[j], t, kernel::Access::Write, p);
+      b.store(binding, place, values[e]);
+      if (own.stores[e]) b.end_if();
+    }
+  };
+  const Inliner::Elements finals = inliner.run_loop(0, s.node, layout, [&](Value step, const Inliner::Elements& values) {
+    for (size_t j = static_cast<size_t>(parts.n_acc); j < values.size(); ++j) store(j, step, values[j]);
   });
-  for (size_t j = 0; j < finals.size(); ++j) {
-    if (!s.results[j]) continue;
-    const Type t = result_type(j);
-    const bool once = t.shape.rank() == 0 && s.domain.rank() > 0;  // a scalar beside array state: all have it, one writes it
-    if (once) b.begin_if(b.op(KOp::Eq, index, b.i32(0)));
-    const Point p = once ? Point{} : at;
-    b.store(inliner.binding(*s.results[j], t, kernel::Access::Write), inliner.linear(p, t.shape), finals[j]);
-    if (once) b.end_if();
-  }
+  for (size_t j = 0; j < finals.size(); ++j) store(j, {}, finals[j]);
 }
 
 void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<const Compute> group,
@@ -283,12 +311,15 @@ std::vector<ir::NodeId> repeated_nodes(const ir::Graph& g, const std::unordered_
 }  // namespace
 
 int64_t invocations(const Compute& s) {
-  return s.kind == Compute::Kind::Map ? schedule::invocations(s.schedule)
-                                      : s.domain.count() * std::max<int64_t>(1, group_of(s));
+  if (s.kind == Compute::Kind::Map) return schedule::invocations(s.schedule);
+  if (s.kind == Compute::Kind::Loop) return invocations(s.loop);
+  return s.domain.count() * std::max<int64_t>(1, group_of(s));
 }
 
 int64_t group_of(const Compute& s) {
-  return s.kind == Compute::Kind::Map ? s.schedule.group : s.kind == Compute::Kind::Scan ? schedule::group(s.scan) : 0;
+  if (s.kind == Compute::Kind::Map) return s.schedule.group;
+  if (s.kind == Compute::Kind::Loop) return s.loop.members > 1 ? s.loop.members : 0;
+  return s.kind == Compute::Kind::Scan ? schedule::group(s.scan) : 0;
 }
 
 std::string schedule_of(const Compute& s) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spirv/lower/inline.h"
+#include "spirv/lower/loops.h"
 
 namespace spirograd::lower {
 
@@ -40,6 +41,7 @@ struct Compute {
   bool alone = false;              // shares no kernel
   schedule::MapSchedule schedule;  // Map: chosen when it is known what shares the kernel
   schedule::ScanSchedule scan;     // Scan
+  LoopForm loop;                   // Loop
 };
 
 /// Invocations that run a compute.

@@ -84,16 +84,21 @@ Compute loop_compute(const Region& r, NodeId id) {
   Compute s;
   s.kind = Compute::Kind::Loop;
   s.node = id;
-  runs_in_kernel(g, id, &s.domain);
+  s.loop = r.partition.loops_in_kernel.at(id.v);
+  s.domain = s.loop.state;
   std::vector<uint32_t> writes;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   s.results = result_places(r, id, writes);
-  s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(s.domain);
+  Shape largest;
+  for (NodeId result : g.function(parts.function).results)
+    if (g[result].type.shape.count() > largest.count()) largest = g[result].type.shape;
+  s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(largest);
   s = described(r, std::move(s), id, id, writes);
   Materialised constants;
   place_body_constants(g, parts.function, r.constant, constants);
   for (const auto& [node, ref] : constants) s.reads.push_back({ref.buffer, ~0u, false});
   s.code += body_code(g, parts.function);
+  s.alone = s.alone || s.loop.members > 1;
   return s;
 }
 

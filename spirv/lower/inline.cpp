@@ -65,6 +65,12 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
   if (!number && (scope == 0 || n.op == Op::Const)) {
     if (const BufferRef* buffer = buffer_of(id)) return load(*buffer, n.type, points);
   }
+  const Scope& own = scopes_[static_cast<size_t>(scope)];
+  if (const auto shared = own.shared.find(id.v); shared != own.shared.end() && n.op != Op::Param) {
+    std::vector<Value> out;
+    for (const Point& p : points) out.push_back(b_.shared_load(shared->second, linear(p, n.type.shape)));
+    return out;
+  }
   if (scope == 0) evaluations_[id.v] += points.size();
   const auto each = [&](auto&& f) {
     std::vector<Value> out;
@@ -73,7 +79,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
   };
   switch (ir::kind(n.op)) {
     case Kind::Leaf:
-      if (n.op == Op::Param) return param(scope, n, points);
+      if (n.op == Op::Param) return param(scope, id, points);
       if (n.op == Op::Const) return each([&](const Point& p) { return constant(n, id, p); });
       if (n.op == Op::Iota) return each([&](const Point& p) { return p[static_cast<size_t>(n.attr[0])]; });
       break;
@@ -100,11 +106,16 @@ const BufferRef* Inliner::buffer_of(NodeId id) const {
   return it == materialised_.end() || computed_.contains(id.v) ? nullptr : &it->second;
 }
 
-std::vector<Value> Inliner::param(int scope, const Node& n, std::span<const Point> points) {
-  const ParamSource source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
+std::vector<Value> Inliner::param(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
+  const ParamSource& source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
   switch (source.kind) {
     case ParamSource::Kind::Buffer: return load(source.buffer, n.type, points);
-    case ParamSource::Kind::Register: return std::vector<Value>(points.size(), b_.get(source.var));
+    case ParamSource::Kind::Register: {
+      std::vector<Value> out;
+      for (const Point& p : points) out.push_back(state_element(scope, id, source, p));
+      return out;
+    }
     case ParamSource::Kind::Outer: {
       std::vector<Point> outer(points.begin(), points.end());
       if (source.stacked)
@@ -115,17 +126,25 @@ std::vector<Value> Inliner::param(int scope, const Node& n, std::span<const Poin
   return {};
 }
 
-uint32_t Inliner::binding(BufferRef ref, const Type& type, kernel::Access access) {
-  for (size_t j = 0; j < bound_.size(); ++j)
-    if (bound_[j].ref == ref) return static_cast<uint32_t>(j);
-  bound_.push_back({ref, access, static_cast<uint64_t>(type.shape.count()) * device_bytes(type.dtype)});
-  return b_.bind("b" + std::to_string(bound_.size() - 1), scalar_of(type.dtype), access);
+Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Access access, const Point& point) {
+  const uint64_t size = device_bytes(type.dtype);
+  const Value index = b_.add(linear(point, type.shape), b_.i32(static_cast<int64_t>(array.offset / size)));
+  const auto same = std::find_if(bound_.begin(), bound_.end(), [&](const Bound& b) { return b.buffer == array.buffer; });
+  const auto number = static_cast<uint32_t>(same - bound_.begin());
+  if (same == bound_.end()) {
+    bound_.push_back({array.buffer, access, 0});
+    b_.bind("b" + std::to_string(number), scalar_of(type.dtype), access);
+  }
+  bound_[number].bytes = std::max(bound_[number].bytes, array.offset + static_cast<uint64_t>(type.shape.count()) * size);
+  return {number, index};
 }
 
 std::vector<Value> Inliner::load(BufferRef ref, const Type& type, std::span<const Point> points) {
-  const uint32_t slot = binding(ref, type, kernel::Access::Read);
   std::vector<Value> out;
-  for (const Point& p : points) out.push_back(b_.load(slot, linear(p, type.shape)));
+  for (const Point& p : points) {
+    const auto [binding, index] = element(ref, type, kernel::Access::Read, p);
+    out.push_back(b_.load(binding, index));
+  }
   return out;
 }
 
@@ -284,66 +303,6 @@ Value Inliner::piecewise(int scope, const Node& n, const Point& point) {
     b_.end_if();
   }
   return b_.get(out);
-}
-
-// ---- loops inside a kernel -------------------------------------------------------------------------------------------
-
-std::vector<Value> Inliner::loop_state(int scope, NodeId loop, const Point& point) {
-  const Node& n = node(loop);
-  const ir::LoopParts parts = ir::loop_parts(graph_, n);
-  std::vector<Value> vars;
-  for (int j = 0; j < parts.n_acc; ++j) {
-    const NodeId initial = n.in[static_cast<size_t>(j)];
-    vars.push_back(b_.var(eval(scope, initial, node(initial).type.shape.rank() == 0 ? Point{} : point)));
-  }
-  return vars;
-}
-
-int Inliner::open_loop_scope(int scope, NodeId loop, std::span<const Value> acc) {
-  const Node& n = node(loop);
-  const ir::LoopParts parts = ir::loop_parts(graph_, n);
-  Scope inner;
-  inner.function = parts.function;
-  for (size_t j = 0; j < n.in.size(); ++j) {
-    ParamSource s;
-    if (j < acc.size()) {
-      s.kind = ParamSource::Kind::Register;
-      s.var = acc[j];
-    } else {
-      s.kind = ParamSource::Kind::Outer;
-      s.scope = scope;
-      s.node = n.in[j];
-      s.stacked = j < acc.size() + static_cast<size_t>(parts.n_es);
-    }
-    inner.params.push_back(s);
-    inner.varying.push_back(j < acc.size() + static_cast<size_t>(parts.n_es));
-  }
-  scopes_.push_back(std::move(inner));
-  return static_cast<int>(scopes_.size()) - 1;
-}
-
-void Inliner::set_step(int scope, Value step) {
-  for (ParamSource& s : scopes_[static_cast<size_t>(scope)].params) s.step = step;
-}
-
-Value Inliner::projection(int scope, const Node& n, const Point& point) {
-  const NodeId loop = n.in[0];
-  const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
-  if (n.attr[0] >= parts.n_acc)
-    throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
-  const std::vector<Value> finals = run_loop(scope, loop, point, [](Value, std::span<const Value>) {});
-  return finals[static_cast<size_t>(n.attr[0])];
-}
-
-bool Inliner::varies(int scope, NodeId id) {
-  const Scope& s = scopes_[static_cast<size_t>(scope)];
-  if (s.function < 0) return false;
-  auto [it, fresh] = varies_.try_emplace({scope, id.v}, false);
-  if (!fresh) return it->second;
-  const Node& n = node(id);
-  bool v = n.op == Op::Param && s.varying[static_cast<size_t>(n.attr[0])];
-  for (NodeId in : n.in) v = v || varies(scope, in);
-  return varies_[{scope, id.v}] = v;
 }
 
 }  // namespace spirograd::lower

@@ -3,6 +3,7 @@
 // guarded here and nowhere else: every index that reaches a load is inside of its array.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,9 +26,10 @@ inline constexpr kernel::Value kUnknown = 0xffffffffu;
 /// Where a parameter of a scope comes from.
 struct ParamSource {
   enum class Kind : uint8_t { Buffer, Register, Outer } kind = Kind::Buffer;
-  BufferRef buffer;       // Buffer
-  kernel::Value var = 0;  // Register: the mutable variable of a loop state, read at the loop's own point
-  int scope = 0;          // Outer: the value of `node` in that scope,
+  BufferRef buffer;                 // Buffer
+  std::vector<Point> at;            // Register: the elements of a loop's state that the invocation keeps,
+  std::vector<kernel::Value> vars;  // in these mutable variables
+  int scope = 0;                    // Outer: the value of `node` in that scope,
   ir::NodeId node;
   bool stacked = false;           // the node is a stack with one element per step:
   kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
@@ -51,6 +53,21 @@ struct GroupTile {
   };
   std::vector<Axis> axes;
   std::unordered_map<kernel::Value, Own> own;  // the coordinates of an invocation's own points, clamped to the domain
+};
+
+/// The elements of arrays of one shape that an invocation keeps, in a loop that runs inside of the kernel.
+struct OwnElements {
+  std::vector<Point> at;
+  std::vector<std::optional<kernel::Value>> stores;  // whether it stores the element; none: it does
+  std::vector<kernel::Value> slots;                  // where others find the element
+};
+
+/// How the state of a loop is spread over invocations.
+struct StateLayout {
+  std::function<OwnElements(const Shape&)> own;
+  bool whole = false;                                // each invocation keeps all elements, at points that are constants
+  int64_t members = 1;                               // invocations that tell each other their elements of
+  std::vector<std::vector<ir::NodeId>> shared = {};  // these nodes of the body (loops.h)
 };
 
 struct ScheduledReduction {
@@ -80,22 +97,28 @@ class Inliner {
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
 
-  /// Runs a loop whose state is one element per invocation. `after_step(step, values)` sees the loop-body results of each
-  /// step (accumulators first). Returns the final accumulators.
-  template <class F>
-  std::vector<kernel::Value> run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step);
+  /// Runs a loop. `after_step(step, values)` sees of each result of the body (accumulators first) the elements that the
+  /// invocation keeps. Returns those of the final accumulators.
+  using Elements = std::vector<std::vector<kernel::Value>>;
+  using AfterStep = std::function<void(kernel::Value step, const Elements& values)>;
+  Elements run_loop(int scope, ir::NodeId loop, const StateLayout& layout, const AfterStep& after_step);
 
   /// Coordinates of element number `linear` (i32) of a row-major array.
   Point unlinear(kernel::Value linear, std::span<const int64_t> shape);
   kernel::Value linear(const Point& point, const Shape& shape);
 
-  /// Binding number of a buffer, added on first use.
-  uint32_t binding(BufferRef ref, const Type& type, kernel::Access access);
+  /// Where an element of an array is: the binding, added on first use, and the place in it. Arrays that share a buffer share
+  /// a binding.
+  struct Element {
+    uint32_t binding;
+    kernel::Value index;
+  };
+  Element element(BufferRef array, const Type& type, kernel::Access access, const Point& point);
   /// Buffers in binding order, with their access and size.
   struct Bound {
-    BufferRef ref;
+    uint32_t buffer;
     kernel::Access access;
-    uint64_t bytes;
+    uint64_t bytes;  // from its beginning
   };
   const std::vector<Bound>& bound() const { return bound_; }
 
@@ -117,14 +140,16 @@ class Inliner {
     std::vector<ParamSource> params;
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
+    bool whole = false;                                  // of a loop whose state is in registers as a whole
+    std::unordered_map<uint32_t, uint32_t> shared = {};  // nodes of which the workgroup has all elements -> shared array
   };
-  // An accumulator of a loop whose body adds `terms` to it; `lost` is the variable of what additions rounded away.
+  // An accumulator of a loop whose body adds `terms` to it; `lost` are the variables of what additions rounded away.
   struct RunningSum {
     size_t slot;
     ir::NodeId result;
     std::vector<ir::NodeId> terms;  // outermost addition first
     std::vector<bool> negative;
-    kernel::Value lost;
+    std::vector<kernel::Value> lost;  // by element
   };
   struct Guarded {
     Point point;
@@ -132,7 +157,7 @@ class Inliner {
   };
 
   std::vector<kernel::Value> compute(int scope, ir::NodeId node, std::span<const Point> points);
-  std::vector<kernel::Value> param(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> param(int scope, ir::NodeId id, std::span<const Point> points);
   std::vector<kernel::Value> load(BufferRef ref, const Type& type, std::span<const Point> points);
   kernel::Value constant(const ir::Node& n, ir::NodeId id, const Point& point);
   std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
@@ -160,11 +185,15 @@ class Inliner {
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
                                       std::optional<kernel::Value>& inside);
-  int open_loop_scope(int scope, ir::NodeId loop, std::span<const kernel::Value> acc);
+  int open_loop_scope(int scope, ir::NodeId loop, bool whole);
   void set_step(int scope, kernel::Value step);
-  std::vector<RunningSum> running_sums(const ir::Function& body, const ir::LoopParts& parts);
-  void add_to_sum(int scope, const RunningSum& sum, kernel::Value accumulator, const Point& point);
-  std::vector<kernel::Value> loop_state(int scope, ir::NodeId loop, const Point& point);
+  std::vector<RunningSum> running_sums(const ir::Function& body, const ir::LoopParts& parts,
+                                       std::span<const ParamSource> state);
+  void add_to_sum(int scope, const RunningSum& sum, const ParamSource& accumulator);
+  kernel::Value state_element(int scope, ir::NodeId param, const ParamSource& state, const Point& point);
+  kernel::Value picked(std::span<const kernel::Value> elements, const Shape& shape, const Point& point);
+  void share(int scope, std::span<const ir::NodeId> nodes, const StateLayout& layout);
+  bool in_registers(int scope, ir::NodeId node);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);
   const ir::Node& node(ir::NodeId id) const { return graph_[id]; }
@@ -204,37 +233,10 @@ class Inliner {
     }
   };
   std::vector<std::unordered_map<Key, kernel::Value, KeyHash>> memo_;
-  std::map<std::pair<int, uint32_t>, bool> varies_;
+  std::map<std::pair<int, uint32_t>, bool> varies_, in_registers_;
   std::unordered_set<Key, KeyHash> hoisted_;  // visited by the hoist that is under way
   std::vector<Bound> bound_;
   std::unordered_map<uint32_t, size_t> evaluations_;
 };
-
-template <class F>
-std::vector<kernel::Value> Inliner::run_loop(int scope, ir::NodeId loop, const Point& point, F&& after_step) {
-  const ir::Node& n = node(loop);
-  const ir::LoopParts parts = ir::loop_parts(graph_, n);
-  const ir::Function& body = graph_.function(parts.function);
-  // A scalar accumulator beside array-shaped ones is the same for every invocation: its point is empty.
-  const auto point_of = [&](ir::NodeId result) { return node(result).type.shape.rank() == 0 ? Point{} : point; };
-  std::vector<kernel::Value> vars = loop_state(scope, loop, point);
-  const int inner = open_loop_scope(scope, loop, vars);
-  for (ir::NodeId r : body.results) hoist(inner, r, point_of(r), inner);
-  const std::vector<RunningSum> sums = running_sums(body, parts);
-  const kernel::Value counter = b_.begin_loop(b_.i32(parts.length));
-  push_block();
-  const kernel::Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
-  set_step(inner, step);
-  for (const RunningSum& s : sums) add_to_sum(inner, s, vars[s.slot], point_of(s.result));
-  std::vector<kernel::Value> results;
-  for (ir::NodeId r : body.results) results.push_back(eval(inner, r, point_of(r)));
-  after_step(step, std::span<const kernel::Value>(results));
-  for (int j = 0; j < parts.n_acc; ++j) b_.set(vars[static_cast<size_t>(j)], results[static_cast<size_t>(j)]);
-  pop_block();
-  b_.end_loop();
-  std::vector<kernel::Value> finals;
-  for (kernel::Value v : vars) finals.push_back(b_.get(v));
-  return finals;
-}
 
 }  // namespace spirograd::lower

@@ -29,7 +29,8 @@ constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many element
 std::vector<Value> Inliner::reduce(int scope, const Node& n, std::span<const Point> points) {
   const int64_t length = reduced_length(n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
-  return length <= kUnrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, n, points);
+  const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]);
+  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, n, points);
 }
 
 std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {

@@ -1,9 +1,16 @@
 // Which loops run inside one kernel.
+#include "spirv/lower/loops.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/partition.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -17,7 +24,13 @@ namespace {
 constexpr double kStepWork = 4000;   // operations of one step that a single invocation may do
 constexpr int64_t kStepCode = 1500;  // instructions of a loop body inside a kernel
 
-constexpr size_t kLoopBuffers = 14;  // operands and results, at most one buffer each; 16 addresses fit into push constants
+constexpr int64_t kWholeState = 32;   // elements of state of an invocation that keeps all of them
+constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of several keeps
+constexpr int64_t kOwnState = 100;    // of all arrays
+constexpr double kBarrier = 200;      // operations that a barrier takes, about
+constexpr int64_t kMembers = 256;
+
+bool runs_by_elements(const Graph& g, NodeId id, Shape* state);
 
 // What a value of the body depends on.
 enum class Dependence : uint8_t { None, ScalarState, ArrayState };
@@ -53,7 +66,7 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
     }
     if (n.op == Op::MapAccum) {
       Shape inner;
-      if (!runs_in_kernel(g, id, &inner)) return false;
+      if (!runs_by_elements(g, id, &inner)) return false;
       if (t != Dependence::None && inner != state) return false;
       // A scalar result is asked for without a point at which array-shaped accumulators beside it could run.
       if (inner.rank() > 0)
@@ -83,13 +96,10 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
   return code <= kStepCode && work_of(g, order) <= kStepWork;
 }
 
-}  // namespace
-
-bool runs_in_kernel(const Graph& g, NodeId id, Shape* state) {
+bool runs_by_elements(const Graph& g, NodeId id, Shape* state) {
   const Node& n = g[id];
   const ir::LoopParts parts = ir::loop_parts(g, n);
   const ir::Function& f = g.function(parts.function);
-  // The state is the one array shape among accumulators and stacked results; scalars beside it are kept by every invocation.
   Shape common;
   for (NodeId r : f.results) {
     const Shape& s = g[r].type.shape;
@@ -97,16 +107,204 @@ bool runs_in_kernel(const Graph& g, NodeId id, Shape* state) {
     if (common.rank() > 0 && s != common) return false;
     common = s;
   }
-  if (state) *state = common;
   if (common.count() == 0 || parts.length == 0) return false;
-  if (n.in.size() + f.results.size() > kLoopBuffers) return false;
-  // Stacked scalars beside array state would be written by all invocations at once.
-  for (size_t j = static_cast<size_t>(parts.n_acc); j < f.results.size(); ++j)
-    if (g[f.results[j]].type.shape != common) return false;
+  *state = common;
   std::vector<Dependence> params(f.params.size(), Dependence::None);
   for (size_t j = 0; j < static_cast<size_t>(parts.n_acc); ++j)
     params[j] = f.params[j].shape.rank() == 0 ? Dependence::ScalarState : Dependence::ArrayState;
   return body_is_local(g, f, params, common);
+}
+
+// Nodes of a body that depend on its accumulators.
+std::unordered_map<uint32_t, bool> state_dependence(const Graph& g, std::span<const NodeId> order, int n_acc) {
+  std::unordered_map<uint32_t, bool> depends;
+  for (NodeId id : order) {
+    const Node& n = g[id];
+    bool d = n.op == Op::Param && n.attr[0] < n_acc;
+    for (NodeId in : n.in) d = d || depends.at(in.v);
+    depends[id.v] = d;
+  }
+  return depends;
+}
+
+double elements(const Graph& g, NodeId id) { return static_cast<double>(std::max<int64_t>(1, g[id].type.shape.count())); }
+
+// Operations of one step if each element of each array is computed once; nothing but what moves elements is free.
+double step_work(const Graph& g, NodeId id) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  double work = 0;
+  for (NodeId at : ir::postorder(g, g.function(parts.function).results)) {
+    const Node& n = g[at];
+    double count = elements(g, at);
+    if (ir::info(n.op).kind == ir::Kind::Reduce) count = elements(g, n.in[0]);
+    if (n.op == Op::Gather) count *= std::min<double>(elements(g, n.in[0]), static_cast<double>(kWholeState));
+    work += op_cost(n) * count;
+    if (n.op == Op::MapAccum) work += step_work(g, at);
+  }
+  return work;
+}
+
+// Whether one invocation may keep all of the state in registers: what reads it is unrolled.
+bool fits_one_invocation(const Graph& g, NodeId id) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  const ir::Function& f = g.function(parts.function);
+  int64_t state = 0;
+  for (NodeId r : f.results) state += g[r].type.shape.count();
+  if (state > kWholeState) return false;
+  for (NodeId at : ir::postorder(g, f.results)) {
+    const Node& n = g[at];
+    if (n.op == Op::Scatter) return false;
+    if (n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc) return false;
+    if (n.op == Op::MapAccum && (ir::loop_parts(g, n).length == 0 || !fits_one_invocation(g, at))) return false;
+  }
+  return true;
+}
+
+// The nodes of a body that the members of a workgroup have to tell each other.
+class SharedNodes {
+ public:
+  SharedNodes(const Graph& g, const ir::LoopParts& parts, int64_t members)
+      : g_(g),
+        results_(g.function(parts.function).results),
+        order_(ir::postorder(g, results_)),
+        depends_(state_dependence(g, order_, parts.n_acc)),
+        members_(members) {}
+
+  // By level; none: not all of them can be shared.
+  std::optional<std::vector<std::vector<NodeId>>> levels() {
+    for (NodeId r : results_) visit(r, true);
+    while (!open_.empty()) {
+      const auto [id, own] = open_.back();
+      open_.pop_back();
+      for (NodeId in : g_[id].in) visit(in, own && ir::is_pointwise(g_[id].op));
+    }
+    std::vector<std::vector<NodeId>> out;
+    std::unordered_map<uint32_t, size_t> level;  // from which a node can be computed
+    for (NodeId id : order_) {
+      size_t l = 0;
+      for (NodeId in : g_[id].in) l = std::max(l, level[in.v]);
+      if (shared_.contains(id.v)) {
+        if (!shareable(id)) return std::nullopt;
+        if (out.size() <= l) out.resize(l + 1);
+        out[l++].push_back(id);
+      }
+      level[id.v] = l;
+    }
+    return out;
+  }
+
+ private:
+  bool shareable(NodeId id) const {
+    const int64_t n = g_[id].type.shape.count();
+    return n > 0 && n <= kOwnElements * members_ && g_[id].type.dtype != DType::Bool;
+  }
+
+  // `own`: at the elements that the invocation keeps of an array of this shape.
+  void visit(NodeId id, bool own) {
+    if (!depends_.at(id.v)) return;
+    const Node& n = g_[id];
+    const bool computed = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
+    if (n.type.shape.rank() == 0) own = true;  // all have it
+    if (!own && (n.op == Op::Param || (computed && shareable(id)))) {
+      shared_.insert(id.v);
+      own = true;
+    }
+    if (seen_.insert(2 * uint64_t{id.v} + (own ? 1 : 0)).second) open_.emplace_back(id, own);
+  }
+
+  const Graph& g_;
+  const std::vector<NodeId> results_;
+  const std::vector<NodeId> order_;
+  const std::unordered_map<uint32_t, bool> depends_;
+  const int64_t members_;
+  std::vector<std::pair<NodeId, bool>> open_;
+  std::set<uint64_t> seen_;
+  std::set<uint32_t> shared_;
+};
+
+// Neighbouring invocations of one workgroup: where more would run one after another, as many as run at once.
+int64_t members_for(int64_t largest, const Target& t) {
+  const int64_t most = t.price.cooperates ? kMembers : t.price.lanes;
+  const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(largest)));
+  return std::min<int64_t>({std::max<int64_t>(wanted, 2), most, t.max_invocations});
+}
+
+std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target& t) {
+  if (!t.shared_memory) return std::nullopt;
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  const ir::Function& f = g.function(parts.function);
+  LoopForm form{LoopForm::Kind::Together};
+  int64_t largest = 1;
+  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
+  form.members = members_for(largest, t);
+  int64_t state = 0;
+  double code = 0;
+  const auto own = [&](NodeId n) { return schedule::divided_up(g[n].type.shape.count(), form.members); };
+  for (NodeId r : f.results) {
+    if (own(r) > kOwnElements) return std::nullopt;
+    state += own(r);
+  }
+  for (NodeId at : ir::postorder(g, f.results)) {
+    const Node& n = g[at];
+    if (n.op == Op::Scatter || n.op == Op::MapAccum) return std::nullopt;
+    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 8) return std::nullopt;
+    code += op_cost(n) * static_cast<double>(std::min(own(at), kOwnElements));
+  }
+  if (state > kOwnState || code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
+  std::optional<std::vector<std::vector<NodeId>>> shared = SharedNodes(g, parts, form.members).levels();
+  if (!shared) return std::nullopt;
+  int64_t bytes = 0;
+  for (const std::vector<NodeId>& level : *shared)
+    for (NodeId n : level) bytes += own(n) * form.members * static_cast<int64_t>(device_bytes(g[n].type.dtype));
+  if (bytes > t.shared_bytes) return std::nullopt;
+  form.shared = std::move(*shared);
+  return form;
+}
+
+// Elements of the state that an invocation computes side by side: they wait for one another less than for themselves.
+int64_t side_by_side(const Graph& g, NodeId id, const Shape& state, const Target& t) {
+  constexpr int64_t kMost = 4;
+  int64_t code = 0;
+  for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[id]).function).results)) {
+    if (g[at].op == Op::MapAccum) return 1;
+    code += op_cost(g[at]);
+  }
+  int64_t own = 1;
+  while (own < kMost && 2 * own * t.price.busy <= state.count() && 2 * own * code <= schedule::kSideBySideCode) own *= 2;
+  return own;
+}
+
+}  // namespace
+
+LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  if (parts.length == 0) return {};
+  for (NodeId r : g.function(parts.function).results)
+    if (g[r].type.shape.count() == 0) return {};
+  LoopForm form;
+  if (runs_by_elements(g, id, &form.state)) {
+    form.kind = LoopForm::Kind::Elements;
+    form.own = side_by_side(g, id, form.state, t);
+    return form;
+  }
+  // A step's work where few invocations share it, against the dispatch that it would be at least.
+  const double work = step_work(g, id);
+  std::optional<LoopForm> best;
+  double least = t.price.dispatch;
+  if (work <= static_cast<double>(kStepCode) && work * schedule::idle(1, t) <= least && fits_one_invocation(g, id)) {
+    best = LoopForm{LoopForm::Kind::Together};
+    least = work * schedule::idle(1, t);
+  }
+  if (std::optional<LoopForm> group = by_one_workgroup(g, id, t)) {
+    const auto members = static_cast<double>(group->members);
+    const double cost = (work / members + kBarrier * static_cast<double>(group->shared.size() + 1)) * schedule::idle(1, t);
+    if (cost <= least) best = std::move(group);
+  }
+  return best.value_or(LoopForm{});
+}
+
+int64_t invocations(const LoopForm& form) {
+  return form.kind == LoopForm::Kind::Elements ? schedule::divided_up(form.state.count(), form.own) : form.members;
 }
 
 }  // namespace spirograd::lower

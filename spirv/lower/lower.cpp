@@ -127,22 +127,9 @@ class Lowering {
       std::erase_if(equal_code_, [&](const auto& c) { return c.second >= kernels; });
       if (attempt < kAttempts && amend(g_, draft, excesses, limit)) continue;
       // What cannot be cut may take long, if it ends.
-      if (limit == target_.max_loop_iterations) throw refusal(excesses[0]);
+      if (limit == target_.max_loop_iterations) throw refusal(excesses[0], target_);
       limit = target_.max_loop_iterations;
     }
-  }
-
-  Error refusal(const Excess& e) const {
-    std::string what;
-    for (const Compute& s : e.computes) what += (what.empty() ? "" : "; ") + s.label;
-    const std::string kernel = "kernel '" + e.kernel + "' (" + what + ")";
-    if (e.too_large)
-      return Error("SG0602", kernel + " grows beyond what drivers compile in reasonable time, and cannot be cut")
-          .hint("compute fewer different elements of one array in one expression");
-    return Error("SG0303", kernel + " may run " + std::to_string(e.iterations) +
-                               " loop iterations in one invocation; the device ends loops after " +
-                               std::to_string(target_.max_loop_iterations))
-        .hint("compute the inner reduction or loop as a value of its own, or choose a device without that limit");
   }
 
   // One attempt. Returns the kernels that are beyond the bounds.
@@ -151,6 +138,11 @@ class Lowering {
     check_extents(draft.roots);
     const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans, target_);
     Materialised places;
+    for (const PackBuffer& pack : pack_buffers(g_, partition.order, partition.packed,
+                                               [&](uint32_t loop) { return partition.loops_in_kernel.contains(loop); })) {
+      const uint32_t buffer = scratch(pack.type).buffer;
+      for (const auto& [id, offset] : pack.arrays) places[id.v] = {buffer, offset};
+    }
     std::vector<Wanted> copies;  // results that have a buffer already
     for (const Wanted& w : wanted) {
       const Node& n = g_[w.node];
@@ -238,7 +230,7 @@ class Lowering {
       for (const Inliner::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
         const bool reads = b.access != kernel::Access::Write;
-        step.uses.push_back({b.ref.buffer, b.ref.offset, b.bytes, reads, writes});
+        step.uses.push_back({b.buffer, 0, b.bytes, reads, writes});
       }
       for (const Compute& s : group) {
         step.label += (step.label.empty() ? "" : "; ") + s.label;

@@ -26,6 +26,7 @@ constexpr size_t kInlinedParts = 4;     // concat and stack of more parts are wr
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
 constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
+constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
 constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
 
 bool is_leaf(const Node& n) {
@@ -71,6 +72,7 @@ class Chooser {
     c_.order = ir::postorder(g, results);
     forced_ = forced;
     for (NodeId r : results) forced_.insert(r.v);
+    c_.packed = packed_results(g, c_.order, results, target);
   }
 
   Partition run() {
@@ -94,19 +96,43 @@ class Chooser {
     if (n.op == Op::Scatter) forced_.insert(id.v);
     if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
-    const bool inside = !dispatched_.contains(id.v) && runs_in_kernel(g_, id, nullptr);
-    if (scans_.contains(id.v) || (inside && least_buffers(id) <= kernel_buffers(target_))) {
-      c_.loops_in_kernel.insert(id.v);
+    const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
+    const bool inside = form.kind != LoopForm::Kind::Dispatches && least_buffers(id) <= kernel_buffers(target_);
+    if (scans_.contains(id.v) || inside) {
+      c_.loops_in_kernel[id.v] = form;
     } else {
       for (NodeId in : n.in) forced_.insert(in.v);
     }
   }
 
-  size_t loop_results(NodeId loop) const { return g_.function(ir::loop_parts(g_, g_[loop]).function).results.size(); }
+  size_t buffers_read(const Extent& e) const {
+    std::set<std::pair<uint32_t, int>> packs;
+    size_t others = 0;
+    for (NodeId leaf : e.leaves) {
+      const auto it = c_.packed.find(leaf.v);
+      if (it != c_.packed.end() && c_.loops_in_kernel.contains(it->second.loop)) {
+        packs.emplace(it->second.loop, it->second.number);
+      } else {
+        ++others;
+      }
+    }
+    return packs.size() + others;
+  }
+
+  size_t buffers_written(NodeId loop) const {
+    std::set<int> packs;
+    size_t others = 0;
+    for (NodeId id : c_.order) {
+      if (g_[id].op != Op::Proj || g_[id].in[0] != loop) continue;
+      const auto it = c_.packed.find(id.v);
+      it == c_.packed.end() ? void(++others) : void(packs.insert(it->second.number));
+    }
+    return packs.size() + others;
+  }
 
   // Of the kernel that a loop would run in: its results, and its operands or what they are computed from.
   size_t least_buffers(NodeId loop) {
-    return loop_results(loop) + std::min(g_[loop].in.size(), extent_(loop).leaves.size());
+    return buffers_written(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop)));
   }
 
   void visit(NodeId id) {
@@ -155,8 +181,12 @@ class Chooser {
       use_scan_operands(id, parts, scan->second);
       return;
     }
-    Shape state;
-    runs_in_kernel(g_, id, &state);
+    const LoopForm& form = c_.loops_in_kernel.at(id.v);
+    if (form.kind == LoopForm::Kind::Together) {
+      use_operands_together(id, parts, form);
+      return;
+    }
+    const Shape& state = form.state;
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& s = g_[n.in[j]].type.shape;
       const auto k = static_cast<int>(j);
@@ -164,6 +194,24 @@ class Chooser {
       const bool own_row = k >= parts.n_acc && k < parts.n_acc + parts.n_es && s == state.inserted(0, parts.length);
       if (k >= parts.n_acc && s != state && s.rank() > 0) {
         u.loops = {own_row ? static_cast<double>(parts.length) : count(s)};
+        u.place[0].axes = 1;
+      }
+      add_use(n.in[j], std::move(u), false);
+    }
+  }
+
+  // What does not change from step to step is kept, or read at every step where that is too much.
+  void use_operands_together(NodeId id, const ir::LoopParts& parts, const LoopForm& form) {
+    const Node& n = g_[id];
+    const auto members = static_cast<double>(form.members);
+    for (size_t j = 0; j < n.in.size(); ++j) {
+      const Shape& s = g_[n.in[j]].type.shape;
+      const auto k = static_cast<int>(j);
+      const double own = std::max(1.0, count(s) / members);
+      Use u{id.v, std::min(members, count(s)), {}, Place(static_cast<size_t>(s.rank()))};
+      const bool kept = k < parts.n_acc || own <= kKeptElements;
+      if (s.rank() > 0) {
+        u.loops = {kept || (k < parts.n_acc + parts.n_es) ? own : own * static_cast<double>(parts.length)};
         u.place[0].axes = 1;
       }
       add_use(n.in[j], std::move(u), false);
@@ -220,7 +268,7 @@ class Chooser {
   void limit_size(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
-      if (extent_(id).leaves.size() + loop_results(id) <= kernel_buffers(target_)) return;
+      if (buffers_read(extent_(id)) + buffers_written(id) <= kernel_buffers(target_)) return;
       for (NodeId in : n.in)
         if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
       return;
@@ -228,7 +276,7 @@ class Chooser {
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
     for (int tries = 0; tries < 8; ++tries) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
-      if (e.code <= schedule::kKernelCode && e.leaves.size() <= leaf_limit_) return;
+      if (e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
       if (!cut) return;
       c_.roots.insert(cut.v);
@@ -255,7 +303,7 @@ class Chooser {
         const double code =
             static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
         // A large array is a dear cut.
-        if (e.code <= schedule::kKernelCode && e.leaves.size() <= leaf_limit_) {
+        if (e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_) {
           const double score = code / (1 + count(n.type.shape) / largest);
           if (score > best_score) {
             best_score = score;

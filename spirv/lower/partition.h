@@ -5,11 +5,14 @@
 #include <map>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/loops.h"
+#include "spirv/lower/packed.h"
 #include "spirv/lower/split_scan.h"
 
 namespace spirograd::lower {
@@ -17,7 +20,9 @@ namespace spirograd::lower {
 struct Partition {
   std::vector<ir::NodeId> order;  // all nodes of the region, operands first
   NodeSet roots;                  // nodes that get a buffer and a kernel (for loops: the MapAccum node)
-  NodeSet loops_in_kernel;        // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches
+  // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches. Scans are among them.
+  std::unordered_map<uint32_t, LoopForm> loops_in_kernel;
+  PackedResults packed;
 };
 
 /// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches, those
@@ -48,10 +53,6 @@ class ExtentWalk {
   uint32_t walk_ = 0;
   std::vector<ir::NodeId> stack_;
 };
-
-/// The shape of the per-invocation state if every step of the loop touches its accumulators only at the invocation's own
-/// point, and one step is small enough for one invocation.
-bool runs_in_kernel(const ir::Graph& g, ir::NodeId map_accum, Shape* state);
 
 /// Buffers that a kernel may have on the device: push constants hold 8 bytes for each.
 uint32_t kernel_buffers(const Target& t);

@@ -119,7 +119,8 @@ Value ScanKernel::stepped(Value from, Value term) const {
 void ScanKernel::store(size_t result, const Point& at, Value v) const {
   if (!s.results[result]) return;
   const Type t{whole.dtype, at.size() == row.size() ? whole.shape.erased(0) : whole.shape};
-  b.store(inliner.binding(*s.results[result], t, kernel::Access::Write), inliner.linear(at, t.shape), v);
+  const auto [binding, index] = inliner.element(*s.results[result], t, kernel::Access::Write, at);
+  b.store(binding, index, v);
 }
 
 // To the stack of that result of the body, if there is one.

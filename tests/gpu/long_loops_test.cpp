@@ -1,10 +1,12 @@
 // Loops and reductions longer than some drivers let an invocation run: right on every driver, and never run unseen.
 #include <cmath>
 
+#include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "tests/gpu/fixture.h"
+#include "tests/support/loop_programs.h"
 
 namespace spirograd::vk::testing {
 namespace {
@@ -13,9 +15,16 @@ Program program(const std::string& text) { return text::instantiate(text::parse(
 
 class LongLoops : public Gpu {
  protected:
-  // Result 0 in both binding forms; empty if something went wrong.
   void expect(const Program& p, const std::vector<HostArray>& inputs, size_t result, const std::vector<double>& want,
               double tolerance = 1e-5) {
+    std::vector<std::vector<double>> all(p.results.size());
+    all[result] = want;
+    expect(p, inputs, all, tolerance);
+  }
+
+  // The results in both binding forms; empty: any.
+  void expect(const Program& p, const std::vector<HostArray>& inputs, const std::vector<std::vector<double>>& want,
+              double tolerance) {
     for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
       CompileOptions options;
       options.form = form;
@@ -26,10 +35,13 @@ class LongLoops : public Gpu {
       ASSERT_TRUE(s);
       const auto out = s->run(inputs);
       ASSERT_TRUE(out) << out.error().str();
-      const std::vector<double> have = (*out)[result].values();
-      ASSERT_EQ(have.size(), want.size());
-      for (size_t i = 0; i < want.size(); ++i)
-        EXPECT_NEAR(have[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "element " << i;
+      for (size_t r = 0; r < want.size(); ++r) {
+        if (want[r].empty()) continue;
+        const std::vector<double> have = (*out)[r].values();
+        ASSERT_EQ(have.size(), want[r].size());
+        for (size_t i = 0; i < have.size(); ++i)
+          EXPECT_NEAR(have[i], want[r][i], tolerance * std::max(1.0, std::abs(want[r][i]))) << "element " << i;
+      }
     }
   }
 };
@@ -56,6 +68,21 @@ TEST_F(LongLoops, GradientsOfLoopsBeyondTheLimit) {
   const Program both = value_and_grad(p, {"x"}).value();
   expect(both, {{f32(Shape{}), {static_cast<double>(0.3f)}}}, 0, {s}, 1e-4);
   expect(both, {{f32(Shape{}), {static_cast<double>(0.3f)}}}, 1, {ds}, 1e-3);
+}
+
+// In registers of one invocation, and in memory that a workgroup shares.
+TEST_F(LongLoops, StateThatOneWorkgroupKeeps) {
+  for (const test::LoopProgram& l : test::loop_programs())
+    for (int64_t state : {3, 19}) {
+      SCOPED_TRACE(std::string(l.name) + " of " + std::to_string(state));
+      const Program p = value_and_grad(test::loop_program(l, state, 40), {"a", "xs"}).value();
+      const std::vector<std::vector<double>> values = test::loop_inputs(state, 40);
+      std::vector<HostArray> inputs;
+      for (size_t j = 0; j < values.size(); ++j) inputs.emplace_back(p.params[j].type, values[j]);
+      std::vector<std::vector<double>> want;
+      for (const ir::Array& a : ir::evaluate(p, values)) want.push_back(a.data);
+      expect(p, inputs, want, 1e-3);
+    }
 }
 
 TEST_F(LongLoops, ReductionsBeyondTheLimit) {

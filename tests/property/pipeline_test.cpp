@@ -9,6 +9,7 @@
 #include "frontend/ir/verify.h"
 #include "frontend/rewrite/factor_sums.h"
 #include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/split_loops.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
 #include "spirv/kernel/verify.h"
@@ -81,7 +82,7 @@ std::vector<Values> without_nan(std::vector<Values> want, const std::vector<Valu
 // difference of large numbers, the same program in f64 must agree.
 std::string kernels_agree(const Program& simplified, const std::vector<Values>& inputs, std::vector<Values> want,
                           uint64_t number, Counts& counts) {
-  const Program simple = rewrite::factor_sums(simplified);
+  const Program simple = rewrite::factor_sums(rewrite::split_loops(simplified));
   if (const auto defect = ir::check_well_formed(simple)) return "contracted: " + defect->str();
   const std::vector<Values> contracted = run(simple, inputs);
   const std::string changed = difference(want, contracted, kExact);

@@ -21,6 +21,12 @@ inline Target cpu_target() {
   return t;
 }
 
+/// Loops whose steps read other elements of the state than their own are dispatches there.
+inline Target with_cheap_dispatches(Target t) {
+  t.price.dispatch = 0;
+  return t;
+}
+
 /// Whether the plan of a bulk program gives the interpreter's values, to `tolerance` of the larger of 1 and the value;
 /// beyond what f32 holds all values are alike.
 inline testing::AssertionResult same_as_interpreter(const Program& p, const lower::Plan& plan,

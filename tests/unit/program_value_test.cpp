@@ -7,6 +7,7 @@
 #include "frontend/rewrite/factor_sums.h"
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
+#include "frontend/rewrite/split_loops.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
@@ -49,6 +50,7 @@ TEST(ProgramValue, NoFunctionAddsToTheGraphOfItsArgument) {
   for (const Program* given : {&p, &bulk}) {
     rewrite::simplify(*given);
     rewrite::factor_sums(*given);
+    rewrite::split_loops(*given);
     rewrite::optimise_for_lowering(*given, {.verify = true});
   }
   lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), target());

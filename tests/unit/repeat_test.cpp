@@ -36,7 +36,7 @@ size_t repeats(const lower::Plan& plan) {
 }
 
 lower::Plan plan_of(const Program& p) {
-  return lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), test::cpu_target());
+  return lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), test::with_cheap_dispatches(test::cpu_target()));
 }
 
 TEST(Repeat, LoopsOfAnyLengthGiveWhatTheInterpreterGives) {

@@ -1,0 +1,190 @@
+// Loops inside of a kernel: the state is in variables of the invocations. What others have to read of it goes through memory
+// that a workgroup shares.
+#include <algorithm>
+
+#include "spirv/lower/inline.h"
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using kernel::KOp;
+using kernel::Value;
+
+namespace {
+
+// All elements of an array.
+OwnElements all_elements(kernel::Builder& b, Inliner& inliner, const Shape& shape) {
+  OwnElements out;
+  for (int64_t k = 0; k < shape.count(); ++k) out.at.push_back(inliner.unlinear(b.i32(k), shape.dims()));
+  out.stores.resize(out.at.size());
+  return out;
+}
+
+}  // namespace
+
+int Inliner::open_loop_scope(int scope, NodeId loop, bool whole) {
+  const Node& n = node(loop);
+  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  Scope inner;
+  inner.function = parts.function;
+  inner.whole = whole;
+  for (int j = 0; j < static_cast<int>(n.in.size()); ++j) {
+    ParamSource s;
+    s.kind = j < parts.n_acc ? ParamSource::Kind::Register : ParamSource::Kind::Outer;
+    s.scope = scope;
+    s.node = n.in[static_cast<size_t>(j)];
+    s.stacked = j >= parts.n_acc && j < parts.n_acc + parts.n_es;
+    inner.params.push_back(s);
+    inner.varying.push_back(j < parts.n_acc + parts.n_es);
+  }
+  scopes_.push_back(std::move(inner));
+  return static_cast<int>(scopes_.size()) - 1;
+}
+
+void Inliner::set_step(int scope, Value step) {
+  for (ParamSource& s : scopes_[static_cast<size_t>(scope)].params) s.step = step;
+}
+
+// Gives all members the elements of these nodes.
+void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout& layout) {
+  std::vector<uint32_t> arrays;
+  for (NodeId id : nodes) {
+    const OwnElements own = layout.own(node(id).type.shape);
+    const std::vector<Value> values = eval(scope, id, own.at);
+    const auto count = static_cast<uint32_t>(layout.members * static_cast<int64_t>(own.at.size()));
+    arrays.push_back(b_.shared("state" + std::to_string(id.v), scalar_of(node(id).type.dtype), count));
+    for (size_t e = 0; e < values.size(); ++e) b_.shared_store(arrays.back(), own.slots[e], values[e]);
+  }
+  b_.barrier();
+  for (size_t j = 0; j < nodes.size(); ++j) scopes_[static_cast<size_t>(scope)].shared[nodes[j].v] = arrays[j];
+}
+
+Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& layout, const AfterStep& after_step) {
+  const Node& n = node(loop);
+  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  const ir::Function& body = graph_.function(parts.function);
+  const auto n_acc = static_cast<size_t>(parts.n_acc);
+  std::vector<OwnElements> own;  // by result
+  for (NodeId r : body.results) own.push_back(layout.own(node(r).type.shape));
+  std::vector<std::vector<Value>> initial;
+  for (size_t j = 0; j < n_acc; ++j) initial.push_back(eval(scope, n.in[j], own[j].at));
+  const int inner = open_loop_scope(scope, loop, layout.whole);
+  const auto state = [&] { return std::span(scopes_[static_cast<size_t>(inner)].params).first(n_acc); };
+  for (size_t j = 0; j < n_acc; ++j) {
+    state()[j].at = own[j].at;
+    for (Value v : initial[j]) state()[j].vars.push_back(b_.var(v));
+  }
+  for (size_t j = 0; j < own.size(); ++j)
+    for (const Point& p : own[j].at) hoist(inner, body.results[j], p, inner);
+  for (const std::vector<NodeId>& level : layout.shared)
+    for (NodeId id : level)
+      for (const Point& p : layout.own(node(id).type.shape).at) hoist(inner, id, p, inner);
+  const std::vector<RunningSum> sums = running_sums(body, parts, state());
+  const Value counter = b_.begin_loop(b_.i32(parts.length));
+  push_block();
+  const Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
+  set_step(inner, step);
+  for (const std::vector<NodeId>& level : layout.shared) share(inner, level, layout);
+  for (const RunningSum& s : sums) add_to_sum(inner, s, state()[s.slot]);
+  Elements results;
+  for (size_t j = 0; j < own.size(); ++j) results.push_back(eval(inner, body.results[j], own[j].at));
+  after_step(step, results);
+  for (size_t j = 0; j < n_acc; ++j)
+    for (size_t e = 0; e < results[j].size(); ++e) b_.set(state()[j].vars[e], results[j][e]);
+  if (!layout.shared.empty()) b_.barrier();  // the next step writes what others may still read
+  pop_block();
+  b_.end_loop();
+  Elements finals(n_acc);
+  for (size_t j = 0; j < n_acc; ++j)
+    for (Value v : state()[j].vars) finals[j].push_back(b_.get(v));
+  return finals;
+}
+
+// Of an array whose elements are all in registers.
+Value Inliner::picked(std::span<const Value> elements, const Shape& shape, const Point& point) {
+  const Value number = linear(point, shape);
+  if (const auto bits = b_.constant_bits(number)) return elements[static_cast<size_t>(*bits)];
+  Value out = elements.back();
+  for (size_t k = elements.size() - 1; k-- > 0;)
+    out = b_.select(b_.op(KOp::Eq, number, b_.i32(static_cast<int64_t>(k))), elements[k], out);
+  return out;
+}
+
+Value Inliner::state_element(int scope, NodeId param, const ParamSource& state, const Point& point) {
+  const Scope& s = scopes_[static_cast<size_t>(scope)];
+  const Type& type = node(param).type;
+  if (s.whole) {
+    std::vector<Value> elements;
+    for (Value v : state.vars) elements.push_back(b_.get(v));
+    return picked(elements, type.shape, point);
+  }
+  const auto it = std::find(state.at.begin(), state.at.end(), point);
+  if (it != state.at.end()) return b_.get(state.vars[static_cast<size_t>(it - state.at.begin())]);
+  if (const auto shared = s.shared.find(param.v); shared != s.shared.end())
+    return b_.shared_load(shared->second, linear(point, type.shape));
+  throw Error("SG0900", "internal: a loop's state of type " + to_string(type) + " is read where another has it");
+}
+
+// A loop inside of a loop's body.
+Value Inliner::projection(int scope, const Node& n, const Point& point) {
+  const NodeId loop = n.in[0];
+  const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
+  if (n.attr[0] >= parts.n_acc)
+    throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
+  const auto slot = static_cast<size_t>(n.attr[0]);
+  if (!scopes_[static_cast<size_t>(scope)].whole) {
+    const StateLayout layout{
+        .own = [&](const Shape& s) { return OwnElements{{s.rank() == 0 ? Point{} : point}, {std::nullopt}, {}}; }};
+    return run_loop(scope, loop, layout, [](Value, const Elements&) {})[slot][0];
+  }
+  // All results become known at once, by result and element.
+  const auto key = [&](size_t result, size_t element) {
+    return Key{scope, loop.v, {static_cast<Value>(result), static_cast<Value>(element)}};
+  };
+  const auto known = [&](const Key& k) -> std::optional<Value> {
+    for (auto block = memo_.rbegin(); block != memo_.rend(); ++block)
+      if (const auto it = block->find(k); it != block->end()) return it->second;
+    return std::nullopt;
+  };
+  if (!known(key(slot, 0))) {
+    const StateLayout layout{.own = [&](const Shape& s) { return all_elements(b_, *this, s); }, .whole = true};
+    const Elements finals = run_loop(scope, loop, layout, [](Value, const Elements&) {});
+    for (size_t j = 0; j < finals.size(); ++j)
+      for (size_t e = 0; e < finals[j].size(); ++e) memo_.back()[key(j, e)] = finals[j][e];
+  }
+  std::vector<Value> elements;
+  for (size_t e = 0; e < static_cast<size_t>(n.type.shape.count()); ++e) elements.push_back(*known(key(slot, e)));
+  return picked(elements, n.type.shape, point);
+}
+
+bool Inliner::varies(int scope, NodeId id) {
+  const Scope& s = scopes_[static_cast<size_t>(scope)];
+  if (s.function < 0) return false;
+  auto [it, fresh] = varies_.try_emplace({scope, id.v}, false);
+  if (!fresh) return it->second;
+  const Node& n = node(id);
+  bool v = n.op == Op::Param && s.varying[static_cast<size_t>(n.attr[0])];
+  for (NodeId in : n.in) v = v || varies(scope, in);
+  return varies_[{scope, id.v}] = v;
+}
+
+// Whether the value depends on state that is in registers as a whole, so that it is had cheaply at constant points only.
+bool Inliner::in_registers(int scope, NodeId id) {
+  const Scope& s = scopes_[static_cast<size_t>(scope)];
+  if (!s.whole) return false;
+  const auto [it, fresh] = in_registers_.try_emplace({scope, id.v}, false);
+  if (!fresh) return it->second;
+  const Node& n = node(id);
+  bool is = n.op == Op::Proj;
+  if (n.op == Op::Param) {
+    const ParamSource& source = s.params[static_cast<size_t>(n.attr[0])];
+    is = source.kind == ParamSource::Kind::Register || in_registers(source.scope, source.node);
+  }
+  for (NodeId in : n.in) is = is || in_registers(scope, in);
+  return in_registers_[{scope, id.v}] = is;
+}
+
+}  // namespace spirograd::lower

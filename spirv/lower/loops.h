@@ -1,0 +1,31 @@
+// Which loops run inside of one kernel, and how their state is spread over its invocations.
+#pragma once
+
+#include <vector>
+
+#include "frontend/ir/graph.h"
+#include "spirograd/target.h"
+
+namespace spirograd::lower {
+
+struct LoopForm {
+  enum class Kind : uint8_t {
+    Dispatches,  // not inside of a kernel: each step is a sequence of dispatches
+    Elements,    // no step reads another element of the state than its own: each is a loop for itself
+    Together,    // one invocation, or one workgroup, runs the loop
+  };
+  Kind kind = Kind::Dispatches;
+  Shape state;          // Elements: the one shape of arrays of state; scalars beside them are kept by every invocation
+  int64_t own = 1;      // Elements: those that one invocation computes side by side
+  int64_t members = 1;  // Together: invocations
+  /// Together, of several: nodes of the body whose elements others than their owner read, by the order in which they get
+  /// known: those of one level need none of the same or a later one.
+  std::vector<std::vector<ir::NodeId>> shared;
+};
+
+LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& target);
+
+/// Invocations that run such a loop.
+int64_t invocations(const LoopForm& form);
+
+}  // namespace spirograd::lower

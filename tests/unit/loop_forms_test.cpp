@@ -1,0 +1,152 @@
+// Loops that run inside of one kernel: by elements, by one invocation, by one workgroup. Values and gradients are those of
+// the interpreter whatever the size of the state, and a loop of small state is one dispatch.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/traverse.h"
+#include "frontend/rewrite/passes.h"
+#include "spirograd/grad.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/kernel/verify.h"
+#include "support/loop_programs.h"
+#include "support/lowered.h"
+
+namespace spirograd {
+namespace {
+
+Target gpu_target() {
+  Target t = test::cpu_target();
+  t.price = Prices{};
+  t.quirks = 0;
+  return t;
+}
+
+testing::AssertionResult right(const Program& given, const std::vector<std::vector<double>>& inputs, const Target& target,
+                               lower::Plan* plan) {
+  const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
+  *plan = lower::lower(p, target);
+  for (const kernel::Kernel& k : plan->kernels) {
+    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+    if (kernel::loop_iterations(k) > loop_limit(target)) return testing::AssertionFailure() << k.name << " runs too long";
+  }
+  return test::same_as_interpreter(p, *plan, inputs);
+}
+
+// Loops that are not inside of a kernel.
+uint64_t dispatched_loops(const lower::Plan& plan) {
+  return static_cast<uint64_t>(
+      std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Repeat; }));
+}
+
+TEST(LoopForms, AreRightAtAnySizeOfStateAndNumberOfSteps) {
+  for (const test::LoopProgram& l : test::loop_programs())
+    for (int64_t state : {1, 2, 3, 8, 9, 33})
+      for (int64_t steps : {0, 1, 5})
+        for (const Target& t : {test::cpu_target(), gpu_target()}) {
+          const Program value = test::loop_program(l, state, steps);
+          const Program both = value_and_grad(value, {"a", "b", "xs"}).value();
+          lower::Plan plan;
+          EXPECT_TRUE(right(both, test::loop_inputs(state, steps), t, &plan))
+              << l.name << " of " << state << ", " << steps << " steps, busy " << t.price.busy;
+          if (!l.gradient_too) continue;
+          EXPECT_EQ(dispatched_loops(plan), 0u) << l.name << " of " << state;
+        }
+}
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+TEST(LoopForms, StateInRegistersIsReadWhereAComputedIndexSays) {
+  const Program p = program(
+      "def main(a: f32[5], i: i32[30]) -> (y: f32[5]) =\n"
+      "  fold(fn(s, j) => for k: 5 => s[rem(k + 1, 5)] * 0.5 + s[j], a, i)\n");
+  std::vector<double> index;
+  for (int j = 0; j < 30; ++j) index.push_back(j % 7 - 1);  // out of range as well
+  lower::Plan plan;
+  EXPECT_TRUE(right(p, {{1, -2, 3, 0.5, 2}, index}, test::cpu_target(), &plan));
+  EXPECT_EQ(plan.steps.size(), 1u);
+}
+
+TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
+  const Program p = program(
+      "def main(a: f32[3]) -> (y: f32[3]) =\n"
+      "  fori(7, fn(i, s) => fori(3, fn(j, u) => [u[2] - s[0], sin(u[0]), u[1] + s[2] * f32(i - j)], s), a)\n");
+  lower::Plan plan;
+  EXPECT_TRUE(right(p, {{0.1, -0.2, 0.3}}, test::cpu_target(), &plan));
+  EXPECT_EQ(plan.steps.size(), 1u);
+}
+
+// A state of n numbers, each of which depends on its neighbour; all of them and their gradients are wanted.
+std::string many_numbers(int n) {
+  std::string params, names, next, start;
+  for (int j = 0; j < n; ++j) {
+    const std::string comma = j > 0 ? ", " : "", x = "x" + std::to_string(j);
+    names += comma + x;
+    next += comma + "0.5 * sin(x" + std::to_string((j + 1) % n) + ") + a[" + std::to_string(j) + "] * " + x;
+    start += comma + "a[" + std::to_string(j) + "]";
+  }
+  return "def main(a: f32[" + std::to_string(n) + "]) -> (l: f32) = {\n  let (" + names + ") = fori(50, fn(i, (" + names +
+         ")) => (" + next + "), (" + start + "))\n  x0 * x" + std::to_string(n - 1) + "\n}\n";
+}
+
+// Their number does not matter, for those of one type share a buffer.
+TEST(LoopForms, ManyNumbersOfStateAreOneKernelForwardAndOneBackward) {
+  for (int n : {3, 8, 14, 15, 20}) {
+    const Program p = grad(program(many_numbers(n)), {"a"}).value();
+    std::vector<double> a;
+    for (int j = 0; j < n; ++j) a.push_back(0.03 * j - 0.3);
+    for (const Target& t : {test::cpu_target(), gpu_target()}) {
+      lower::Plan plan;
+      EXPECT_TRUE(right(p, {a}, t, &plan)) << n;
+      EXPECT_EQ(dispatched_loops(plan), 0u) << n;
+      EXPECT_LE(plan.steps.size(), 4u) << n;
+    }
+  }
+}
+
+TEST(LoopForms, ManyResultsOfALoopAreCopiedToTheirPlaces) {
+  std::string names, results, next;
+  for (int j = 0; j < 18; ++j) {
+    const std::string comma = j > 0 ? ", " : "", x = "x" + std::to_string(j);
+    names += comma + x;
+    results += comma + "y" + std::to_string(j) + ": f32";
+    next += comma + "x" + std::to_string((j + 5) % 18) + " * 0.5 + a[" + std::to_string(j) + "]";
+  }
+  std::string start = next;
+  for (size_t at; (at = start.find('x')) != std::string::npos;) start.replace(at, start.find(' ', at) - at, "1.0");
+  const std::string loop = "fori(9, fn(i, (" + names + ")) => (" + next + "), (" + start + "))\n";
+  const Program p = program("def main(a: f32[18]) -> (" + results + ") = " + loop);
+  std::vector<double> a(18, 0.25);
+  a[3] = -1;
+  lower::Plan plan;
+  EXPECT_TRUE(right(p, {a}, test::cpu_target(), &plan));
+  EXPECT_EQ(dispatched_loops(plan), 0u);
+}
+
+TEST(LoopForms, WithoutSharedMemoryAWorkgroupRunsNoLoop) {
+  Target t = test::cpu_target();
+  const Program p = program("def main(a: f32[40]) -> (y: f32[40]) = fori(6, fn(i, s) => s / (1.0 + sum(s * s)), a)\n");
+  const std::vector<double> a(40, 0.1);
+  lower::Plan plan;
+  EXPECT_TRUE(right(p, {a}, t, &plan));
+  EXPECT_EQ(plan.steps.size(), 1u);
+  EXPECT_FALSE(plan.kernels[0].shared.empty());
+  t.shared_memory = false;
+  EXPECT_TRUE(right(p, {a}, t, &plan));
+  EXPECT_GT(plan.steps.size(), 1u);
+}
+
+// What every step adds to a matrix is one contraction behind the loop.
+TEST(LoopForms, SumsThatALoopOnlyAddsUpLeaveIt) {
+  const test::LoopProgram& matrix = test::loop_programs()[2];
+  const Program p = rewrite::optimise_for_lowering(value_and_grad(test::loop_program(matrix, 33, 5), {"b"}).value());
+  for (ir::NodeId id : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[1].node}}))
+    if (const ir::Node& n = (*p.graph)[id]; n.op == ir::Op::MapAccum) {
+      for (ir::NodeId r : p.graph->function(ir::loop_parts(*p.graph, n).function).results)
+        EXPECT_LE((*p.graph)[r].type.shape.count(), 33);
+    }
+}
+
+}  // namespace
+}  // namespace spirograd
