@@ -40,11 +40,16 @@ Target in_form(Target target, BindingForm form) {
   return target;
 }
 
+Target deterministic(Target target) {
+  target.atomic_float_add = target.exchange_float_add = false;
+  return target;
+}
+
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options) {
   return guarded([&] {
     const Program bulk = rewrite::optimise_for_lowering(program);
-    Target used = target;
-    used.atomic_float_add = target.atomic_float_add && options.native_float_atomics;
+    Target used = options.deterministic ? deterministic(target) : target;
+    used.atomic_float_add = used.atomic_float_add && options.native_float_atomics;
     const auto in = [&](BindingForm form) {
       CompileOptions o = options;
       o.form = form;

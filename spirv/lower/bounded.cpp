@@ -1,6 +1,7 @@
 #include "spirv/lower/bounded.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
@@ -80,12 +81,14 @@ void move_nodes(Draft& draft, const ir::Memo& memo) {
     for (uint32_t id : *nodes) all.insert(moved(id));
     *nodes = std::move(all);
   }
-  Scans scans;
-  for (auto& [id, s] : draft.scans) scans[moved(id)] = std::move(s);
-  draft.scans = std::move(scans);
-  Partials partial;
-  for (auto& [id, s] : draft.partial) partial[moved(id)] = std::move(s);
-  draft.partial = std::move(partial);
+  const auto move_schedules = [&](auto& schedules) {
+    std::remove_reference_t<decltype(schedules)> all;
+    for (auto& [id, s] : schedules) all[moved(id)] = std::move(s);
+    schedules = std::move(all);
+  };
+  move_schedules(draft.scans);
+  move_schedules(draft.scatters);
+  move_schedules(draft.partial);
 }
 
 // Puts other results in the place of a loop's own, everywhere in the draft. `others` are mapped to what they become.
@@ -189,8 +192,12 @@ Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& targe
               .alone = {},
               .dispatched = {},
               .scans = std::move(scans.scans),
+              .scatters = {},
               .partial = {}};
-  FactoredReductions factored = factor_reductions(g, scans.roots, target, scheduler);
+  SplitScatters scatters = split_scatters(g, scans.roots, target, scheduler);
+  move_nodes(draft, scatters.moved);
+  draft.scatters = std::move(scatters.scatters);
+  FactoredReductions factored = factor_reductions(g, scatters.roots, target, scheduler);
   move_nodes(draft, factored.moved);
   draft.roots = std::move(factored.roots);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
@@ -228,7 +235,9 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
       for (NodeId id : e.repeated.empty() ? computed_operands(g, nodes[0], draft.stored) : e.repeated)
         changed |= draft.stored.insert(id.v).second;
     } else {
-      for (NodeId id : first_reductions(g, nodes[0], draft.stored)) changed |= draft.stored.insert(id.v).second;
+      bool inner = false;
+      for (NodeId id : first_reductions(g, nodes[0], draft.stored)) inner |= draft.stored.insert(id.v).second;
+      changed |= inner || draft.scatters.erase(nodes[0].v) > 0;
     }
   }
   for (size_t j = 0; j < loops.size(); ++j)

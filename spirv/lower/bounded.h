@@ -10,6 +10,7 @@
 #include "spirv/lower/compute.h"
 #include "spirv/lower/rfactor.h"
 #include "spirv/lower/split_scan.h"
+#include "spirv/lower/split_scatter.h"
 
 namespace spirograd::lower {
 
@@ -20,6 +21,7 @@ struct Draft {
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
   Scans scans;                    // loops that are scans
+  Scatters scatters;              // how scatters run; others are plain
   Partials partial;               // for people: why some nodes are stored
 };
 

@@ -1,4 +1,4 @@
-// Computes as instructions: maps in blocks, scatters, loops; and kernels out of groups of computes.
+// Computes as instructions: maps in blocks, loops; and kernels out of groups of computes.
 #include "spirv/lower/compute.h"
 
 #include <algorithm>
@@ -145,61 +145,6 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();
 }
 
-// Where an update goes, and whether that is inside.
-struct ScatterTarget {
-  Point at;
-  Value inside;
-};
-
-ScatterTarget scatter_target(Inliner& inliner, Builder& b, const ir::Graph& g, const ir::Node& n, const Point& at) {
-  const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
-  const Point outer(at.begin(), at.begin() + m);
-  Point target;
-  Value inside = b.boolean(true);
-  for (size_t j = 1; j < n.in.size(); ++j) {
-    const Value i = inliner.eval(0, n.in[j], outer);
-    const auto extent = static_cast<double>(n.type.shape[static_cast<int>(j) - 1]);
-    inside =
-        b.logical_and(inside, b.op(KOp::Lt, b.bitcast(kernel::Scalar::U32, i), b.constant(kernel::Scalar::U32, extent)));
-    target.push_back(i);
-  }
-  target.insert(target.end(), at.begin() + m, at.end());
-  return {std::move(target), inside};
-}
-
-void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
-  const ir::Node& n = g[s.node];
-  const Point at = inliner.unlinear(index, s.domain);
-  const auto [target, inside] = scatter_target(inliner, b, g, n, at);
-  b.begin_if(inside);
-  inliner.push_block();
-  const Value update = inliner.eval(0, n.in[0], at);
-  const auto [binding, place] = inliner.element(s.to, n.type, kernel::Access::Atomic, target);
-  b.atomic_add(binding, place, update);
-  inliner.pop_block();
-  b.end_if();
-}
-
-// Without atomics on the element type: each invocation owns one trailing position and adds all updates to it in order.
-void emit_serial_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
-  const ir::Node& n = g[s.node];
-  const Shape m = g[n.in[1]].type.shape;
-  const Point trailing = inliner.unlinear(index, s.domain);
-  const Value counter = b.begin_loop(b.i32(s.count));
-  inliner.push_block();
-  Point at = inliner.unlinear(b.add(counter, b.i32(s.first)), m);
-  at.insert(at.end(), trailing.begin(), trailing.end());
-  const auto [target, inside] = scatter_target(inliner, b, g, n, at);
-  b.begin_if(inside);
-  inliner.push_block();
-  const auto [slot, place] = inliner.element(s.to, n.type, kernel::Access::ReadWrite, target);
-  b.store(slot, place, b.add(b.load(slot, place), inliner.eval(0, n.in[0], at)));
-  inliner.pop_block();
-  b.end_if();
-  inliner.pop_block();
-  b.end_loop();
-}
-
 // Which elements of the state an invocation keeps: every `apart`th from its own number on.
 StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
   StateLayout layout;
@@ -273,7 +218,6 @@ void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<c
     switch (s.kind) {
       case Compute::Kind::Map: emit_map(inliner, b, s, local); break;
       case Compute::Kind::Scatter: emit_scatter(inliner, b, g, s, local); break;
-      case Compute::Kind::SerialScatter: emit_serial_scatter(inliner, b, g, s, local); break;
       case Compute::Kind::Loop: emit_loop(inliner, b, g, s, local); break;
       case Compute::Kind::Scan: emit_scan(inliner, b, g, s, local); break;
     }
@@ -325,6 +269,7 @@ int64_t group_of(const Compute& s) {
 std::string schedule_of(const Compute& s) {
   if (s.kind == Compute::Kind::Map) return schedule::to_string(s.schedule);
   if (s.kind == Compute::Kind::Scan) return schedule::to_string(s.scan);
+  if (s.kind == Compute::Kind::Scatter) return schedule::to_string(s.scatter);
   return std::to_string(invocations(s)) + " invocations";
 }
 

@@ -23,25 +23,26 @@ struct Store {
 };
 
 struct Compute {
-  enum class Kind : uint8_t { Map, Scatter, SerialScatter, Loop, Scan } kind = Kind::Map;
+  enum class Kind : uint8_t { Map, Scatter, Loop, Scan } kind = Kind::Map;
   Shape domain;
   std::vector<Store> stores;                      // Map
   ir::NodeId node;                                // Scatter, Loop, Scan: the node
   BufferRef to;                                   // Scatter: the destination
-  int64_t first = 0, count = 0;                   // SerialScatter: the updates it adds
+  int64_t first = 0, count = 0;                   // Scatter: the updates it adds; 0: all of them
   std::vector<std::optional<BufferRef>> results;  // Loop, Scan: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;
   std::vector<schedule::Reduction> reductions;
-  std::vector<uint32_t> writes;    // buffer ids
-  int64_t code = 0;                // estimated instructions
-  double work = 0;                 // estimated operations in all
-  bool reduces = false;            // a reduction runs inside of it
-  bool alone = false;              // shares no kernel
-  schedule::MapSchedule schedule;  // Map: chosen when it is known what shares the kernel
-  schedule::ScanSchedule scan;     // Scan
-  LoopForm loop;                   // Loop
+  std::vector<uint32_t> writes;       // buffer ids
+  int64_t code = 0;                   // estimated instructions
+  double work = 0;                    // estimated operations in all
+  bool reduces = false;               // a reduction runs inside of it
+  bool alone = false;                 // shares no kernel
+  schedule::MapSchedule schedule;     // Map: chosen when it is known what shares the kernel
+  schedule::ScanSchedule scan;        // Scan
+  LoopForm loop;                      // Loop
+  schedule::ScatterSchedule scatter;  // Scatter
 };
 
 /// Invocations that run a compute.
@@ -53,6 +54,8 @@ std::string schedule_of(const Compute& s);
 
 /// The instructions of a Scan: `index` numbers the chunks of all rows.
 void emit_scan(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
+/// Those of a Scatter: `index` numbers the parts of the updates, of the places, and the elements of a row.
+void emit_scatter(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
 
 /// Groups computes into kernels. Pre: a compute comes after those whose results it reads. A compute may join the kernel
 /// that computes what it reads if it reads it at its own point only.

@@ -102,28 +102,27 @@ Compute loop_compute(const Region& r, NodeId id) {
   return s;
 }
 
-bool adds_atomically(const Target& t, DType dtype) {
-  if (dtype == DType::F64) return false;
-  return dtype == DType::F32 ? t.atomic_float_add || t.exchange_float_add : t.integer_atomics;
-}
-
-// Updates that one invocation adds in order; more than the device's loops allow are left to further dispatches.
-std::vector<Compute> serial_scatter(const Region& r, NodeId id, BufferRef to) {
-  const Node& n = r.graph[id];
-  const Type& updates = r.graph[n.in[0]].type;
-  const int m = r.graph[n.in[1]].type.shape.rank();
-  const int64_t all = updates.shape.slice(0, m).count();
+// Updates that invocations add in order; more than the device's loops allow are left to further dispatches.
+std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) {
+  const schedule::ScatterFacts facts = scatter_facts(r.graph, id, r.target);
+  const auto known = r.scatters.find(id.v);
+  const schedule::ScatterSchedule scatter = known == r.scatters.end() ? schedule::plain_scatter(facts) : known->second;
+  const int64_t parts = schedule::extent(scatter.updates, schedule::Bind::Grid);
+  const bool cut = parts == 1 && !scatter.atomic;
   const auto most = static_cast<int64_t>(std::clamp<uint64_t>(r.loop_limit / 2, 1, 0x7fffffff));
   std::vector<Compute> out;
-  for (int64_t first = 0; first < all; first += most) {
+  for (int64_t first = 0; first < facts.updates; first += cut ? most : facts.updates) {
     Compute s;
-    s.kind = Compute::Kind::SerialScatter;
+    s.kind = Compute::Kind::Scatter;
     s.node = id;
     s.to = to;
+    s.scatter = scatter;
     s.first = first;
-    s.count = std::min(most, all - first);
-    s.domain = updates.shape.slice(m, updates.shape.rank());
+    s.count = cut ? std::min(most, facts.updates - first) : 0;
+    s.domain = {parts, schedule::invocations(scatter) / parts, facts.row};
     out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+    const int64_t updates = cut ? s.count : facts.updates / parts;
+    out.back().work *= static_cast<double>(std::max<int64_t>(1, updates));
   }
   return out;
 }
@@ -154,16 +153,8 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   if (n.type.shape.count() == 0) return out;
   const BufferRef to = r.places.at(id.v);
   if (n.op == Op::Scatter) {
-    const Type& updates = g[n.in[0]].type;
-    if (updates.shape.count() == 0) return out;
-    if (!adds_atomically(r.target, n.type.dtype)) return serial_scatter(r, id, to);
-    Compute s;
-    s.kind = Compute::Kind::Scatter;
-    s.node = id;
-    s.to = to;
-    s.domain = updates.shape;
-    out.push_back(described(r, std::move(s), id, id, {to.buffer}));
-    return out;
+    if (g[n.in[0]].type.shape.count() == 0) return out;
+    return scatter_computes(r, id, to);
   }
   if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 1) {
     const int axis = static_cast<int>(n.attr[0]);

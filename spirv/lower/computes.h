@@ -8,6 +8,7 @@
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/rfactor.h"
+#include "spirv/lower/split_scatter.h"
 
 namespace spirograd::lower {
 
@@ -21,6 +22,7 @@ struct Region {
   ExtentWalk& extent;
   const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
   const Scans& scans;
+  const Scatters& scatters;
   const Partials& partial;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array
   uint64_t loop_limit;                                   // iterations of one invocation

@@ -127,8 +127,12 @@ std::vector<Value> Inliner::param(int scope, NodeId id, std::span<const Point> p
 }
 
 Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Access access, const Point& point) {
+  return element(array, type, access, linear(point, type.shape));
+}
+
+Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Access access, Value number_in_array) {
   const uint64_t size = device_bytes(type.dtype);
-  const Value index = b_.add(linear(point, type.shape), b_.i32(static_cast<int64_t>(array.offset / size)));
+  const Value index = b_.add(number_in_array, b_.i32(static_cast<int64_t>(array.offset / size)));
   const auto same = std::find_if(bound_.begin(), bound_.end(), [&](const Bound& b) { return b.buffer == array.buffer; });
   const auto number = static_cast<uint32_t>(same - bound_.begin());
   if (same == bound_.end()) {

@@ -114,6 +114,8 @@ class Inliner {
     kernel::Value index;
   };
   Element element(BufferRef array, const Type& type, kernel::Access access, const Point& point);
+  /// The same for the element of this number in row-major order.
+  Element element(BufferRef array, const Type& type, kernel::Access access, kernel::Value number_in_array);
   /// Buffers in binding order, with their access and size.
   struct Bound {
     uint32_t buffer;

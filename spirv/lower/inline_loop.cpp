@@ -136,8 +136,9 @@ Value Inliner::projection(int scope, const Node& n, const Point& point) {
     throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
   const auto slot = static_cast<size_t>(n.attr[0]);
   if (!scopes_[static_cast<size_t>(scope)].whole) {
-    const StateLayout layout{
-        .own = [&](const Shape& s) { return OwnElements{{s.rank() == 0 ? Point{} : point}, {std::nullopt}, {}}; }};
+    const StateLayout layout{.own = [&](const Shape& s) {
+      return OwnElements{{s.rank() == 0 ? Point{} : point}, {std::nullopt}, {}};
+    }};
     return run_loop(scope, loop, layout, [](Value, const Elements&) {})[slot][0];
   }
   // All results become known at once, by result and element.

@@ -163,8 +163,8 @@ class Lowering {
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_,          target_,     partition,     params,   places, extent,
-                        draft.alone, draft.scans, draft.partial, constant, limit};
+    const Region region{g_,          target_,     partition,      params,        places,   extent,
+                        draft.alone, draft.scans, draft.scatters, draft.partial, constant, limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;

@@ -25,7 +25,7 @@ PackedResults packed_results(const ir::Graph& g, std::span<const ir::NodeId> ord
                              const Target& target);
 
 struct PackBuffer {
-  Type type;  // of all of it
+  Type type;                                            // of all of it
   std::vector<std::pair<ir::NodeId, uint64_t>> arrays;  // and the bytes before each
 };
 /// The buffers of those loops for which `in_kernel` holds.

@@ -94,4 +94,15 @@ struct ScanFacts {
   bool chunkable = true;   // its totals can be computed: there is an axis left for them
 };
 
+/// Rows of updates, each added to the row of the result that an index names.
+struct ScatterFacts {
+  DType dtype = DType::F32;
+  int64_t updates = 1;   // rows that are added,
+  int64_t places = 1;    // rows of the result
+  int64_t row = 1;       // elements of each, side by side in memory
+  int64_t code = 0;      // estimated instructions per element
+  bool atomic = true;    // the device adds such elements atomically, and may
+  bool copyable = true;  // there is an axis left for copies of the result
+};
+
 }  // namespace spirograd::schedule

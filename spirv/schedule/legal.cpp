@@ -285,4 +285,41 @@ std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const 
   return std::nullopt;
 }
 
+std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s) {
+  int grids = 0;
+  for (const Split* split : {&s.updates, &s.places})
+    if (!counts(*split)) return illegal(s, "a part has no extent that can be counted");
+  for (size_t j = 0; j < s.updates.size(); ++j) {
+    const Bind b = s.updates[j].bind;
+    grids += b == Bind::Grid;
+    if (b != Bind::Grid && b != Bind::Serial && b != Bind::Unroll)
+      return illegal(s, "updates are on the grid, serial or unrolled, not " + std::string(name(b)));
+    if (b == Bind::Unroll && (s.atomic || j + 1 < s.updates.size()))
+      return illegal(s, "only the innermost part is unrolled, and not if it is atomic");
+  }
+  if (grids > 1) return illegal(s, "updates have one part on the grid");
+  if (extent(s.updates) < facts.updates) return illegal(s, counted(extent(s.updates), facts.updates));
+  if (extent(s.updates, Bind::Unroll) > kMostUnrolled)
+    return illegal(s, std::to_string(extent(s.updates, Bind::Unroll)) + " copies of the body, at most " +
+                          std::to_string(kMostUnrolled));
+  if (saturating_mul(invocations(s), facts.row) > kMostInvocations)
+    return illegal(s, "more invocations than can be numbered");
+  if (s.atomic)
+    return facts.atomic ? std::nullopt : std::optional(illegal(s, "the device does not add such elements atomically"));
+  const Split& p = s.places;
+  const bool whole = p.size() == 1 && p[0].bind == Bind::Serial;
+  const bool ranges = p.size() == 2 && p[0].bind == Bind::Grid && p[1].bind == Bind::Serial;
+  if (!whole && !ranges) return illegal(s, "places are serial, or ranges of them on the grid");
+  if (extent(p) < facts.places) return illegal(s, counted(extent(p), facts.places));
+  if (copies(s) == 1) {
+    if (s.updates != Split{{Bind::Serial, facts.updates}})
+      return illegal(s, "what is added to the result itself is one serial part");
+    return std::nullopt;
+  }
+  if (!facts.copyable) return illegal(s, "there is no axis left for copies");
+  if (saturating_mul(saturating_mul(copies(s), facts.places), facts.row) > kMostInvocations)
+    return illegal(s, "more places than can be numbered");
+  return std::nullopt;
+}
+
 }  // namespace spirograd::schedule

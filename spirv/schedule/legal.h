@@ -17,6 +17,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& sched
 std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& schedule, const Target& target);
 std::optional<Error> check(const PackFacts& facts, const PackSchedule& schedule, const Target& target);
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& schedule, const Target& target);
+std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& schedule);
 
 /// Memory that a workgroup shares: the elements of a tile, one place between those of neighbours, so that they lie in
 /// different banks, and two totals per invocation, of f32 with what they have lost by rounding.

@@ -38,6 +38,15 @@ struct ScanRule {
 /// In order; the last one always fits.
 std::span<const ScanRule> scan_rules();
 
+struct ScatterRule {
+  std::string_view name;
+  bool (*fits)(const ScatterFacts&, const Target&);
+  ScatterSchedule (*make)(const ScatterFacts&, const Target&);
+};
+
+/// In order; where none fits it is the plain one.
+std::span<const ScatterRule> scatter_rules();
+
 /// Chooses how a lowering runs. The default follows the tables; tests draw at random among what is legal.
 class Scheduler {
  public:
@@ -47,6 +56,7 @@ class Scheduler {
   virtual PartialSchedule partial(const PartialFacts& facts, const Target& target) const;
   virtual ScanSchedule scan(const ScanFacts& facts, const Target& target) const;
   virtual PackSchedule pack(const PackFacts& facts, const Target& target) const;
+  virtual ScatterSchedule scatter(const ScatterFacts& facts, const Target& target) const;
 };
 
 /// One reduction.
@@ -54,6 +64,9 @@ PartialSchedule whole(const PartialFacts& facts);
 
 /// One loop.
 ScanSchedule serial_scan(const ScanFacts& facts);
+
+/// One update per invocation; without atomics, all of them in order.
+ScatterSchedule plain_scatter(const ScatterFacts& facts);
 
 /// One element per invocation.
 MapSchedule plain_map(const MapFacts& facts);

@@ -140,6 +140,10 @@ int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
 int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
 int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }
 bool is_serial(const ScanSchedule& s) { return chunks(s) == 1 && group(s) == 0; }
+int64_t copies(const ScatterSchedule& s) { return s.atomic ? 1 : extent(s.updates, Bind::Grid); }
+int64_t invocations(const ScatterSchedule& s) {
+  return extent(s.updates, Bind::Grid) * (s.atomic ? 1 : extent(s.places, Bind::Grid));
+}
 int64_t staged_elements(const ReduceSchedule& s) {
   int64_t n = 1;
   for (auto part = s.axes.back().rbegin(); part != s.axes.back().rend(); ++part) {
@@ -185,6 +189,9 @@ std::string to_string(const ReduceSchedule& s) {
 std::string to_string(const ScanSchedule& s) { return "k =" + to_string(s.steps); }
 
 std::string to_string(const PackSchedule& s) { return s.panel == 0 ? "in place" : "panels of " + std::to_string(s.panel); }
+std::string to_string(const ScatterSchedule& s) {
+  return "u =" + to_string(s.updates) + (s.atomic ? "; atomic" : "; p =" + to_string(s.places));
+}
 
 MapSchedule parse_map(std::string_view text) {
   Reader in(text);
@@ -257,6 +264,22 @@ ScanSchedule parse_scan(std::string_view text) {
   in.expect("k", "as the name of the axis");
   in.expect("=", "after the name of an axis");
   ScanSchedule s{in.split()};
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
+ScatterSchedule parse_scatter(std::string_view text) {
+  Reader in(text);
+  in.expect("u", "as the name of the updates");
+  in.expect("=", "after the name of an axis");
+  ScatterSchedule s{.updates = in.split()};
+  in.expect(";", "after the updates");
+  s.atomic = in.take("atomic");
+  if (!s.atomic) {
+    in.expect("p", "as the name of the places, or 'atomic'");
+    in.expect("=", "after the name of an axis");
+    s.places = in.split();
+  }
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

@@ -18,6 +18,9 @@
 //   k = grid 64 serial 15625                                  a reduction of a million elements: 64 partial results
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
+//   u = grid 4096 serial 1024; atomic                         a scatter of 4 million updates, 1024 per invocation
+//   u = grid 128 serial 8192 unroll 4; p = serial 1000        the same to 128 copies of the 1000 places of the result
+//   u = serial 4194304; p = grid 16 serial 62500              the same to a million places, each invocation to its own
 #pragma once
 
 #include <cstdint>
@@ -127,15 +130,32 @@ int64_t chunk_length(const ScanSchedule& s);
 int64_t group(const ScanSchedule& s);
 bool is_serial(const ScanSchedule& s);
 
+/// Of a scatter: how invocations go through the updates, and who adds where. Atomically anybody adds anywhere; of what an
+/// invocation adds one after the other, runs to the same place are added up before. Else each part of the updates that is on
+/// the grid has a copy of the result, which a reduction adds up; of a copy, an invocation owns the places of one position on
+/// the grid, and adds what goes there, in order: the same sums in every run. The parts of either may count further than it.
+struct ScatterSchedule {
+  Split updates = {{Bind::Grid, 1}};
+  bool atomic = true;
+  Split places = {{Bind::Serial, 1}};  // not atomic
+  bool operator==(const ScatterSchedule&) const = default;
+};
+/// Of the result; 1: updates are added to the result itself.
+int64_t copies(const ScatterSchedule& s);
+/// Invocations per element of a row.
+int64_t invocations(const ScatterSchedule& s);
+
 std::string to_string(const MapSchedule& s);
 std::string to_string(const ReduceSchedule& s);
 std::string to_string(const PartialSchedule& s);
 std::string to_string(const ScanSchedule& s);
 std::string to_string(const PackSchedule& s);  // "in place", "panels of 32"
+std::string to_string(const ScatterSchedule& s);
 /// Inverses of to_string. Throw SG0306 with the place of what they do not understand.
 MapSchedule parse_map(std::string_view text);
 ReduceSchedule parse_reduction(std::string_view text);
 PartialSchedule parse_partial(std::string_view text);
 ScanSchedule parse_scan(std::string_view text);
+ScatterSchedule parse_scatter(std::string_view text);
 
 }  // namespace spirograd::schedule

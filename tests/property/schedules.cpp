@@ -17,7 +17,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 28> kPrograms = {
+constexpr std::array<std::string_view, 32> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
@@ -47,14 +47,18 @@ constexpr std::array<std::string_view, 28> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = cumsum(x * x, axis=1)",
     "def f(x: f32[N], y: f32) -> (s: f32, b: f32[N]) = map_accum_r(fn(s, e) => (max(e, s), s - e), y, x)",
     "def f(x: i32[N, M], y: i32[M]) -> (s: i32[M], b: i32[N, M]) = map_accum_l(fn(s, e) => (s + e, s), y, x)",
+    "def f(x: i32[N], i: i32[N]) -> i32[M] = scatter([M], x, i)",
+    "def f(x: f32[N, M], i: i32[N, M]) -> f32[K] = scatter([K], exp(x), i)",
+    "def f(x: f32[N, M], i: i32[N], j: i32[N]) -> f32[K, 3, M] = scatter([K, 3], x, i, j)",
+    "def f(x: f32[M, K], i: i32[N]) -> f32 = sum(square(x[i]))",
 };
 
 }  // namespace
 
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
-  exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial,
-      scans += d.scans;
+  exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
+  scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs;
   return *this;
 }
 
@@ -62,7 +66,8 @@ std::ostream& operator<<(std::ostream& out, const Drawn& d) {
   return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
              << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
              << d.broadcast << " broadcast, " << d.packed << " operands in panels, " << d.partial << " in partial results, "
-             << d.scans << " of scans";
+             << d.scans << " of scans, " << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs
+             << " in runs";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -236,6 +241,29 @@ schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, c
     return s;
   }
   return schedule::serial_scan(facts);
+}
+
+schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts& facts, const Target& target) const {
+  for (int tries = 0; tries < 50; ++tries) {
+    schedule::ScatterSchedule s;
+    s.atomic = below(3) == 0;
+    const int64_t serial = 1 + below(std::min<int64_t>(facts.updates, 40)), unroll = s.atomic ? 1 : 1 + below(4);
+    const int64_t parts = (facts.updates + serial * unroll - 1) / (serial * unroll) + (below(4) ? 0 : below(3));
+    s.updates = {{Bind::Grid, parts}, {Bind::Serial, serial}};
+    if (below(3) == 0) std::swap(s.updates[0], s.updates[1]);
+    if (unroll > 1) s.updates.push_back({Bind::Unroll, unroll});
+    if (!s.atomic && (parts == 1 || below(3) == 0)) s.updates = {{Bind::Serial, facts.updates}};
+    const int64_t range = 1 + below(facts.places), ranges = (facts.places + range - 1) / range;
+    s.places = {{Bind::Serial, facts.places}};
+    if (!s.atomic && below(2)) s.places = {{Bind::Grid, ranges}, {Bind::Serial, range}};
+    if (unroll * facts.code > most_code_ || check(facts, s)) continue;
+    counts_.copies += schedule::copies(s) > 1;
+    counts_.ranges += !s.atomic && s.places.size() > 1;
+    counts_.runs += s.atomic && serial > 1;
+    drawn_ += "  " + schedule::to_string(s) + "\n";
+    return s;
+  }
+  return Scheduler::scatter(facts, target);
 }
 
 RandomProgram scheduled_program(uint64_t seed) {

@@ -20,6 +20,9 @@ struct Drawn {
   int packed = 0;     // operands in panels
   int partial = 0;    // reductions in two
   int scans = 0;      // in chunks, or by workgroups
+  int copies = 0;     // scatters to several copies of the result,
+  int ranges = 0;     // of which each invocation has a range,
+  int runs = 0;       // and atomic ones of several updates
   Drawn& operator+=(const Drawn& d);
 };
 std::ostream& operator<<(std::ostream& out, const Drawn& d);
@@ -34,6 +37,7 @@ class RandomScheduler : public schedule::Scheduler {
   schedule::PartialSchedule partial(const schedule::PartialFacts& facts, const Target& target) const override;
   schedule::PackSchedule pack(const schedule::PackFacts& facts, const Target& target) const override;
   schedule::ScanSchedule scan(const schedule::ScanFacts& facts, const Target& target) const override;
+  schedule::ScatterSchedule scatter(const schedule::ScatterFacts& facts, const Target& target) const override;
   const Drawn& counts() const { return counts_; }
   std::string drawn() const { return drawn_; }
 

@@ -45,6 +45,9 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   EXPECT_GE(drawn.packed, 5);
   EXPECT_GE(drawn.partial, 100);
   EXPECT_GE(drawn.scans, 100);
+  EXPECT_GE(drawn.copies, 15);
+  EXPECT_GE(drawn.ranges, 12);
+  EXPECT_GE(drawn.runs, 10);
 }
 
 }  // namespace

@@ -12,14 +12,13 @@ namespace spirograd::test {
 
 struct LoopProgram {
   const char* name;
-  const char* body;           // of a, b: f32[H] and xs: f32[T, H]; a number
+  const char* body;          // of a, b: f32[H] and xs: f32[T, H]; a number
   bool gradient_too = true;  // its gradient runs in kernels as well
 };
 
 inline const std::vector<LoopProgram>& loop_programs() {
   static const std::vector<LoopProgram> all = {
-      {"neighbours",
-       "sum(square(fold(fn(s, x) => for k: H => 0.5 * s[k] + x[k] * s[H - 1 - k] * b[0], a, xs)))"},
+      {"neighbours", "sum(square(fold(fn(s, x) => for k: H => 0.5 * s[k] + x[k] * s[H - 1 - k] * b[0], a, xs)))"},
       {"normalised",
        "{\n"
        "let (y, z) = fold(fn((s, t), x) => {\n"
@@ -30,24 +29,18 @@ inline const std::vector<LoopProgram>& loop_programs() {
        "{\n"
        "let w = for i: H, j: H => sin(f32(i * 3 + j)) * b[i] / f32(H)\n"
        "sum(square(fold(fn(s, x) => tanh(w @ s + x), a, xs))) }"},
-      {"ignored",
-       "sum(square(fold(fn(s, x) => x * b + sum(x), a, xs)))"},
+      {"ignored", "sum(square(fold(fn(s, x) => x * b + sum(x), a, xs)))"},
       {"shapes",
        "{\n"
        "let u0 = for i: 2, k: H => b[k] * f32(i)\n"
        "let (s, u, m) = fold(fn((s, u, m), x) => (s * 0.3 + u[1] + x,\n"
        "for i: 2, k: H => u[1 - i, k] * 0.5 + s[k] * b[k], max(m, sum(s))), (a, u0, 0.0), xs)\n"
        "sum(square(s)) + sum(u) + m }"},
-      {"places",
-       "sum(square(fori(T, fn(i, s) => for k: H => 0.5 * s[rem(k + i, H)] + b[argmax(s)] * xs[i, k], a)))",
+      {"places", "sum(square(fori(T, fn(i, s) => for k: H => 0.5 * s[rem(k + i, H)] + b[argmax(s)] * xs[i, k], a)))", false},
+      {"nested", "sum(fold(fn(s, x) => fori(3, fn(j, u) => for k: H => sin(u[H - 1 - k]) + 0.2 * s[0] + x[k], s), a, xs))",
        false},
-      {"nested",
-       "sum(fold(fn(s, x) => fori(3, fn(j, u) => for k: H => sin(u[H - 1 - k]) + 0.2 * s[0] + x[k], s), a, xs))",
-       false},
-      {"states",
-       "sum(square(scan(fn(s, x) => sin(s * sum(s) + x) * b, a, xs)))"},
-      {"elements",
-       "sum(square(fold(fn(s, x) => tanh(s * b + x), a, xs)))"},
+      {"states", "sum(square(scan(fn(s, x) => sin(s * sum(s) + x) * b, a, xs)))"},
+      {"elements", "sum(square(fold(fn(s, x) => tanh(s * b + x), a, xs)))"},
   };
   return all;
 }

@@ -236,6 +236,7 @@ Command check_command() {
            function_option(),
            device_option(),
            form_option(),
+           deterministic_option(),
            cast_option(),
            dtype_option(),
            json_option()},

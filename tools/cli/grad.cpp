@@ -157,6 +157,7 @@ Command grad_command() {
            function_option(),
            device_option(),
            form_option(),
+           deterministic_option(),
            cast_option(),
            dtype_option(),
            json_option(),

@@ -229,7 +229,7 @@ std::optional<BindingForm> form_of(const Options& options) {
   throw usage_error("'--form' is 'address' or 'descriptors', not '" + *form + "'");
 }
 
-Engine::Engine(const Options& options) : form_(form_of(options)) {
+Engine::Engine(const Options& options) : form_(form_of(options)), deterministic_(options.has("--deterministic")) {
   const char* environment = std::getenv("SPIROGRAD_DEVICE");
   const std::string select = options.value("--device").value_or(environment ? environment : "");
   if (select == "interpreter") return;
@@ -249,7 +249,10 @@ Engine::Engine(const Options& options) : form_(form_of(options)) {
   for (const std::string& doubt : doubts_of(device_->info())) tell("warning: " + doubt + "\n");
 }
 
-Target Engine::target() const { return device_ ? device_->target() : plain_target(); }
+Target Engine::target() const {
+  const Target t = device_ ? device_->target() : plain_target();
+  return deterministic_ ? deterministic(t) : t;
+}
 
 BindingForm Engine::form() const { return form_ ? *form_ : device_ ? device_->preferred_form() : BindingForm::Address; }
 
@@ -290,7 +293,7 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   io::Progress progress("compiling " + program.name + " ...");
   CompileOptions how;
   how.form = form();
-  const Result<Executable> compiled = compile(program, device_->target(), how);
+  const Result<Executable> compiled = compile(program, target(), how);
   if (!compiled) throw Error(compiled.error()).note("device: " + name());
   const Executable& executable = *compiled;
   out.kernels = executable.kernels.size();

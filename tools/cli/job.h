@@ -111,6 +111,7 @@ class Engine {
  private:
   std::shared_ptr<vk::Device> device_;
   std::optional<BindingForm> form_;
+  bool deterministic_;
 };
 
 /// Two lines: kernels, dispatches, times of the first run; medians of the replays.

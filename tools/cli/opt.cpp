@@ -138,7 +138,7 @@ Executable compiled(const Program& p, const Options& options, const Target& targ
 }
 
 std::string text_of(const Program& p, const Options& options, std::string& stage) {
-  Target target = plain_target();
+  Target target = options.has("--deterministic") ? deterministic(plain_target()) : plain_target();
   BindingForm suits = BindingForm::Address;
   if (options.has("--device")) {
     const Engine engine(options);
@@ -212,6 +212,7 @@ Command opt_command() {
        function_option(),
        device_option(),
        form_option(),
+       deterministic_option(),
        cast_option(),
        dtype_option(),
        json_option()},

@@ -144,5 +144,8 @@ OptionSpec output_option(const std::string& help) { return {"--output", "NAME=FI
 OptionSpec form_option() {
   return {"--form", "address|descriptors", "how kernels reach arrays; what suits the device if not given"};
 }
+OptionSpec deterministic_option() {
+  return {"--deterministic", "", "the same bits in every run; scatters to large arrays take longer"};
+}
 
 }  // namespace spirograd::cli

@@ -69,6 +69,7 @@ OptionSpec dtype_option();
 OptionSpec json_option();
 OptionSpec output_option(const std::string& help);
 OptionSpec form_option();
+OptionSpec deterministic_option();
 OptionSpec time_option();
 
 }  // namespace spirograd::cli

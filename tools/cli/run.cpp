@@ -53,7 +53,7 @@ Command run_command() {
           "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
           {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
           {output_option("write a result; '-' prints it; FILE.npz alone takes all"), function_option(), device_option(),
-           form_option(), cast_option(), dtype_option(), json_option(), time_option()},
+           form_option(), deterministic_option(), cast_option(), dtype_option(), json_option(), time_option()},
           {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",
            "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
           run};

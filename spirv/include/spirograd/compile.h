@@ -11,8 +11,13 @@ namespace spirograd {
 struct CompileOptions {
   BindingForm form = BindingForm::Address;  // or the other one, where only in that the target has what is needed
   bool native_float_atomics = true;         // use them where the target proves them; off: compare-exchange
+  bool deterministic = false;               // the same bits in every run: for deterministic(target)
   bool validate = false;                    // run SPIRV-Tools over every module (always on in debug builds)
 };
+
+/// The target without what leaves the order of float additions open: scatters with equal indices round in whatever order
+/// invocations come. Without, they take more time or scratch memory (docs/accuracy.md).
+Target deterministic(Target target);
 
 /// Errors: SG01xx for programs that are not well formed, SG03xx for what the target cannot do (limit, wish), SG0900 ours.
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options = {});

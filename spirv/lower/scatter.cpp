@@ -1,0 +1,217 @@
+// Scatters as instructions: an invocation goes through its part of the updates and adds each to its place, atomically or as
+// the only one that does.
+#include <algorithm>
+
+#include "spirv/lower/compute.h"
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::NodeId;
+using kernel::Builder;
+using kernel::KOp;
+using kernel::Scalar;
+using kernel::Value;
+using schedule::Bind;
+
+namespace {
+
+// Updates that stand next to each other in the body.
+struct Batch {
+  std::vector<Point> at;      // in the index arrays
+  std::vector<Point> place;   // in the addressed axes of the result
+  std::vector<Value> inside;  // of those axes, and of the updates
+};
+
+struct ScatterKernel {
+  Inliner& inliner;
+  Builder& b;
+  const Compute& s;
+  const ir::Graph& g;
+  const ir::Node& node = g[s.node];
+  const Shape index = g[node.in[1]].type.shape;
+  const Shape addressed = Shape(node.attr);
+  const Shape row = node.type.shape.slice(addressed.rank(), node.type.shape.rank());
+  const bool copies = schedule::copies(s.scatter) > 1;
+  const bool ranges = !s.scatter.atomic && schedule::extent(s.scatter.places, Bind::Grid) > 1;
+
+  Value part = 0, range = 0;  // positions on the grid
+  Point element = {};         // of the row
+  int loops = 0;              // that are open
+
+  // Parts that an invocation reads as a range, the last one shorter than the others.
+  const schedule::Split& parts = s.scatter.updates;
+  const int64_t unrolled = schedule::extent(parts, Bind::Unroll);
+  const bool surplus = schedule::extent(parts) > index.count();
+  const bool shorter = surplus && parts.size() == (unrolled > 1 ? 3 : 2) && parts[0].bind == Bind::Grid;
+
+  Point with_row(Point p) const {
+    p.insert(p.end(), element.begin(), element.end());
+    return p;
+  }
+  void hoist() const;
+  std::vector<Value> open_loops();
+  void close_loops();
+  Batch batch(std::span<const Value> numbers) const;
+  Value owned(const Point& place) const;
+  Value linear(const Point& place) const { return inliner.linear(with_row(place), node.type.shape); }
+  void add(Value at, Value update) const;
+  void run_alone();
+  void run_atomic();
+  void run_in_runs();
+};
+
+// What does not depend on the update stands before the loops.
+void ScatterKernel::hoist() const {
+  const Point any(static_cast<size_t>(index.rank()), kUnknown);
+  inliner.hoist(0, node.in[0], with_row(any));
+  for (size_t j = copies ? 2 : 1; j < node.in.size(); ++j) inliner.hoist(0, node.in[j], any);
+}
+
+// Numbers of the updates of one iteration.
+std::vector<Value> ScatterKernel::open_loops() {
+  std::vector<Value> numbers = {b.i32(s.first)};
+  for (const auto& [p, stride] : schedule::strided(parts)) {
+    std::vector<Value> more;
+    const bool side_by_side = p.bind == Bind::Unroll;
+    Value own = part;
+    if (p.bind == Bind::Serial && p.extent > 1) {
+      Value count = b.i32(s.count > 0 ? s.count : p.extent);
+      if (shorter) {
+        const Value left = b.op(KOp::Max, b.sub(b.i32(index.count() + unrolled - 1), numbers[0]), b.i32(0));
+        count = b.op(KOp::Min, count, b.op(KOp::Quot, left, b.i32(unrolled)));
+      }
+      own = b.begin_loop(count);
+      inliner.push_block();
+      ++loops;
+    } else if (p.bind == Bind::Serial) {
+      own = b.i32(0);
+    }
+    for (Value v : numbers)
+      for (int64_t e = 0; e < (side_by_side ? p.extent : 1); ++e)
+        more.push_back(b.add(v, b.mul(side_by_side ? b.i32(e) : own, b.i32(stride))));
+    numbers = std::move(more);
+  }
+  return numbers;
+}
+
+void ScatterKernel::close_loops() {
+  for (; loops > 0; --loops) inliner.pop_block(), b.end_loop();
+}
+
+// Behind the last update it counts again and goes nowhere.
+Batch ScatterKernel::batch(std::span<const Value> numbers) const {
+  Batch out;
+  const int64_t n = index.count();
+  const bool guarded = surplus && (!shorter || loops == 0 || n % unrolled != 0);
+  for (Value v : numbers) {
+    out.inside.push_back(guarded ? b.op(KOp::Lt, v, b.i32(n)) : b.boolean(true));
+    const Value at = guarded ? b.op(KOp::Min, v, b.i32(n - 1)) : v;
+    if (!b.constant_bits(at)) b.assume(at, {0, n - 1});
+    out.at.push_back(inliner.unlinear(at, index));
+    out.place.push_back(copies ? Point{part} : Point{});
+  }
+  for (size_t j = copies ? 2 : 1; j < node.in.size(); ++j) {
+    const std::vector<Value> i = inliner.eval(0, node.in[j], out.at);
+    const auto extent = static_cast<double>(addressed[static_cast<int>(j) - 1]);
+    for (size_t e = 0; e < numbers.size(); ++e) {
+      const Value below = b.op(KOp::Lt, b.bitcast(Scalar::U32, i[e]), b.constant(Scalar::U32, extent));
+      out.inside[e] = b.logical_and(out.inside[e], below);
+      out.place[e].push_back(i[e]);
+    }
+  }
+  return out;
+}
+
+// Whether the place belongs to the invocation.
+Value ScatterKernel::owned(const Point& place) const {
+  if (!ranges) return b.boolean(true);
+  const size_t from = copies ? 1 : 0;
+  const Value number = inliner.linear(Point(place.begin() + static_cast<ptrdiff_t>(from), place.end()),
+                                      addressed.slice(static_cast<int>(from), addressed.rank()));
+  const int64_t length = s.scatter.places[1].extent;
+  const Value offset = b.sub(number, b.mul(range, b.i32(length)));
+  return b.op(KOp::Lt, b.bitcast(Scalar::U32, offset), b.constant(Scalar::U32, static_cast<double>(length)));
+}
+
+void ScatterKernel::add(Value at, Value update) const {
+  const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::ReadWrite, at);
+  b.store(slot, place, b.add(b.load(slot, place), update));
+}
+
+// Updates are read together, before anything is stored; but where most go to others, one by one.
+void ScatterKernel::run_alone() {
+  hoist();
+  const std::vector<Value> numbers = open_loops();
+  const Batch u = batch(numbers);
+  std::vector<Point> points;
+  for (const Point& p : u.at) points.push_back(with_row(p));
+  std::vector<Value> values;
+  if (!ranges) values = inliner.eval(0, node.in[0], points);
+  for (size_t e = 0; e < numbers.size(); ++e) {
+    if (!ranges) {  // 0 is added to a place of its own where nothing arrives: cheaper than a branch
+      Point none(u.place[e].size(), b.i32(0));
+      if (copies) none[0] = part;
+      const Value nothing = zero(b, scalar_of(node.type.dtype));
+      add(b.select(u.inside[e], linear(u.place[e]), linear(none)), b.select(u.inside[e], values[e], nothing));
+      continue;
+    }
+    b.begin_if(b.logical_and(u.inside[e], owned(u.place[e])));
+    inliner.push_block();
+    add(linear(u.place[e]), inliner.eval(0, node.in[0], points[e]));
+    inliner.pop_block();
+    b.end_if();
+  }
+  close_loops();
+}
+
+void ScatterKernel::run_atomic() {
+  const Batch u = batch(open_loops());
+  b.begin_if(u.inside[0]);
+  inliner.push_block();
+  const Value update = inliner.eval(0, node.in[0], with_row(u.at[0]));
+  const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::Atomic, linear(u.place[0]));
+  b.atomic_add(slot, place, update);
+  inliner.pop_block();
+  b.end_if();
+}
+
+// What arrives outside is added up too, but stays where it is.
+void ScatterKernel::run_in_runs() {
+  const Value nowhere = b.i32(-1), nothing = zero(b, scalar_of(node.type.dtype));
+  const Value place = b.var(nowhere), sum = b.var(nothing);
+  const auto leave = [&] {
+    const Value to = b.get(place);
+    b.begin_if(b.op(KOp::Ge, to, b.i32(0)));
+    const auto [slot, index] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
+    b.atomic_add(slot, index, b.get(sum));
+    b.end_if();
+  };
+  hoist();
+  const Batch u = batch(open_loops());
+  const Value at = b.select(u.inside[0], linear(u.place[0]), nowhere);
+  const Value update = inliner.eval(0, node.in[0], with_row(u.at[0]));
+  b.begin_if(b.op(KOp::Ne, at, b.get(place)));
+  leave();
+  b.set(place, at);
+  b.set(sum, nothing);
+  b.end_if();
+  b.set(sum, b.add(b.get(sum), update));
+  close_loops();
+  leave();
+}
+
+}  // namespace
+
+void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
+  ScatterKernel scatter{.inliner = inliner, .b = b, .s = s, .g = g};
+  const Point at = inliner.unlinear(index, s.domain);
+  scatter.part = at[0];
+  scatter.range = at[1];
+  scatter.element = inliner.unlinear(at[2], scatter.row);
+  if (!s.scatter.atomic) return scatter.run_alone();
+  const bool runs = schedule::extent(s.scatter.updates, Bind::Serial) > 1;
+  runs ? scatter.run_in_runs() : scatter.run_atomic();
+}
+
+}  // namespace spirograd::lower

@@ -1,0 +1,75 @@
+#include "spirv/lower/split_scatter.h"
+
+#include "frontend/ir/algebra.h"
+#include "spirv/lower/partition.h"
+#include "spirv/schedule/legal.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+// Integers are added in any order with the same result.
+bool adds_atomically(const Target& t, DType dtype) {
+  if (dtype == DType::F64) return false;
+  return dtype == DType::F32 ? t.atomic_float_add || t.exchange_float_add : t.integer_atomics;
+}
+
+// The number of the copy for each update.
+Expr copy_numbers(Graph& g, const Shape& updates, const schedule::Split& split) {
+  const int64_t parts = schedule::extent(split, schedule::Bind::Grid);
+  const bool ranges = split[0].bind == schedule::Bind::Grid;
+  const Expr number = ir::reshape(ir::iota(g, {updates.count()}, 0), updates);
+  const int64_t by = ranges ? schedule::extent(split) / parts : parts;
+  return ir::binary(ranges ? Op::Quot : Op::Rem, number, ir::full(g, number.type(), static_cast<double>(by)));
+}
+
+Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
+  std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s.updates)};
+  for (size_t j = 1; j < n.in.size(); ++j) index.push_back({&g, n.in[j]});
+  return ir::scatter({&g, n.in[0]}, index, Shape(n.attr).inserted(0, schedule::copies(s)));
+}
+
+}  // namespace
+
+schedule::ScatterFacts scatter_facts(const Graph& g, NodeId scatter, const Target& target) {
+  const Node& n = g[scatter];
+  const Type& updates = g[n.in[0]].type;
+  const NodeSet nothing;
+  schedule::ScatterFacts f;
+  f.dtype = n.type.dtype;
+  f.updates = g[n.in[1]].type.shape.count();
+  f.places = Shape(n.attr).count();
+  f.row = updates.shape.slice(g[n.in[1]].type.shape.rank(), updates.shape.rank()).count();
+  f.code = ExtentWalk(g, nothing)(scatter).code;
+  f.atomic = adds_atomically(target, n.type.dtype);
+  f.copyable = n.type.shape.rank() < kMaxRank;
+  return f;
+}
+
+SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Target& target,
+                             const schedule::Scheduler& scheduler) {
+  SplitScatters out;
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId whole) -> NodeId {
+    const Node& n = g[whole];
+    if (n.op != Op::Scatter || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
+    const schedule::ScatterFacts facts = scatter_facts(g, whole, target);
+    const schedule::ScatterSchedule s = scheduler.scatter(facts, target);
+    if (auto broken = schedule::check(facts, s)) throw *std::move(broken);
+    if (schedule::copies(s) == 1) {
+      out.scatters[whole.v] = s;
+      return whole;
+    }
+    const Expr parts = to_copies(g, Node(n), s);
+    out.scatters[parts.id.v] = s;
+    return ir::sum(parts, 0).id;
+  });
+  return out;
+}
+
+}  // namespace spirograd::lower

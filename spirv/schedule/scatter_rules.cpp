@@ -1,0 +1,97 @@
+// Schedules of scatters. Copies of the result that invocations have for themselves need no atomics, as long as caches keep
+// them near. Larger results are added to atomically, in runs of updates to the same place where an invocation reads a
+// contiguous range; or, where the device has no such atomics, by the invocation that owns the place.
+#include <algorithm>
+#include <array>
+
+#include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::schedule {
+namespace {
+
+constexpr int64_t kNear = int64_t{1} << 21;  // bytes of all copies, if these suffice to keep the device busy,
+constexpr int64_t kMost = int64_t{1} << 23;  // and at most
+constexpr int64_t kLeastPart = 32;           // updates for each of them
+constexpr int64_t kLongest = 1024;           // updates that one invocation goes through for runs
+constexpr int64_t kUnroll = 4;
+constexpr double kAtomic = 25;  // stores that an atomic addition takes as long as
+
+int64_t unrolled(const ScatterFacts& f, const Target& t) {
+  return !t.price.coalesces && kUnroll * f.code <= kUnrolledCode ? kUnroll : 1;
+}
+
+// As many as keep the device busy and stay near, but no part longer than loops may be. 1: none.
+int64_t wanted_copies(const ScatterFacts& f, const Target& t) {
+  const auto longest = static_cast<int64_t>(std::min<uint64_t>(loop_limit(t) / 2, 0x7fffffff / kUnroll)) * unrolled(f, t);
+  const int64_t bytes = f.places * f.row * static_cast<int64_t>(device_bytes(f.dtype));
+  const int64_t busy = divided_up(t.price.busy, f.row), wanted = divided_up(wanted_invocations(t), f.row);
+  int64_t n = std::min(wanted, divided_up(f.updates, kLeastPart));
+  n = std::min(n, std::max(busy, kNear / bytes));
+  n = std::min(std::max(n, divided_up(f.updates, std::max<int64_t>(1, longest))), kMost / bytes);
+  if (n > busy) n -= n % busy;
+  return f.copyable && n > 1 && divided_up(f.updates, n) <= longest ? n : 1;
+}
+
+// Neighbours that read from ranges a power of two apart share few sets of a cache.
+int64_t apart(int64_t range, const ScatterFacts& f, const Target& t) {
+  constexpr int64_t kSets = 512, kLine = 16;  // elements
+  return f.row < t.price.lanes && range % kSets == 0 ? range + kLine : range;
+}
+
+ScatterSchedule in_copies(const ScatterFacts& f, const Target& t) {
+  const int64_t n = wanted_copies(f, t), busy = divided_up(t.price.busy, f.row);
+  ScatterSchedule s = {.updates = {{Bind::Serial, f.updates}}, .atomic = false, .places = {{Bind::Serial, f.places}}};
+  const int64_t part = divided_up(f.updates, n), unroll = unrolled(f, t);
+  if (n > 1 && t.price.coalesces) s.updates = {{Bind::Serial, part}, {Bind::Grid, n}};
+  if (n > 1 && !t.price.coalesces) s.updates = {{Bind::Grid, n}, {Bind::Serial, divided_up(apart(part, f, t), unroll)}};
+  if (n > 1 && unroll > 1) s.updates.push_back({Bind::Unroll, unroll});
+  const int64_t ranges = std::min(f.places, divided_up(busy, n));
+  if (ranges > 1) s.places = {{Bind::Grid, ranges}, {Bind::Serial, divided_up(f.places, ranges)}};
+  return s;
+}
+
+double in_operations(int64_t n) { return static_cast<double>(n); }
+
+// Where neighbours are served together, copies of their own would lie apart.
+bool wants_copies(const ScatterFacts& f, const Target& t) {
+  const int64_t n = wanted_copies(f, t);
+  if (t.price.coalesces || n * f.row < t.price.busy) return false;
+  const double each = 2 * t.price.load + t.price.store, all = in_operations(f.updates) * in_operations(f.row);
+  const double combined = n > 1 ? in_operations(n * f.places * f.row) * t.price.load + t.price.dispatch : 0;
+  return all * each + combined < all * kAtomic * t.price.store;
+}
+
+bool wants_runs(const ScatterFacts& f, const Target& t) {
+  return f.atomic && !t.price.coalesces && f.updates * f.row >= 2 * wanted_invocations(t);
+}
+
+ScatterSchedule in_runs(const ScatterFacts& f, const Target& t) {
+  const int64_t busy = divided_up(wanted_invocations(t), f.row);
+  const int64_t run = apart(std::clamp<int64_t>(f.updates / busy, 1, std::min(kLongest, most_elements(t))), f, t);
+  return {.updates = {{Bind::Grid, divided_up(f.updates, run)}, {Bind::Serial, run}}, .atomic = true, .places = {}};
+}
+
+constexpr std::array<ScatterRule, 3> kRules = {{
+    {"copies are cheaper than atomics", wants_copies, in_copies},
+    {"runs to one place", wants_runs, in_runs},
+    {"no atomics", [](const ScatterFacts& f, const Target&) { return !f.atomic; }, in_copies},
+}};
+
+}  // namespace
+
+ScatterSchedule plain_scatter(const ScatterFacts& f) {
+  if (f.atomic) return {.updates = {{Bind::Grid, f.updates}}, .atomic = true, .places = {}};
+  return {.updates = {{Bind::Serial, f.updates}}, .atomic = false, .places = {{Bind::Serial, f.places}}};
+}
+
+std::span<const ScatterRule> scatter_rules() { return kRules; }
+
+ScatterSchedule Scheduler::scatter(const ScatterFacts& facts, const Target& target) const {
+  for (const ScatterRule& r : scatter_rules())
+    if (r.fits(facts, target)) return r.make(facts, target);
+  return plain_scatter(facts);
+}
+
+}  // namespace spirograd::schedule

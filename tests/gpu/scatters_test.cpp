@@ -1,0 +1,105 @@
+// Scatters on devices: every update arrives, whatever its index, on results beside the sizes where kernels change; and where
+// asked for, with the same bits in every run.
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "tests/gpu/fixture.h"
+
+namespace spirograd::vk::testing {
+namespace {
+
+constexpr int64_t kUpdates = 100'003;
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+Program scatter(const std::string& dtype, int64_t places) {
+  const std::string n = std::to_string(kUpdates);
+  return program("def f(x: " + dtype + "[" + n + "], i: i32[" + n + "]) = scatter([" + std::to_string(places) + "], x, i)");
+}
+
+struct Indices {
+  std::string name;
+  std::vector<double> values;
+};
+
+std::vector<Indices> indices(int64_t places) {
+  std::vector<Indices> out = {{"the same", {}}, {"sorted", {}}, {"anywhere", {}}, {"in turn", {}}, {"outside", {}}};
+  std::mt19937_64 random(7);
+  for (int64_t k = 0; k < kUpdates; ++k) {
+    const auto any = static_cast<int64_t>(random() % static_cast<uint64_t>(places + 2)) - 1;
+    const double far = k % 2 ? 2147483647.0 : -2147483648.0;
+    const std::vector<double> next = {static_cast<double>(places - 1), static_cast<double>(k * places / kUpdates),
+                                      static_cast<double>(any), static_cast<double>(k % std::min<int64_t>(places, 2)), far};
+    for (size_t j = 0; j < out.size(); ++j) out[j].values.push_back(next[j]);
+  }
+  return out;
+}
+
+class Scatters : public Gpu {
+ protected:
+  std::vector<HostArray> run(const Program& p, const std::vector<HostArray>& inputs, const CompileOptions& how,
+                             int times = 1) {
+    const auto executable = compile(p, device->target(), how);
+    EXPECT_TRUE(executable) << executable.error().str();
+    const auto s = session(*executable);
+    std::vector<HostArray> out;
+    for (int k = 0; k < times; ++k) {
+      auto results = s->run(inputs);
+      EXPECT_TRUE(results) << results.error().str();
+      for (HostArray& r : *results) out.push_back(std::move(r));
+    }
+    return out;
+  }
+};
+
+TEST_F(Scatters, EveryUpdateArrivesWhateverItsIndex) {
+  for (const std::string dtype : {"f32", "i32"})
+    for (const int64_t places : {1, 2, 1000, 8191, 8193, 40'009, 300'007}) {
+      const Program p = scatter(dtype, places);
+      for (const Indices& i : indices(places)) {
+        std::vector<double> x, want(static_cast<size_t>(places));
+        for (int64_t k = 0; k < kUpdates; ++k) {
+          x.push_back(static_cast<double>(k % 7 - 2));
+          const double at = i.values[static_cast<size_t>(k)];
+          if (at >= 0 && at < static_cast<double>(places)) want[static_cast<size_t>(at)] += x.back();
+        }
+        const std::vector<HostArray> inputs = {{p.params[0].type, x}, {p.params[1].type, i.values}};
+        for (const bool deterministic : {false, true}) {
+          CompileOptions how{.deterministic = deterministic};
+          if (places < 1000) how.form = BindingForm::Descriptors;
+          EXPECT_EQ(run(p, inputs, how)[0].values(), want)
+              << dtype << "[" << places << "], indices " << i.name << (deterministic ? ", deterministic" : "");
+        }
+      }
+    }
+}
+
+TEST_F(Scatters, TheSameBitsInEveryRunAndWithAnyNumberOfThreads) {
+  for (const int64_t places : {16, 1000, 300'007}) {
+    const Program p = scatter("f32", places);
+    std::vector<double> x;
+    std::mt19937_64 random(11);
+    for (int64_t k = 0; k < kUpdates; ++k) x.push_back(std::ldexp(static_cast<double>(random() % 16777216), -24) - 0.4);
+    const std::vector<HostArray> inputs = {{p.params[0].type, x}, {p.params[1].type, indices(places)[2].values}};
+    std::vector<HostArray> all;
+    for ([[maybe_unused]] const char* threads : {"0", "1", "2"}) {
+#ifndef _WIN32
+      ::setenv("LP_NUM_THREADS", threads, 1);  // of one of the drivers, when an instance is made
+#endif
+      device.reset();
+      open();
+      for (HostArray& r : run(p, inputs, {.deterministic = true}, 3)) all.push_back(std::move(r));
+    }
+#ifndef _WIN32
+    ::unsetenv("LP_NUM_THREADS");
+#endif
+    for (const HostArray& r : all) EXPECT_EQ(r.bytes, all[0].bytes) << places;
+  }
+}
+
+}  // namespace
+}  // namespace spirograd::vk::testing

@@ -1,0 +1,140 @@
+// Scatters on devices of every kind, on the host: any indices, sizes beside every limit, and which schedules are chosen.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/rewrite/passes.h"
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/kernel/verify.h"
+#include "spirv/schedule/legal.h"
+#include "support/lowered.h"
+
+namespace spirograd {
+namespace {
+
+Program program(const std::string& text) {
+  return rewrite::optimise_for_lowering(text::instantiate(text::parse(text, "test.sg").value()).value(), {.verify = true});
+}
+
+Target gpu_target() {
+  Target t = test::cpu_target();
+  t.price = {};
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
+// Processors and GPUs; without atomics on floats, without any; and where loops end early.
+std::vector<Target> targets() {
+  std::vector<Target> out;
+  for (Target t : {test::cpu_target(), gpu_target()}) {
+    out.push_back(t);
+    out.push_back(deterministic(t));
+    t.integer_atomics = false;
+    out.push_back(deterministic(t));
+    t.max_loop_iterations = 40;
+    out.push_back(deterministic(t));
+    out.push_back(t);
+  }
+  return out;
+}
+
+std::vector<double> values(int64_t n) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(static_cast<double>((i * 7919 + 13) % 33 - 16));
+  return out;
+}
+
+// All the same; sorted; anywhere inside and outside; far outside.
+std::vector<std::vector<double>> indices(int64_t n, int64_t places) {
+  std::vector<std::vector<double>> out(4);
+  for (int64_t i = 0; i < n; ++i) {
+    out[0].push_back(static_cast<double>(places / 2));
+    out[1].push_back(static_cast<double>(i * places / n));
+    out[2].push_back(static_cast<double>(i * 7907 % (places + 4) - 2));
+    out[3].push_back(i % 3 == 0 ? -2147483648.0 : i % 3 == 1 ? 2147483647.0 : -1.0);
+  }
+  return out;
+}
+
+testing::AssertionResult right(const Program& p, const Target& target, const std::vector<std::vector<double>>& inputs) {
+  const lower::Plan plan = lower::lower(p, target);
+  for (const kernel::Kernel& k : plan.kernels) {
+    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+    if (kernel::loop_iterations(k) > loop_limit(target))
+      return testing::AssertionFailure() << k.name << " runs " << kernel::loop_iterations(k) << " iterations";
+  }
+  return test::same_as_interpreter(p, plan, inputs, 0);  // small whole numbers: sums are exact
+}
+
+TEST(Scatter, AnyIndicesOnAnyDevice) {
+  for (const char* type : {"f32", "i32", "u32", "f64"})
+    for (const auto& [n, places] : {std::pair<int64_t, int64_t>{1, 1}, {37, 1}, {1, 5}, {311, 13}, {4099, 3}, {6151, 997}}) {
+      const Program p = program("def f(x: " + std::string(type) + "[" + std::to_string(n) + "], i: i32[" +
+                                std::to_string(n) + "]) = scatter([" + std::to_string(places) + "], x, i)");
+      std::vector<double> x = values(n);
+      if (std::string(type) == "u32")
+        for (double& v : x) v = std::abs(v);
+      for (const Target& t : targets())
+        for (const std::vector<double>& i : indices(n, places)) EXPECT_TRUE(right(p, t, {x, i})) << type << " " << n;
+    }
+}
+
+TEST(Scatter, RowsAndSeveralIndices) {
+  for (const Target& t : targets()) {
+    const Program rows = program("def f(x: f32[613, 3, 5], i: i32[613]) = scatter([7], x, i)");
+    for (const std::vector<double>& i : indices(613, 7)) EXPECT_TRUE(right(rows, t, {values(613 * 15), i}));
+    const Program grid = program("def f(x: f32[41, 61, 2], i: i32[41, 61], j: i32[41, 61]) = scatter([3, 11], x, i, j)");
+    for (const std::vector<double>& i : indices(41 * 61, 3))
+      for (const std::vector<double>& j : indices(41 * 61, 11)) EXPECT_TRUE(right(grid, t, {values(41 * 61 * 2), i, j}));
+    const Program one = program("def f(x: f32[9], i: i32) = scatter([4], x, i)");
+    for (const double i : {-1, 0, 3, 4}) EXPECT_TRUE(right(one, t, {values(9), {i}}));
+  }
+}
+
+TEST(Scatter, EmptyOnes) {
+  for (const Target& t : targets()) {
+    EXPECT_TRUE(right(program("def f(x: f32[0], i: i32[0]) = scatter([4], x, i)"), t, {{}, {}}));
+    EXPECT_TRUE(right(program("def f(x: f32[3, 0], i: i32[3]) = scatter([4], x, i)"), t, {{}, {0, 1, 2}}));
+    EXPECT_TRUE(right(program("def f(x: f32[3], i: i32[3]) = scatter([0], x, i)"), t, {{1, 2, 3}, {0, 1, 2}}));
+  }
+}
+
+TEST(Scatter, SeveralAtOnceAndThoseOfGradients) {
+  const auto two = "def f(x: f32[2000], i: i32[2000], j: i32[2000]) = (scatter([10], x, i), scatter([9], x * 2.0, j))";
+  const auto loss = "def f(x: f32[100], i: i32[3000]) -> f32 = sum(square(x[i]))";
+  const Program gradient = rewrite::optimise_for_lowering(
+      grad(text::instantiate(text::parse(loss, "test.sg").value()).value()).value(), {.verify = true});
+  for (const Target& t : targets()) {
+    EXPECT_TRUE(right(program(two), t, {values(2000), indices(2000, 10)[2], indices(2000, 9)[0]}));
+    for (const std::vector<double>& i : indices(3000, 100)) EXPECT_TRUE(right(gradient, t, {values(100), i}));
+  }
+}
+
+// An infinite update that goes nowhere is nowhere.
+TEST(Scatter, WhatIsDroppedLeavesNoTrace) {
+  const Program p = program("def f(x: f32[3000], i: i32[3000]) = scatter([8], x, i)");
+  std::vector<double> x(3000, 1), i(3000);
+  for (size_t k = 0; k < 3000; ++k) {
+    i[k] = static_cast<double>(k % 9);
+    if (k % 9 == 8) x[k] = k % 2 ? INFINITY : NAN;
+  }
+  for (const Target& t : targets()) EXPECT_TRUE(right(p, t, {x, i}));
+}
+
+TEST(Scatter, DeterministicOnesAddNoFloatsAtomically) {
+  for (const int64_t places : {16, 100'000, 10'000'000}) {
+    const std::string n = std::to_string(places);
+    const Program p = program("def f(x: f32[500000], i: i32[500000]) = scatter([" + n + "], x, i)");
+    const lower::Plan plan = lower::lower(p, deterministic(test::cpu_target()));
+    for (const kernel::Kernel& k : plan.kernels)
+      for (const kernel::Inst& i : k.body) EXPECT_NE(i.op, kernel::KOp::AtomicAdd) << n;
+    EXPECT_LE(plan.scratch_bytes, 1u << 23) << n;
+  }
+}
+
+}  // namespace
+}  // namespace spirograd
