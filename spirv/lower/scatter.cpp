@@ -180,25 +180,22 @@ void ScatterKernel::run_atomic() {
 void ScatterKernel::run_in_runs() {
   const Value nowhere = b.i32(-1), nothing = zero(b, scalar_of(node.type.dtype));
   const Value place = b.var(nowhere), sum = b.var(nothing);
-  const auto leave = [&] {
-    const Value to = b.get(place);
-    b.begin_if(b.op(KOp::Ge, to, b.i32(0)));
+  const auto leave = [&](Value to, Value total, Value when) {
+    b.begin_if(b.logical_and(when, b.op(KOp::Ge, to, b.i32(0))));
     const auto [slot, index] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
-    b.atomic_add(slot, index, b.get(sum));
+    b.atomic_add(slot, index, total);
     b.end_if();
   };
   hoist();
   const Batch u = batch(open_loops());
   const Value at = b.select(u.inside[0], linear(u.place[0]), nowhere);
   const Value update = inliner.eval(0, node.in[0], with_row(u.at[0]));
-  b.begin_if(b.op(KOp::Ne, at, b.get(place)));
-  leave();
+  const Value before = b.get(place), total = b.get(sum), other = b.op(KOp::Ne, at, before);
+  leave(before, total, other);
   b.set(place, at);
-  b.set(sum, nothing);
-  b.end_if();
-  b.set(sum, b.add(b.get(sum), update));
+  b.set(sum, b.add(b.select(other, nothing, total), update));
   close_loops();
-  leave();
+  leave(b.get(place), b.get(sum), b.boolean(true));
 }
 
 }  // namespace
