@@ -2,7 +2,7 @@
 if(TARGET spirograd)
   find_package(ZLIB REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  foreach(test npy_test npz_test arguments_test table_test)
+  foreach(test npy_test npz_test arguments_test table_test subprocess_test)
     spirograd_test(unit/${test}.cpp LABELS unit LINK spirograd_io)
   endforeach()
   target_link_libraries(npz_test PRIVATE ZLIB::ZLIB)

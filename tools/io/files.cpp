@@ -8,6 +8,7 @@
 #include "spirograd/result.h"
 #include "tools/io/system.h"
 #include "tools/io/temporary_files.h"
+#include "tools/io/utf8.h"
 
 namespace spirograd::io {
 namespace {
@@ -16,12 +17,6 @@ namespace fs = std::filesystem;
 
 // Pipes and devices may never end.
 constexpr size_t kMaxStream = size_t{1} << 30;
-
-fs::path native(std::string_view utf8) { return std::u8string(utf8.begin(), utf8.end()); }
-std::string utf8(const fs::path& p) {
-  const std::u8string text = p.u8string();
-  return {text.begin(), text.end()};
-}
 
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 

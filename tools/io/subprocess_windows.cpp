@@ -6,6 +6,7 @@
 
 #include "spirograd/result.h"
 #include "tools/io/subprocess.h"
+#include "tools/io/utf8.h"
 
 namespace spirograd::io {
 namespace {
@@ -15,13 +16,6 @@ struct CloseHandleOf {
   void operator()(HANDLE h) const { ::CloseHandle(h); }
 };
 using Handle = std::unique_ptr<HANDLE, CloseHandleOf>;
-
-std::wstring wide(const std::string& text) {
-  const int size = static_cast<int>(text.size());
-  std::wstring out(static_cast<size_t>(::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, nullptr, 0)), L'\0');
-  ::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, out.data(), static_cast<int>(out.size()));
-  return out;
-}
 
 // As programs take their command lines apart: quotes around, backslashes doubled before quotes.
 std::string quoted(const std::string& word) {
@@ -51,7 +45,7 @@ Ended run_process(const std::string& program, const std::vector<std::string>& ar
   ::SetHandleInformation(read_end, HANDLE_FLAG_INHERIT, 0);
   std::string command = quoted(program);
   for (const std::string& a : arguments) command += " " + quoted(a);
-  std::wstring words = wide(command);
+  std::wstring words = native(command).wstring();
   STARTUPINFOW start{};
   start.cb = sizeof start;
   start.dwFlags = STARTF_USESTDHANDLES;
@@ -59,7 +53,7 @@ Ended run_process(const std::string& program, const std::vector<std::string>& ar
   start.hStdOutput = write_end;
   start.hStdError = ::GetStdHandle(STD_ERROR_HANDLE);
   PROCESS_INFORMATION child{};
-  if (!::CreateProcessW(wide(program).c_str(), words.data(), nullptr, nullptr, TRUE, 0, nullptr, nullptr, &start, &child))
+  if (!::CreateProcessW(native(program).c_str(), words.data(), nullptr, nullptr, TRUE, 0, nullptr, nullptr, &start, &child))
     cannot_start(program);
   const Handle process(child.hProcess), thread(child.hThread);
   given.reset();
@@ -84,11 +78,7 @@ Ended run_process(const std::string& program, const std::vector<std::string>& ar
 std::string own_program() {
   std::wstring path(32768, L'\0');
   path.resize(::GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size())));
-  const int size = static_cast<int>(path.size());
-  std::string out(static_cast<size_t>(::WideCharToMultiByte(CP_UTF8, 0, path.data(), size, nullptr, 0, nullptr, nullptr)),
-                  '\0');
-  ::WideCharToMultiByte(CP_UTF8, 0, path.data(), size, out.data(), static_cast<int>(out.size()), nullptr, nullptr);
-  return out;
+  return utf8(path);
 }
 
 }  // namespace spirograd::io

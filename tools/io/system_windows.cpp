@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 
 #include "tools/io/system.h"
+#include "tools/io/utf8.h"
 
 namespace spirograd::io {
 namespace {
@@ -28,8 +28,6 @@ class Handle {
 };
 
 std::error_code last_error() { return {static_cast<int>(::GetLastError()), std::system_category()}; }
-
-std::filesystem::path native(std::string_view utf8) { return std::u8string(utf8.begin(), utf8.end()); }
 
 std::error_code write_all(const Handle& h, std::span<const uint8_t> contents) {
   while (!contents.empty()) {
