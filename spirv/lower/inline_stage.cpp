@@ -1,6 +1,7 @@
 #include "spirv/lower/inline_stage.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -70,16 +71,16 @@ Inliner::Staging::Variable Inliner::Staging::variable_of(size_t axis, std::span<
     v.origin = first;
     return v;
   }
-  std::set<size_t> axes;  // of the tile
+  size_t of_tile = 0;
   for (size_t u = 0; u < points.size(); ++u) {
     const auto own = tile.own.find(points[u][axis]);
     if (own == tile.own.end()) return {.kind = Variable::Kind::Unknown};
-    axes.insert(own->second.axis);
+    assert(u == 0 || own->second.axis == of_tile);  // one function of all points, and no two axes have a value in common
+    of_tile = own->second.axis;
     v.offsets[u] = own->second.offset;
   }
-  if (axes.size() > 1) return {.kind = Variable::Kind::Unknown};
-  v.origin = tile.axes[*axes.begin()].origin;
-  v.extent = tile.axes[*axes.begin()].extent;
+  v.origin = tile.axes[of_tile].origin;
+  v.extent = tile.axes[of_tile].extent;
   return v;
 }
 

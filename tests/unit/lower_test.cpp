@@ -267,6 +267,28 @@ TEST(Lower, LoopOverMatrixStateIsASequenceOfDispatches) {
   }
 }
 
+// The inner loop has a number beside its array. Where the outer loop keeps numbers of its own, that is read without a point
+// of the array, and the outer loop is a sequence of dispatches.
+TEST(Lower, NumbersBesideArraysInInnerLoops) {
+  const auto dispatches_of = [](const std::string& next) {
+    const Program p = rewrite::optimise_for_lowering(
+        text::instantiate(
+            text::parse("def main(x: f32[5], c: f32) = fori(4, fn(i, (t, s)) => { let (a, b) = fori(3, fn(j, (u, v)) "
+                        "=> (0.5 * u + v, sin(v) + 1), (x, s))\n" +
+                            next + " }, (x, c))",
+                        "loops")
+                .value())
+            .value(),
+        {.verify = true});
+    lower::Plan plan;
+    EXPECT_TRUE(agrees(p, {ramp(5), {0.25}}, cpu_target(), 1e-4, &plan)) << next;
+    return dispatches(plan);
+  };
+  EXPECT_GE(dispatches_of("(a, b)"), 4u);
+  EXPECT_GE(dispatches_of("(t + a, s + b)"), 4u);
+  EXPECT_GE(dispatches_of("(t * b, s)"), 1u);
+}
+
 // The inner loop moves more arrays than the outer one, whose state it reads at every step.
 TEST(Lower, LoopsOfDispatchesInsideOfOthers) {
   const Program p = rewrite::optimise_for_lowering(
@@ -344,6 +366,15 @@ TEST(Lower, UpdatesBeyondAnyAxisAreDropped) {
     EXPECT_TRUE(agrees(b.program({ir::scatter(x, {{i, j}}, {3, 7})}), {ramp(12), {0, 2, 3, 1, -1, 2}, {6, 7, 0, 3, 1, 5}},
                        cpu_target(), 1e-6));
   }
+}
+
+// The evaluator refuses quotients beyond the type; where all divisors are negative -1 is the greatest of them.
+TEST(Lower, QuotientsThatOverflowWrap) {
+  Builder b;
+  const Expr x = b.param(i32({3})), y = b.param(i32({3}));
+  const Expr negative = ir::binary(Op::Min, y, ir::full(*b.graph, i32({3}), -1));
+  EXPECT_TRUE(agrees(b.program({ir::binary(Op::Quot, x, negative), ir::binary(Op::Rem, x, negative)}),
+                     {{-2147483648.0, -2147483648.0, 7}, {5, -2, -3}}, cpu_target(), 0));
 }
 
 TEST(LowerPlan, CopiesReadTheirSourceAndWriteTheirTarget) {
