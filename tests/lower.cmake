@@ -9,4 +9,5 @@ spirograd_test(unit/growth_test.cpp LABELS unit slow LINK spirograd_test_support
 spirograd_test(unit/schedule_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/scatter_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/scan_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/stream_rules_test.cpp LABELS unit LINK spirograd_test_support spirograd_compile)
 spirograd_test(unit/stages_test.cpp LABELS unit LINK spirograd_text spirograd_compile)

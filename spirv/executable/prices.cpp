@@ -11,7 +11,9 @@ Prices software_prices(uint32_t lanes, uint32_t cores) {
   p.lanes = std::max<uint32_t>(4, lanes);
   p.busy = p.lanes * std::max<uint32_t>(1, cores);
   p.tile = 32;
+  p.unroll = 16;
   p.dispatch = 5e5 * std::max<uint32_t>(1, cores);
+  p.store = 36;  // lanes store one after the other
   p.invocation = 30;
   p.shared_load = p.load;
   p.coalesces = false;

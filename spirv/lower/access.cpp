@@ -84,14 +84,14 @@ schedule::Read read_of(const Access& a, uint32_t buffer) {
   return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxis, along};
 }
 
-Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots) {
+Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t most) {
   Accesses out;
   Place own;
   for (int a = 0; a < g[root].type.shape.rank(); ++a) own.push_back({1u << a, a});
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
   bool contiguous = true;
-  while (!stack.empty()) {
+  while (!stack.empty() && seen.size() < most) {
     const auto [id, place] = stack.back();
     stack.pop_back();
     if (!seen.emplace(id.v, place).second) continue;

@@ -1,6 +1,7 @@
 // Where a kernel reads: for everything that the computation of a node loads, how the place depends on the node's own point.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -56,7 +57,7 @@ struct Accesses {
 };
 
 /// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and
-/// constants.
-Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots);
+/// constants, and after `most` nodes.
+Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);
 
 }  // namespace spirograd::lower

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/ir/algebra.h"
+#include "spirv/lower/access.h"
 
 namespace spirograd::lower {
 
@@ -88,6 +89,17 @@ class Factoring {
   }
 
  private:
+  // Long programs have many reductions: what lies further down is not looked at.
+  static void describe_columns(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) {
+    constexpr size_t kSeen = 200;
+    const bool trailing = axes.back() + 1 == x.rank();
+    if (trailing || f.position || f.combines) return;
+    const Expr sum = ir::reduce(op, x, axes);
+    const std::vector<schedule::Reduction> found = accesses(*x.graph, sum.id, {}, kSeen).reductions;
+    f.contiguous = found.empty() || found[0].contiguous;
+    f.columns = sum.shape()[sum.rank() - 1];
+  }
+
   schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines) const {
     schedule::PartialFacts f;
     int64_t length = 1;
@@ -97,6 +109,7 @@ class Factoring {
     f.combines = combines;
     f.position = op == Op::ArgMax || op == Op::ArgMin;
     f.axes_left = kMaxRank - x.rank();
+    describe_columns(f, x, op, axes);
     return scheduler_.partial(f, target_);
   }
 

@@ -72,6 +72,8 @@ struct PartialFacts {
   bool combines = false;         // what an earlier reduction has left
   bool position = false;         // its result is the place of an element of its only axis: parts are ranges
   int axes_left = 0;             // that its operand may get
+  bool contiguous = true;        // neighbours along its last axis are neighbours in memory wherever it reads; else
+  int64_t columns = 1;           // results that are next to each other
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

@@ -5,6 +5,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/rules.h"
+#include "spirv/schedule/stream_rules.h"
 
 namespace spirograd::schedule {
 namespace {
@@ -65,22 +66,6 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
     if (tile[a] > 1) s.axes.back().push_back({Bind::Register, tile[a]});
   }
   return s;
-}
-
-// Several elements per invocation pay for starting it, as long as all processors still have something to do.
-int64_t elements_per_invocation(const MapFacts& f, const Target& t) {
-  if (static_cast<double>(f.code) > 2 * t.price.invocation) return 1;
-  for (int64_t e : {16, 8, 4, 2})
-    if (f.domain.count() >= e * 64 * static_cast<int64_t>(t.price.busy) && e * f.code <= kSideBySideCode) return e;
-  return 1;
-}
-
-MapSchedule several(const MapFacts& f, const Target& t) {
-  const int64_t e = elements_per_invocation(f, t), n = f.domain.count(), width = t.price.lanes, per = e * width;
-  const int64_t groups = (n + per - 1) / per;
-  return {true,
-          {{{Bind::Grid, groups}, {Bind::Register, e}, {Bind::Lane, width}}},
-          n == groups * per ? Tail::Exact : Tail::Recompute};
 }
 
 // A workgroup per element, where there are too few elements to keep the device busy and each is a long reduction.
@@ -317,12 +302,15 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 5> kRules = {{
+constexpr std::array<MapRule, 8> kRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
     {"tiles of subgroups", wants_lanes, lane_tiles},
+    {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},
+    {"several columns", wants_columns, columns},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
-    {"several elements", [](const MapFacts& f, const Target& t) { return elements_per_invocation(f, t) > 1; }, several},
+    {"stretches of two axes", wants_stretches, stretches},
+    {"several elements", wants_several, several},
 }};
 
 }  // namespace

@@ -21,9 +21,16 @@ int64_t length(const PartialFacts& f) {
 
 bool too_long(const PartialFacts& f, const Target& t) { return length(f) > most_elements(t); }
 
+// Invocations that compute the results: of columns each takes several.
+int64_t invocations(const PartialFacts& f, const Target& t) {
+  const bool columns = !f.contiguous && !t.price.coalesces && f.columns >= static_cast<int64_t>(t.price.lanes);
+  const int64_t each = columns ? std::min<int64_t>(t.price.tile, f.columns / t.price.lanes) : 1;
+  return divided_up(f.results, each);
+}
+
 // What combines the parts of a sum is short enough for one more pass. Positions are found by single invocations.
 bool idle(const PartialFacts& f, const Target& t) {
-  const bool worth_it = length(f) >= kWorthIt && f.results * 2 <= wanted_invocations(t);
+  const bool worth_it = length(f) >= kWorthIt && invocations(f, t) * 2 <= wanted_invocations(t);
   return worth_it && (!f.combines || f.position);
 }
 
@@ -39,7 +46,8 @@ int64_t parts(int64_t n, int64_t wanted, int64_t least) {
 PartialSchedule spread(const PartialFacts& f, const Target& t) {
   const bool ranges = f.position || !t.price.coalesces;
   int64_t least = too_long(f, t) ? divided_up(length(f), most_elements(t)) : 1, wanted = least;
-  if (idle(f, t)) wanted = std::max(least, std::min(divided_up(wanted_invocations(t), f.results), length(f) / kLeastChunk));
+  if (idle(f, t))
+    wanted = std::max(least, std::min(divided_up(wanted_invocations(t), invocations(f, t)), length(f) / kLeastChunk));
   PartialSchedule s = whole(f);
   for (size_t j = 0; j < f.extents.size() && wanted > 1; ++j) {
     const size_t axis = t.price.coalesces ? f.extents.size() - 1 - j : j;

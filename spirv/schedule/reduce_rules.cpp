@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kBlock = 32;  // elements summed plainly before one compensated addition, about
 constexpr int64_t kUnroll = 4;
 
-// Length of the blocks of a long axis: a divisor near kBlock, a multiple of 4 if there is one, so that blocks are equal and
-// unroll.
-int64_t block_length(int64_t extent) {
-  for (int64_t step : {4, 1})
+// Length of the blocks of a long axis: a divisor near kBlock, a multiple of what is unrolled if there is one, so that blocks
+// are equal and unroll.
+int64_t block_length(int64_t extent, int64_t unroll) {
+  for (int64_t step : {unroll, kUnroll, int64_t{1}})
     for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)
       if (b % step == 0 && extent % b == 0) return b;
   return kBlock;
@@ -129,14 +129,18 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t last = f.extents.back();
   const bool blocks = f.plain > 0 && last > f.plain;
-  const int64_t length = blocks ? block_length(last) : last;
+  // What is repeated may be large only once: neighbours share loads and address arithmetic.
+  const bool small = f.points <= 16 && small_body(f);
+  int64_t unroll = kUnroll;
+  while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points <= kUnrolledCode) unroll *= 2;
+  const int64_t length = blocks ? block_length(last, unroll) : last;
+  while (length % unroll != 0 && unroll > kUnroll) unroll /= 2;
   Split& inner = s.axes.back();
   inner.clear();
   if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
-  // What is repeated may be large only once: neighbours share loads and address arithmetic.
-  const bool unrolls = last % length == 0 && length % kUnroll == 0 && length > kUnroll && f.points <= 16 && small_body(f);
-  inner.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
-  if (unrolls) inner.push_back({Bind::Unroll, kUnroll});
+  const bool unrolls = small && last % length == 0 && length % unroll == 0 && length > unroll;
+  inner.push_back({Bind::Serial, unrolls ? length / unroll : length});
+  if (unrolls) inner.push_back({Bind::Unroll, unroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;
   return s;

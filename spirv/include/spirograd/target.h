@@ -36,6 +36,7 @@ struct Prices {
   uint32_t lanes = 64;    // neighbouring invocations that should touch neighbouring elements
   uint32_t busy = 4096;   // invocations from which on the device is busy
   uint32_t tile = 8;      // elements that one invocation computes side by side, at most
+  uint32_t unroll = 4;    // copies of a small loop's body that are written out
   double dispatch = 1e7;  // about 3 us
   double invocation = 0;  // starting one
   double load = 6;        // of an element of an array, by neighbours together

@@ -1,0 +1,142 @@
+// Maps that share nothing with their neighbours: how they go through memory.
+#include "spirv/schedule/stream_rules.h"
+
+#include <algorithm>
+
+#include "spirv/schedule/cost.h"
+#include "spirv/schedule/rules.h"
+
+namespace spirograd::schedule {
+
+namespace {
+
+// Several elements per invocation pay for starting it, as long as all processors still have something to do: side by side,
+// which hides how long operations take, as far as code allows, and the others one after the other.
+struct Elements {
+  int64_t side_by_side = 1, in_turn = 1;
+};
+
+Elements elements_per_invocation(const MapFacts& f, const Target& t) {
+  constexpr int64_t kElements = 16;  // from then on it hardly matters
+  Elements e;
+  if (t.price.invocation == 0) return e;
+  const int64_t spare = f.domain.count() / (64 * static_cast<int64_t>(t.price.busy));
+  while (2 * e.side_by_side <= std::min(spare, kElements) && 2 * e.side_by_side * f.code <= kSideBySideCode)
+    e.side_by_side *= 2;
+  while (2 * e.side_by_side * e.in_turn <= std::min(spare, kElements)) e.in_turn *= 2;
+  return e;
+}
+
+}  // namespace
+
+bool wants_several(const MapFacts& f, const Target& t) {
+  const Elements e = elements_per_invocation(f, t);
+  return e.side_by_side * e.in_turn > 1;
+}
+
+MapSchedule several(const MapFacts& f, const Target& t) {
+  const Elements e = elements_per_invocation(f, t);
+  const int64_t n = f.domain.count(), width = t.price.lanes;
+  const int64_t groups = divided_up(n, e.side_by_side * e.in_turn * width);
+  Split split = {{Bind::Grid, groups}};
+  if (e.in_turn > 1) split.push_back({Bind::Serial, e.in_turn});
+  if (e.side_by_side > 1) split.push_back({Bind::Register, e.side_by_side});
+  split.push_back({Bind::Lane, width});
+  const Tail tail = extent(split) == n ? Tail::Exact : Tail::Recompute;
+  return {true, {std::move(split)}, tail};
+}
+
+namespace {
+
+// Where the result is contiguous along the last axis and an array that is read along another one, an invocation takes a
+// stretch of the other: 64 bytes of every line that it reads, and with its neighbours of every line that it writes.
+constexpr int64_t kStretch = 16;
+constexpr int64_t kStretches = 4;  // one after the other, as they lie in the same pages
+
+// The axis, or the last one if there is none.
+int read_along(const MapFacts& f) {
+  const int last = f.domain.rank() - 1;
+  for (const Read& r : f.reads)
+    for (int a = 0; a < last; ++a)
+      if (r.last == 1u << a && (r.axes >> last & 1) && f.domain[a] >= kStretch) return a;
+  return last;
+}
+
+}  // namespace
+
+bool wants_stretches(const MapFacts& f, const Target& t) {
+  return !f.reduces && t.price.invocation > 0 && !t.price.coalesces && f.domain.rank() > 1 &&
+         f.domain[f.domain.rank() - 1] >= 2 * static_cast<int64_t>(t.price.lanes) &&
+         f.domain.count() >= kStretch * 2 * wanted_invocations(t) && read_along(f) + 1 < f.domain.rank() &&
+         kStretch * f.code <= kSideBySideCode;
+}
+
+MapSchedule stretches(const MapFacts& f, const Target& t) {
+  const int across = read_along(f), last = f.domain.rank() - 1;
+  const int64_t width = t.price.lanes, columns = 2 * kStretch * f.code <= kSideBySideCode ? 2 : 1;
+  const int64_t spare = f.domain.count() / (kStretch * columns * wanted_invocations(t));
+  const int64_t in_turn = std::clamp<int64_t>(std::min(spare, f.domain[across] / kStretch), 1, kStretches);
+  MapSchedule s = plain_map(f);
+  Split& along = s.axes[static_cast<size_t>(across)];
+  along = {{Bind::Grid, divided_up(f.domain[across], in_turn * kStretch)}};
+  if (in_turn > 1) along.push_back({Bind::Serial, in_turn});
+  along.push_back({Bind::Register, kStretch});
+  Split& neighbours = s.axes.back();
+  neighbours = {{Bind::Grid, divided_up(f.domain[last], columns * width)}};
+  if (columns > 1) neighbours.push_back({Bind::Register, columns});
+  neighbours.push_back({Bind::Lane, width});
+  if (extent(along) != f.domain[across] || extent(neighbours) != f.domain[last]) s.tail = Tail::Recompute;
+  return s;
+}
+
+namespace {
+
+// Reductions whose elements nobody else reads: tiles save no loads. Where an invocation reads a contiguous range fastest it
+// takes a row for itself.
+constexpr double kOwnRow = 64;  // elements from which starting an invocation does not matter
+
+bool reads_alone(const MapFacts& f) {
+  uint32_t axes = 0;
+  for (int a = 0; a < f.domain.rank(); ++a) axes |= f.domain[a] > 1 ? 1u << a : 0;
+  return std::all_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return !r.reduced || (axes & ~r.axes) == 0; });
+}
+
+}  // namespace
+
+bool wants_rows(const MapFacts& f, const Target& t) {
+  return f.reduces && !t.price.coalesces && reads_alone(f) && !f.reductions.empty() &&
+         std::all_of(f.reductions.begin(), f.reductions.end(),
+                     [](const Reduction& r) { return r.contiguous && r.length >= kOwnRow; });
+}
+
+namespace {
+
+// Columns, that is reductions along another axis than the last one: an invocation takes several, whose elements are
+// neighbours' neighbours, so that a stretch of memory is read at a time.
+int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
+  int64_t c = 1;
+  while (2 * c <= static_cast<int64_t>(t.price.tile) && 2 * c * f.code <= kTileCode &&
+         2 * c * static_cast<int64_t>(t.price.lanes) <= f.domain[f.domain.rank() - 1] &&
+         2 * c * wanted_invocations(t) <= f.domain.count())
+    c *= 2;
+  return c;
+}
+
+}  // namespace
+
+bool wants_columns(const MapFacts& f, const Target& t) {
+  return f.reduces && !t.price.coalesces && f.domain.rank() > 0 && reads_alone(f) && !f.reductions.empty() &&
+         std::none_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; }) &&
+         columns_per_invocation(f, t) > 1;
+}
+
+MapSchedule columns(const MapFacts& f, const Target& t) {
+  const int64_t c = columns_per_invocation(f, t), width = t.price.lanes;
+  MapSchedule s = plain_map(f);
+  s.axes.back() = {
+      {Bind::Grid, divided_up(f.domain[f.domain.rank() - 1], c * width)}, {Bind::Register, c}, {Bind::Lane, width}};
+  if (f.domain[f.domain.rank() - 1] % (c * width) != 0) s.tail = Tail::Recompute;
+  return s;
+}
+
+}  // namespace spirograd::schedule

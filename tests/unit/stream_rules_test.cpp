@@ -1,0 +1,100 @@
+// Schedules of maps that share nothing with their neighbours, and of reductions on processors.
+#include <gtest/gtest.h>
+
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+#include "support/lowered.h"
+
+namespace spirograd::schedule {
+namespace {
+
+Target gpu() {
+  Target t;
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
+TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
+  const Scheduler scheduler;
+  const Target cpu = test::cpu_target();
+  const auto map = [&](const MapFacts& f) {
+    const MapSchedule s = scheduler.map(f, cpu);
+    EXPECT_FALSE(check(f, s, cpu)) << to_string(s);
+    return to_string(s);
+  };
+  MapFacts chain{{1 << 20}, {{0, 1, true}}, 100, false};
+  EXPECT_EQ(map(chain), "e = grid 8192 serial 4 register 4 lane 8");
+  chain.code = 401;
+  EXPECT_EQ(map(chain), "e = grid 8192 serial 16 lane 8");
+  chain.domain = {2047};
+  EXPECT_EQ(map(chain), "i = grid 2047");
+  Target without = gpu();
+  without.price.coalesces = false;
+  EXPECT_EQ(to_string(scheduler.map({{1 << 20}, {{0, 1, true}}, 10, false}, without)), "i = grid 1048576")
+      << "starting one costs nothing";
+
+  const auto reduction = [](const Shape& domain, double length, bool contiguous) {
+    return MapFacts{domain, {{0, 1, false, true}}, 4, true, {{1, length, contiguous}}};
+  };
+  EXPECT_EQ(map(reduction({4096}, 64, true)), "i = grid 4096");
+  EXPECT_EQ(map(reduction({4096}, 63, true)), "i = grid 512 register 8");
+  MapFacts shared = reduction({4096}, 64, true);
+  shared.reads.push_back({1, 0, false, true});
+  EXPECT_NE(map(shared), "i = grid 4096") << "tiles share loads";
+  MapFacts unit = reduction({4096, 1}, 64, true);
+  EXPECT_EQ(map(unit), "i = grid 4096; j = grid 1");
+
+  EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 32 lane 8");
+  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 32 register 4 lane 8; tail recompute");
+  EXPECT_EQ(map(reduction({16, 256}, 4096, false)).find("lane"), std::string::npos) << "j is read by several";
+  MapFacts chunks = reduction({16, 256}, 4096, false);
+  chunks.reads[0].axes = 3;
+  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 1 register 32 lane 8");
+  chunks.code = 600;
+  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 16 register 2 lane 8") << "code";
+
+  const auto turned = [](const Shape& domain) {
+    MapFacts f{domain, {{0, 3, false}}, 2, false};
+    f.reads[0].last = 1;
+    return f;
+  };
+  EXPECT_EQ(map(turned({4096, 4096})), "i = grid 64 serial 4 register 16; j = grid 256 register 2 lane 8");
+  EXPECT_EQ(map(turned({1001, 1000})), "i = grid 16 serial 4 register 16; j = grid 63 register 2 lane 8; tail recompute");
+  EXPECT_EQ(map(turned({64, 64})), "i = grid 4 register 16; j = grid 4 register 2 lane 8");
+  EXPECT_EQ(map(turned({63, 64})).find("register 16"), std::string::npos) << "little work";
+  EXPECT_EQ(map(turned({15, 4096})).find("register 16; j"), std::string::npos) << "a short axis";
+  EXPECT_EQ(map(turned({4096, 15})).find("register 16; j"), std::string::npos) << "a short axis";
+  MapFacts heavy = turned({4096, 4096});
+  heavy.code = 25;
+  EXPECT_EQ(map(heavy), "i = grid 64 serial 4 register 16; j = grid 512 lane 8");
+  heavy.code = 26;
+  EXPECT_EQ(map(heavy).find("register 16"), std::string::npos);
+  MapFacts row = turned({4096, 4096});
+  row.reads[0].axes = 1;
+  EXPECT_EQ(map(row).front(), 'e') << "what is read is the same for neighbours";
+  EXPECT_EQ(to_string(scheduler.map(turned({4096, 4096}), gpu())), "i = grid 4096; j = grid 4096");
+
+  const auto reduce = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, cpu)); };
+  EXPECT_EQ(reduce({DType::F32, {512}, 1, 25, kPlainSum}), "k = serial 8 serial 4 unroll 16; accumulators 4");
+  EXPECT_EQ(reduce({DType::F32, {512}, 1, 26, kPlainSum}), "k = serial 8 serial 8 unroll 8; accumulators 4");
+  EXPECT_EQ(reduce({DType::F32, {520}, 1, 2, kPlainSum}), "k = serial 10 serial 13 unroll 4; accumulators 4");
+
+  const auto partial = [&](PartialFacts f) {
+    f.axes_left = 1;
+    const PartialSchedule s = scheduler.partial(f, cpu);
+    EXPECT_FALSE(check(f, s, cpu)) << to_string(s);
+    return to_string(s);
+  };
+  const auto columns = [](int64_t n) { return PartialFacts{{65536}, n, false, false, 1, false, n}; };
+  EXPECT_EQ(partial(columns(4096)), "k = serial 65536");
+  EXPECT_EQ(partial(columns(2048)), "k = grid 2 serial 32768");
+  EXPECT_EQ(partial(columns(256)), "k = grid 16 serial 4096");
+  EXPECT_EQ(partial(columns(7)), "k = grid 32 serial 2048") << "too few to be neighbours";
+  PartialFacts rows = columns(256);
+  rows.contiguous = true;
+  EXPECT_EQ(partial(rows), "k = serial 65536");
+}
+
+}  // namespace
+}  // namespace spirograd::schedule
