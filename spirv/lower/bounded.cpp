@@ -217,6 +217,7 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
     std::vector<NodeId> nodes;
     for (const Compute& s : e.computes) {
       for (const Store& store : s.stores) nodes.push_back(store.value);
+      for (const auto& [reduction, store] : s.beside) nodes.push_back(store.value);
       if (s.stores.empty()) nodes.push_back(s.node);
     }
     const bool is_loop = g[nodes[0]].op == Op::MapAccum;

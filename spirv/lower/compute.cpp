@@ -123,6 +123,14 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   const Tile tile = open_tile(inliner, b, s, index);
+  for (const auto& [reduction, store] : s.beside)
+    inliner.add_companion({reduction, store.value, [&](const Point& at, Value value, std::optional<Value> inside) {
+                             if (inside) b.begin_if(*inside);
+                             inliner.push_block();
+                             put(inliner, b, store, at, value);
+                             inliner.pop_block();
+                             if (inside) b.end_if();
+                           }});
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
   // What a whole group has computed is stored by its first invocation.

@@ -25,11 +25,13 @@ struct Store {
 struct Compute {
   enum class Kind : uint8_t { Map, Scatter, Loop, Scan } kind = Kind::Map;
   Shape domain;
-  std::vector<Store> stores;                      // Map
-  ir::NodeId node;                                // Scatter, Loop, Scan: the node
-  BufferRef to;                                   // Scatter: the destination
-  int64_t first = 0, count = 0;                   // Scatter: the updates it adds; 0: all of them
-  std::vector<std::optional<BufferRef>> results;  // Loop, Scan: where accumulators and stacks go, if anybody reads them
+  std::vector<Store> stores;                         // Map
+  std::optional<ir::NodeId> within;                  // Map: the reduction in whose loops it may run
+  std::vector<std::pair<ir::NodeId, Store>> beside;  // Map: reductions, and what is stored in their loops
+  ir::NodeId node;                                   // Scatter, Loop, Scan: the node
+  BufferRef to;                                      // Scatter: the destination
+  int64_t first = 0, count = 0;                      // Scatter: the updates it adds; 0: all
+  std::vector<std::optional<BufferRef>> results;     // Loop, Scan: where accumulators and stacks go, if anybody reads them
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;

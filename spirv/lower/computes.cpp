@@ -172,7 +172,20 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   Compute s;
   s.domain = n.type.shape;
   s.stores = {{id, to, n.type}};
+  if (const auto it = r.partition.beside.find(id.v); it != r.partition.beside.end()) s.within = NodeId{it->second};
   out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+  return out;
+}
+
+std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> group) {
+  std::set<uint32_t> out;
+  for (const Compute& s : group) {
+    for (const Store& store : s.stores) {
+      const auto it = r.places.find(store.value.v);
+      if (it != r.places.end() && it->second == store.to) out.insert(store.value.v);
+    }
+    for (const auto& [reduction, store] : s.beside) out.insert(store.value.v);
+  }
   return out;
 }
 

@@ -35,6 +35,9 @@ BufferRef source_of(const Region& r, ir::NodeId id);
 /// its buffer, so that has to be zeroed before.
 std::vector<Compute> computes_of(const Region& r, ir::NodeId id);
 
+/// The roots that a kernel of these computes itself; parts of a whole that have a buffer of their own are loaded.
+std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> group);
+
 /// Gives the constant arrays in the body of a loop, and of loops inside of it, their buffers.
 void place_body_constants(const ir::Graph& g, int64_t function, const std::function<BufferRef(ir::NodeId)>& constant,
                           Materialised& places);

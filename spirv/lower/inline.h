@@ -93,6 +93,14 @@ class Inliner {
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
 
+  /// In the loops of the reduction `of`, `node` has an element for each element: `store` is told its point and value, and
+  /// whether there is such an element (none: always).
+  struct Companion {
+    ir::NodeId of, node;
+    std::function<void(const Point&, kernel::Value, std::optional<kernel::Value>)> store;
+  };
+  void add_companion(Companion c) { companions_.push_back(std::move(c)); }
+
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
@@ -181,6 +189,7 @@ class Inliner {
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
   struct IndexArithmetic;
   Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
+  Guarded uncut_point(const ir::Node& reduction, Point at, const Shape& whole);
   Guarded table_point(const ir::Node& n, const Point& point, std::span<const kernel::Value> index);  // of a gather
   Point point_below(ir::NodeId id, const Point& at);  // of a layout operation or a gather, as its evaluation comes by it
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
@@ -210,6 +219,7 @@ class Inliner {
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;
   int64_t lanes_ = 0;  // of a subgroup that computes neighbouring points; 0: not known
+  std::vector<Companion> companions_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   struct StageArray {
     kernel::Scalar type;

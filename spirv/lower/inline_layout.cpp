@@ -3,6 +3,7 @@
 
 #include "frontend/ir/index_map.h"
 #include "frontend/ir/reshape_groups.h"
+#include "spirv/lower/beside.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
 
@@ -86,6 +87,17 @@ Point Inliner::point_below(NodeId id, const Point& at) {
 // The operand's point with the reduced axes unknown.
 Point Inliner::reduced_operand_point(const Node& n, const Point& point) const {
   return ir::reduced_operand(n, node(n.in[0]).type.shape, std::span<const Value>(point), kUnknown);
+}
+
+// The place in the array that was cut for the reduction.
+Inliner::Guarded Inliner::uncut_point(const Node& reduction, Point at, const Shape& whole) {
+  Guarded out{std::move(at), {}};
+  for (NodeId id = reduction.in[0]; node(id).type.shape != whole; id = *below_cut(graph_, id)) {
+    Guarded below = operand_point(node(id), out.point);
+    out.point = std::move(below.point);
+    if (below.inside) out.inside = out.inside ? b_.logical_and(*out.inside, *below.inside) : *below.inside;
+  }
+  return out;
 }
 
 void Inliner::hoist(int scope, NodeId id, const Point& point, int guard) {

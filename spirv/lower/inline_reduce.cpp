@@ -139,6 +139,7 @@ struct Inliner::ReductionLoops {
   int64_t copies = 1, copy_stride = 0;
   std::optional<Value> left = {};  // elements, at the end of the block, that are no whole unrolled body,
   Value left_from = 0;             // and where they begin
+  std::vector<const Companion*> companions = {};
 
   void start(std::span<const Point> points);
   void start_partials();
@@ -146,6 +147,7 @@ struct Inliner::ReductionLoops {
   void open_loop(const Level& l, bool around_copies);
   void set_place(size_t axis, Value v);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
+  void store_companions();
   void accumulate_copies();
   void accumulate_left();
   void close(int left_open);
@@ -161,6 +163,12 @@ void Inliner::ReductionLoops::start(std::span<const Point> points) {
   for (size_t u = 0; u < points.size(); ++u) {
     total.push_back(b.var(identity(b, n.op, t)));
     if (compensated) lost.push_back(b.var(b.constant(t, 0)));
+  }
+  for (const Companion& c : inliner.companions_) {
+    if (scope != 0 || &inliner.node(c.of) != &n) continue;
+    companions.push_back(&c);
+    const Shape& shape = inliner.node(c.node).type.shape;
+    inliner.hoist(scope, c.node, Point(static_cast<size_t>(shape.rank()), kUnknown));
   }
   if (direct) partial = total;
   for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b.i32(0);
@@ -235,6 +243,15 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
     const Value x = inside ? b.select(*inside, values[u], identity(b, n.op, t)) : values[u];
     b.set(var, combine(b, n.op, b.get(var), x));
   }
+  store_companions();
+}
+
+void Inliner::ReductionLoops::store_companions() {
+  for (const Companion* c : companions)
+    for (const Point& p : at) {
+      const Guarded own = inliner.uncut_point(n, p, inliner.node(c->node).type.shape);
+      c->store(own.point, inliner.eval(scope, c->node, own.point), own.inside);
+    }
 }
 
 void Inliner::ReductionLoops::accumulate_copies() {

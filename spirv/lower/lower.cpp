@@ -136,7 +136,8 @@ class Lowering {
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit) {
     check_extents(draft.roots);
-    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans, target_);
+    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
+                                                 find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
     Materialised places;
     for (const PackBuffer& pack : pack_buffers(g_, partition.order, partition.packed,
                                                [&](uint32_t loop) { return partition.loops_in_kernel.contains(loop); })) {
@@ -211,15 +212,9 @@ class Lowering {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
     for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
-      std::set<uint32_t> computed;  // the roots themselves; parts of a whole that have a buffer of their own are loaded
-      for (const Compute& s : group)
-        for (const Store& store : s.stores) {
-          const auto it = region.places.find(store.value.v);
-          if (it != region.places.end() && it->second == store.to) computed.insert(store.value.v);
-        }
       const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
-      MadeKernel made =
-          make_kernel(g_, group, region.places, std::move(computed), region.params, target_, scheduler_, kernel_name);
+      MadeKernel made = make_kernel(g_, group, region.places, computed_roots(region, group), region.params, target_,
+                                    scheduler_, kernel_name);
       const uint64_t iterations = kernel::loop_iterations(made.kernel);
       if (made.too_large || iterations > region.loop_limit) {
         excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});

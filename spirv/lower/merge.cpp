@@ -66,6 +66,54 @@ bool fits_together(std::span<const Compute> group, const Compute& s, const Targe
   return buffers.size() <= kernel_buffers(target);
 }
 
+// Whether the computes keep their order if `s` runs where the one at `host` does.
+bool may_move(std::span<const Compute> computes, const Compute& s, size_t host) {
+  for (size_t j = 0; j < computes.size(); ++j) {
+    const Compute& other = computes[j];
+    if (&other == &s) continue;
+    const bool before =
+        std::any_of(s.reads.begin(), s.reads.end(), [&](const auto& r) { return writes_to(other, r.buffer); });
+    const bool behind =
+        std::any_of(other.reads.begin(), other.reads.end(), [&](const auto& r) { return writes_to(s, r.buffer); });
+    const bool both = std::any_of(s.writes.begin(), s.writes.end(), [&](uint32_t b) { return writes_to(other, b); });
+    if (both || (before && j >= host) || (behind && j <= host)) return false;
+  }
+  return true;
+}
+
+size_t buffers(const Compute& s, const Compute& other) {
+  std::set<uint32_t> all(s.writes.begin(), s.writes.end());
+  all.insert(other.writes.begin(), other.writes.end());
+  for (const schedule::Read& r : s.reads) all.insert(r.buffer);
+  for (const schedule::Read& r : other.reads) all.insert(r.buffer);
+  return all.size();
+}
+
+// Puts computes into those in whose loops they may run.
+void join_loops(std::vector<Compute>& computes, size_t most_buffers) {
+  for (size_t j = computes.size(); j-- > 0;) {
+    const Compute& s = computes[j];
+    if (!s.within || s.alone) continue;
+    const auto is_host = [&](const Compute& c) { return c.kind == Compute::Kind::Map && c.stores[0].value == *s.within; };
+    const auto found = std::find_if(computes.begin(), computes.end(), is_host);
+    if (found == computes.end()) continue;
+    Compute& host = *found;
+    if (host.alone || host.code + s.code > schedule::kMergedCode || buffers(host, s) > most_buffers ||
+        !may_move(computes, s, static_cast<size_t>(found - computes.begin())))
+      continue;
+    host.beside.emplace_back(*s.within, s.stores[0]);
+    for (schedule::Read r : s.reads) {
+      r.own = false, r.reduced = true, r.axes = ~0u, r.last = 0, r.along = false;
+      host.reads.push_back(r);
+    }
+    host.writes.insert(host.writes.end(), s.writes.begin(), s.writes.end());
+    host.code += s.code;
+    host.work += s.work;
+    host.label += "; " + s.label;
+    computes.erase(computes.begin() + static_cast<ptrdiff_t>(j));
+  }
+}
+
 // Map computes of one group with the same domain become one compute with several stores.
 std::vector<Compute> merged(std::vector<Compute> group) {
   std::vector<Compute> out;
@@ -78,6 +126,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
       continue;
     }
     twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
+    twin->beside.insert(twin->beside.end(), s.beside.begin(), s.beside.end());
     twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
     twin->reductions.insert(twin->reductions.end(), s.reductions.begin(), s.reductions.end());
     twin->code += s.code;
@@ -89,7 +138,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 }
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
-  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone};
+  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty()};
   schedule::MapSchedule m = scheduler.map(facts, target);
   if (auto broken = schedule::check(facts, m, target)) throw *std::move(broken);
   return m;
@@ -99,6 +148,7 @@ schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& targ
 
 std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, const Target& target,
                                                  const schedule::Scheduler& scheduler) {
+  join_loops(computes, kernel_buffers(target));
   std::vector<std::vector<Compute>> groups;
   std::unordered_map<uint32_t, size_t> last_writer;  // buffer -> the last group that writes it
   for (Compute& s : computes) {

@@ -247,7 +247,7 @@ PackedOperands pack_operands(ir::Graph& g, std::span<const NodeId> roots, const 
   const std::vector<NodeId> order = ir::postorder(g, roots);
   const auto may_contract = [&](NodeId id) { return is_reduction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt; };
   if (!schedule::tiles_by_lanes(target) || std::none_of(order.begin(), order.end(), may_contract)) return out;
-  const Partition partition = choose_partition(g, roots, stored, {}, scans, target);
+  const Partition partition = choose_partition(g, roots, stored, {}, scans, {}, target);
   Packing packing(g, partition, target, scheduler, out);
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) { return packing.visit(old, built); });
   return out;

@@ -65,11 +65,13 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
 class Chooser {
  public:
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-          const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target)
+          const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target)
       : g_(g), target_(target), dispatched_(dispatched), scans_(scans) {
     const uint32_t buffers = kernel_buffers(target);
     leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : 2;
     c_.order = ir::postorder(g, results);
+    for (const auto& [id, reduction] : beside) shared_.insert(reduction);
+    c_.beside = std::move(beside);
     forced_ = forced;
     for (NodeId r : results) forced_.insert(r.v);
     c_.packed = packed_results(g, c_.order, results, target);
@@ -148,7 +150,9 @@ class Chooser {
     if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
       c_.roots.insert(id.v);
       const double invocations = count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape);
-      uses_[id.v] = {{id.v, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank()))}};
+      const auto other = c_.beside.find(id.v);
+      const uint32_t kernel = other == c_.beside.end() ? id.v : other->second;
+      uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank()))}};
     }
     for (const Use& u : uses_[id.v]) pass_on(id, u);
     uses_.erase(id.v);
@@ -163,7 +167,7 @@ class Chooser {
   // Pointwise users of one kernel ask for the same points, so the node is evaluated once for all of them; others add up.
   void add_use(NodeId id, Use v, bool same_points) {
     std::vector<Use>& uses = uses_[id.v];
-    if (same_points) {
+    if (same_points || shared_.contains(v.kernel)) {
       for (Use& u : uses) {
         if (u.kernel != v.kernel) continue;
         if (evaluations(v) > evaluations(u)) u = std::move(v);
@@ -324,6 +328,7 @@ class Chooser {
   Partition c_;
   ExtentWalk extent_{g_, c_.roots};
   NodeSet stored_before_;  // by the previous round
+  NodeSet shared_;         // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;
   std::unordered_map<uint32_t, double> cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
@@ -374,8 +379,8 @@ Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
 }
 
 Partition choose_partition(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-                           const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target) {
-  return Chooser(g, results, forced, dispatched, scans, target).run();
+                           const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target) {
+  return Chooser(g, results, forced, dispatched, scans, std::move(beside), target).run();
 }
 
 }  // namespace spirograd::lower

@@ -11,6 +11,7 @@
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/beside.h"
 #include "spirv/lower/loops.h"
 #include "spirv/lower/packed.h"
 #include "spirv/lower/split_scan.h"
@@ -23,12 +24,13 @@ struct Partition {
   // MapAccum nodes that run inside one kernel; the others become a sequence of dispatches. Scans are among them.
   std::unordered_map<uint32_t, LoopForm> loops_in_kernel;
   PackedResults packed;
+  Beside beside;  // roots that are computed in the loops of others
 };
 
 /// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches, those
-/// in `scans` as kernels of their kind.
+/// in `scans` as kernels of their kind. Of `beside` the kernels are one.
 Partition choose_partition(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
-                           const std::set<uint32_t>& dispatched, const Scans& scans, const Target& target);
+                           const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target);
 
 /// What a kernel that computes `root` reads and how large it gets: the walk stops at roots, parameters and constant arrays.
 struct Extent {

@@ -33,7 +33,8 @@ struct MapFacts {
   int64_t code = 0;      // estimated instructions per element
   bool reduces = false;  // a reduction runs inside of it
   std::vector<Reduction> reductions;
-  bool alone = false;  // shares its kernel with nothing else, so that workgroups may be its own
+  bool alone = false;   // shares its kernel with nothing else, so that workgroups may be its own
+  bool stores = false;  // arrays are stored in the loops of its reductions: each point is computed once
 };
 
 /// An array in memory that a reduction reads at places that are sums of coordinates: of the tile of points that a workgroup

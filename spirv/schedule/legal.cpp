@@ -108,6 +108,8 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
   }
   if (s.outer >= static_cast<int>(axes) || s.outer < -1) return illegal(s, "there is no axis of that name");
+  if (facts.stores && (s.tail != Tail::Exact || s.group > 0))
+    return illegal(s, "arrays are stored in the loops of its reductions, so that each point is computed once");
   if (s.group > 0) {
     if (!target.shared_memory) return illegal(s, kAlone);
     if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");

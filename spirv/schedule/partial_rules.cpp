@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kWorthIt = 2048;    // elements per result from which a second pass pays
 constexpr int64_t kLeastChunk = 128;  // elements per partial result, at least
+constexpr int64_t kBlock = 64;
 
 int64_t length(const PartialFacts& f) {
   int64_t n = 1;
@@ -57,8 +58,13 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
       wanted = divided_up(wanted, n);
       least = divided_up(least, n);
     } else if (f.axes_left > 0) {
-      const int64_t grid = parts(n, wanted, least);
-      const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, divided_up(n, grid)};
+      int64_t grid = parts(n, wanted, least), each = divided_up(n, grid);
+      // What is beyond the end is skipped anyway: chunks of whole blocks have loops that can be written out.
+      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) {
+        each = divided_up(each, kBlock) * kBlock;
+        grid = divided_up(n, each);
+      }
+      const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, each};
       s.axes[axis] = ranges ? Split{chunks, elements} : Split{elements, chunks};
       break;
     }

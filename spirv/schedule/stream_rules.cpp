@@ -125,7 +125,7 @@ int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
 }  // namespace
 
 bool wants_columns(const MapFacts& f, const Target& t) {
-  return f.reduces && !t.price.coalesces && f.domain.rank() > 0 && reads_alone(f) && !f.reductions.empty() &&
+  return f.reduces && !f.stores && !t.price.coalesces && f.domain.rank() > 0 && reads_alone(f) && !f.reductions.empty() &&
          std::none_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; }) &&
          columns_per_invocation(f, t) > 1;
 }

@@ -280,7 +280,8 @@ RandomProgram scheduled_program(uint64_t seed) {
       used.emplace_back(name, n);
   r.program = text::instantiate(text::parse(source, "schedules").value(), "f", used).value();
   const bool scalar = r.program.results[0].type.shape.rank() == 0;
-  if (scalar && random() % 2) r.program = grad(r.program).value();
+  if (const uint64_t drawn = random() % 3; scalar && drawn > 0)
+    r.program = (drawn == 1 ? grad(r.program) : value_and_grad(r.program)).value();
   for (const Param& p : r.program.params) {
     Values v;
     for (int64_t j = 0; j < p.type.shape.count(); ++j) {
