@@ -127,7 +127,29 @@ std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) 
   return out;
 }
 
+// Where part of a whole that is cut along the first axis lies.
+BufferRef part_of(BufferRef whole, const Type& type, int64_t start) {
+  const int64_t row = type.shape.count() / std::max<int64_t>(1, type.shape[0]);
+  return {whole.buffer, whole.offset + static_cast<uint64_t>(start * row) * device_bytes(type.dtype)};
+}
+
 }  // namespace
+
+void place_parts(const Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
+                 Materialised& places) {
+  for (auto id = partition.order.rbegin(); id != partition.order.rend(); ++id) {
+    const Node& n = g[*id];
+    if (n.op != Op::Concat || n.attr[0] != 0 || n.in.size() < 2 || !partition.roots.contains(id->v)) continue;
+    if (!places.contains(id->v)) places[id->v] = scratch(n.type);
+    int64_t start = 0;
+    for (NodeId part : n.in) {
+      const Node& p = g[part];
+      const bool has_buffer = p.op == Op::Proj || (partition.roots.contains(part.v) && p.op != Op::MapAccum);
+      if (has_buffer && p.type.shape.count() > 0) places.try_emplace(part.v, part_of(places.at(id->v), n.type, start));
+      start += p.type.shape[0];
+    }
+  }
+}
 
 BufferRef source_of(const Region& r, NodeId id) {
   const Node& n = r.graph[id];
@@ -164,7 +186,11 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
       Compute s;
       s.domain = t.shape;
       s.stores = {{part, to, n.type, axis, start, n.op == Op::Stack}};
+      const auto place = r.places.find(part.v);
+      const bool there =
+          n.op == Op::Concat && axis == 0 && place != r.places.end() && place->second == part_of(to, n.type, start);
       start += n.op == Op::Stack ? 1 : t.shape[axis];
+      if (there) continue;
       if (t.shape.count() > 0) out.push_back(described(r, std::move(s), id, part, {to.buffer}));
     }
     return out;

@@ -38,6 +38,10 @@ std::vector<Compute> computes_of(const Region& r, ir::NodeId id);
 /// The roots that a kernel of these computes itself; parts of a whole that have a buffer of their own are loaded.
 std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> group);
 
+/// Gives parts of a whole that have a buffer a place in that of the whole, if they lie there in one piece.
+void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
+                 Materialised& places);
+
 /// Gives the constant arrays in the body of a loop, and of loops inside of it, their buffers.
 void place_body_constants(const ir::Graph& g, int64_t function, const std::function<BufferRef(ir::NodeId)>& constant,
                           Materialised& places);

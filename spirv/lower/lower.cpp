@@ -154,6 +154,8 @@ class Lowering {
         places[w.node.v] = w.to;
       }
     }
+    place_parts(
+        g_, partition, [&](const Type& t) { return scratch(t); }, places);
     const std::function<BufferRef(NodeId)> constant = [&](NodeId id) { return constant_buffer(id); };
     for (NodeId id : partition.order) {
       const Node& n = g_[id];

@@ -5,6 +5,7 @@
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -16,6 +17,13 @@ using kernel::Scalar;
 using kernel::Value;
 
 namespace {
+
+// Steps whose terms are loaded at once; 1 where they take much code.
+int64_t block_length(int64_t code) {
+  for (int64_t n : {16, 8, 4})
+    if (n * code <= schedule::kSideBySideCode) return n;
+  return 1;
+}
 
 // A state, or a total of terms. What `value` has lost by rounding is to be taken off it, in compensated sums; else there is
 // no such thing.
@@ -59,6 +67,10 @@ struct ScanKernel {
   void store(size_t result, const Point& at, Value v) const;
   void store_stack(NodeId of, const Point& at, Value v) const;
   void store_last(std::optional<Value> only) const;
+  const int64_t block = block_length(s.code);
+  bool is_stacked(NodeId of) const;
+  void run_steps(Value from, Value count);
+  void run_blocks(Value count);
   void run_alone();
 
   // By a workgroup:
@@ -137,12 +149,17 @@ void ScanKernel::store_last(std::optional<Value> only) const {
   if (when) b.end_if();
 }
 
-void ScanKernel::run_alone() {
-  Value count = b.i32(chunk_length);
-  if (surplus) count = b.op(KOp::Min, count, b.sub(b.i32(length), first));
+bool ScanKernel::is_stacked(NodeId of) const {
+  for (size_t j = n_acc; j < results.size(); ++j)
+    if (results[j] == of && s.results[j]) return true;
+  return false;
+}
+
+// One after the other, `from` the beginning of the chunk.
+void ScanKernel::run_steps(Value from, Value count) {
   const Value counter = b.begin_loop(count);
   inliner.push_block();
-  const Point at = place(b.add(first, counter));
+  const Point at = place(b.add(first, b.add(from, counter)));
   store_stack(state_before(), at, settled(now()).value);
   Rounded term = {inliner.eval(0, node.in[n_acc], at)};
   if (compensated) term.lost = n_es > 1 ? inliner.eval(0, node.in[n_acc + 1], at) : b.constant(Scalar::F32, 0);
@@ -152,6 +169,47 @@ void ScanKernel::run_alone() {
   if (compensated) store_stack(results[1], at, behind.lost);
   inliner.pop_block();
   b.end_loop();
+}
+
+// The totals of a block do not wait for the state before it, which is added to each: rounded once, but for what rounding
+// takes from the total of at most a block.
+void ScanKernel::run_blocks(Value count) {
+  const Value counter = b.begin_loop(count);
+  inliner.push_block();
+  std::vector<Point> at;
+  for (int64_t k = 0; k < block; ++k) at.push_back(place(b.add(first, b.add(b.mul(counter, b.i32(block)), b.i32(k)))));
+  std::vector<Rounded> totals;
+  for (Value term : inliner.eval(0, node.in[n_acc], at)) totals.push_back({term, b.constant(Scalar::F32, 0)});
+  if (n_es > 1) {
+    const std::vector<Value> lacks = inliner.eval(0, node.in[n_acc + 1], at);
+    for (size_t k = 0; k < totals.size(); ++k) totals[k].lost = lacks[k];
+  }
+  for (size_t k = 1; k < totals.size(); ++k) totals[k] = total(totals[k - 1], totals[k]);
+  const Rounded start = now(), end = advanced(start, totals.back());
+  Value before = start.value;
+  for (size_t k = 0; k < totals.size(); ++k) {
+    const Value rest = b.sub(totals[k].value, b.add(start.lost, totals[k].lost));
+    const Value behind = k + 1 < totals.size() ? b.add(start.value, rest) : end.value;
+    store_stack(state_before(), at[k], before);
+    store_stack(results[0], at[k], behind);
+    before = behind;
+  }
+  set(end);
+  inliner.pop_block();
+  b.end_loop();
+}
+
+void ScanKernel::run_alone() {
+  Value count = b.i32(chunk_length);
+  if (surplus) count = b.op(KOp::Min, count, b.sub(b.i32(length), first));
+  if (compensated && chunk_length >= block && block > 1 && !is_stacked(results[1])) {
+    const Value blocks = b.op(KOp::Quot, count, b.i32(block)), whole = b.mul(blocks, b.i32(block));
+    set(settled(now()));
+    run_blocks(blocks);
+    if (chunk_length % block != 0 || (surplus && length % block != 0)) run_steps(whole, b.sub(count, whole));
+  } else {
+    run_steps(b.i32(0), count);
+  }
   set(settled(now()));
   store_last({});
 }

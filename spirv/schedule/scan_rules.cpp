@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kWorthIt = 512;    // steps from which the totals of chunks pay
 constexpr int64_t kLeastChunk = 32;  // steps
+constexpr int64_t kBlock = 16;       // steps that a chunk should be a multiple of
 constexpr int64_t kLeastGroup = 32;  // steps from which invocations that work together pay
 
 ScanSchedule tiled(int64_t chunks, int64_t tiles, int64_t local, int64_t own) {
@@ -47,7 +48,8 @@ bool wants_chunks(const ScanFacts& f, const Target& t) {
 
 ScanSchedule by_invocations(const ScanFacts& f, const Target& t) {
   const int64_t wanted = divided_up(wanted_invocations(t), f.rows);
-  const int64_t chunk = std::min(most_elements(t), std::max(kLeastChunk, divided_up(f.length, wanted)));
+  int64_t chunk = std::min(most_elements(t), std::max(kLeastChunk, divided_up(f.length, wanted)));
+  if (f.length % chunk != 0 && chunk >= kWorthIt) chunk = std::min(most_elements(t), divided_up(chunk, kBlock) * kBlock);
   return {{{Bind::Grid, divided_up(f.length, chunk)}, {Bind::Serial, chunk}}};
 }
 

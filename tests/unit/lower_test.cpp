@@ -180,6 +180,23 @@ TEST(Lower, ResultsThatAreReadElsewhereComeFirst) {
   }
 }
 
+TEST(Lower, PartsThatHaveABufferHaveItInTheWhole) {
+  for (int64_t n : {1, 3, 8}) {
+    Builder b;
+    const Expr x = b.param(f32({n, 3})), i = b.param({DType::I32, {n}});
+    const auto updates = [&](int64_t rows) { return ir::scatter(x * ir::full(*b.graph, x.type(), 2), {{i}}, {rows}); };
+    const Expr parts[] = {x + x, updates(5), updates(2)}, whole = ir::concat(parts, 0), across[] = {updates(3), updates(3)};
+    std::vector<double> at;
+    for (int64_t j = 0; j < n; ++j) at.push_back(static_cast<double>(j * 5 % 7));
+    lower::Plan plan;
+    ASSERT_TRUE(agrees(b.program({whole}), {ramp(n * 3), at}, cpu_target(), 1e-6, &plan)) << n;
+    EXPECT_EQ(plan.scratch_bytes, 0u);
+    ASSERT_TRUE(agrees(b.program({whole + whole, updates(5)}), {ramp(n * 3), at}, cpu_target(), 1e-6)) << n;
+    ASSERT_TRUE(agrees(b.program({ir::concat(across, 1)}), {ramp(n * 3), at}, cpu_target(), 1e-6, &plan)) << n;
+    EXPECT_GT(plan.scratch_bytes, 0u) << "not in one piece";
+  }
+}
+
 TEST(Lower, PartsOfAWholeThatAreTooLongTogetherAreComputedApart) {
   Builder b;
   const Expr x = b.param(f32({8, 300})), y = b.param(f32({8, 300}));
