@@ -218,7 +218,8 @@ class Inliner {
   const Target& target_;
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;
-  int64_t lanes_ = 0;  // of a subgroup that computes neighbouring points; 0: not known
+  int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
+  int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
   std::vector<Companion> companions_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   struct StageArray {

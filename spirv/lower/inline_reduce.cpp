@@ -256,6 +256,7 @@ void Inliner::ReductionLoops::store_companions() {
 
 void Inliner::ReductionLoops::accumulate_copies() {
   const Value first = place[inner];
+  inliner.copies_ *= copies;
   if (common) {
     for (const auto& [axis, v] : place) set_place(axis, v);
     common->evaluate(at, first, copies);
@@ -264,6 +265,7 @@ void Inliner::ReductionLoops::accumulate_copies() {
     place[inner] = b.add(first, b.i32(k * copy_stride));
     accumulate(static_cast<size_t>(k) % chains, k);
   }
+  inliner.copies_ /= copies;
 }
 
 void Inliner::ReductionLoops::accumulate_left() {
@@ -324,6 +326,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
     common.emplace(*this, n, points);
     facts.lanes = lanes_;
     facts.common = common->count();
+    facts.copies = copies_;
   }
   const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
   if (const auto broken = schedule::check(facts, s, target_)) throw *broken;

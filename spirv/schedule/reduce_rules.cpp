@@ -90,7 +90,7 @@ ReduceSchedule staged(const ReduceFacts& f) {
 // lanes without one.
 int64_t broadcast_length(const ReduceFacts& f) {
   constexpr int64_t kBroadcastCode = 4000;  // of what is written out
-  const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points);
+  const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points * f.copies);
   const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, kBroadcastCode / code));
   if (n <= most) return n;
   if (n % f.lanes == 0 && f.lanes <= most) return f.lanes;

@@ -230,6 +230,11 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(reduction(500, 32), "k = serial 10 serial 5 unroll 10; broadcast 8") << "a divisor";
   EXPECT_EQ(reduction(37, 32), "k = serial 5 unroll 8; broadcast 8") << "what is left is a loop";
   EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
+  ReduceFacts inner{DType::F32, {16}, 32, 7};
+  inner.lanes = 8;
+  inner.common = 1;
+  inner.copies = 4;
+  EXPECT_EQ(to_string(scheduler.reduction(inner, target)), "k = serial 4 unroll 4; broadcast 8") << "written out 4 times";
   target.price.coalesces = true;
   EXPECT_EQ(map(product(512, 512, 512)).find("lane"), std::string::npos) << "neighbours' loads are one";
 }
