@@ -16,9 +16,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kLeast = 64;              // elements of a sum that leaves: registers hold fewer
-constexpr int64_t kLeastLength = 16;        // elements per result of a reduction that leaves
-constexpr int64_t kMostStored = 1ll << 26;  // elements of what it leaves for all steps
+constexpr int64_t kLeast = 64;                     // elements of a sum that leaves: registers hold fewer
+constexpr int64_t kLeastLength = 16;               // elements per result of a reduction that leaves
+constexpr int64_t kMostStored = int64_t{1} << 26;  // elements of what it leaves for all steps
 
 // An accumulator that becomes `accumulator + term`, or `accumulator - term`.
 struct Sum {

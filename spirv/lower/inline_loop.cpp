@@ -117,6 +117,7 @@ Value Inliner::state_element(int scope, NodeId param, const ParamSource& state, 
   const Scope& s = scopes_[static_cast<size_t>(scope)];
   const Type& type = node(param).type;
   if (s.whole) {
+    if (const auto bits = b_.constant_bits(linear(point, type.shape))) return b_.get(state.vars[static_cast<size_t>(*bits)]);
     std::vector<Value> elements;
     for (Value v : state.vars) elements.push_back(b_.get(v));
     return picked(elements, type.shape, point);

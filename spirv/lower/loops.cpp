@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -261,6 +262,34 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   return form;
 }
 
+// Operations of one step that a member of the workgroup does: what all have to know, each computes for itself.
+double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target& t) {
+  const std::vector<NodeId> results = g.function(ir::loop_parts(g, g[id]).function).results;
+  const std::vector<NodeId> order = ir::postorder(g, results);
+  std::unordered_map<uint32_t, double> times;
+  std::set<uint32_t> shared;
+  const auto own = [&](NodeId n) { return std::ceil(elements(g, n) / static_cast<double>(form.members)); };
+  for (NodeId r : results) times[r.v] = own(r);
+  for (const std::vector<NodeId>& level : form.shared)
+    for (NodeId n : level) times[n.v] = own(n), shared.insert(n.v);
+  double work = kBarrier * static_cast<double>(form.shared.size() + 1);
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Node& n = g[*at];
+    const double here = times[at->v];
+    work += here * (n.op == Op::Param ? t.price.load : op_cost(n));
+    for (NodeId in : n.in) {
+      double there = here;
+      if (ir::info(n.op).kind == ir::Kind::Reduce) there *= elements(g, in) / elements(g, *at);
+      if (shared.contains(in.v)) {
+        work += there * t.price.shared_load;
+      } else {
+        times[in.v] = std::max(times[in.v], std::min(there, elements(g, in)));
+      }
+    }
+  }
+  return work;
+}
+
 // Elements of the state that an invocation computes side by side: they wait for one another less than for themselves.
 int64_t side_by_side(const Graph& g, NodeId id, const Shape& state, const Target& t) {
   constexpr int64_t kMost = 4;
@@ -296,9 +325,7 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
     least = work * schedule::idle(1, t);
   }
   if (std::optional<LoopForm> group = by_one_workgroup(g, id, t)) {
-    const auto members = static_cast<double>(group->members);
-    const double cost = (work / members + kBarrier * static_cast<double>(group->shared.size() + 1)) * schedule::idle(1, t);
-    if (cost <= least) best = std::move(group);
+    if (member_work(g, id, *group, t) * schedule::idle(1, t) <= least) best = std::move(group);
   }
   return best.value_or(LoopForm{});
 }
