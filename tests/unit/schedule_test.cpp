@@ -322,6 +322,9 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   EXPECT_EQ(chosen(facts, gpu()), "k = serial 10000") << "what is combined already";
   facts.position = true;
   EXPECT_NE(chosen(facts, gpu()), "k = serial 10000") << "single invocations look for positions";
+  facts = {{5003}, 16'384};
+  facts.axes_left = 1;
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 2502 grid 2") << "two halves, though nothing divides it";
 }
 
 TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
@@ -560,6 +563,8 @@ TEST(Schedule, ContractionsAreTilesOfWorkgroups) {
   f.reductions.push_back({3, 512, true});
   EXPECT_EQ(map(f, gpu()), "i = grid 16 local 8 register 4; j = grid 8 register 2 local 32; group 256")
       << "two sums' registers";
+  f.reductions.assign(7, {3, 512, true});
+  EXPECT_EQ(tile(scheduler.map(f, gpu())), 2) << "four points of seven sums leave no room for what they read";
   f = product(512, 512, 512);
   f.code = 150;
   EXPECT_EQ(tile(scheduler.map(f, gpu())), 8) << "code";
