@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "spirograd/result.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -132,9 +133,7 @@ std::vector<size_t> rank_devices(std::span<const DeviceFacts> facts) {
 }
 
 size_t select_device(std::span<const Candidate> ranked, const std::string& select) {
-  if (ranked.empty())
-    throw Error("SG0302", "no Vulkan device found")
-        .hint("sudo apt install mesa-vulkan-drivers   (has a driver that needs no GPU)");
+  if (ranked.empty()) throw Error("SG0302", "no Vulkan device found").hint(install_hint(Part::Driver));
   size_t found = ranked.size();
   uint32_t index = 0;
   const auto [end, status] = std::from_chars(select.data(), select.data() + select.size(), index);

@@ -28,7 +28,7 @@ PFN_vkGetInstanceProcAddr open_loader() {
   if (found) throw Error("SG0301", std::string("the Vulkan loader ") + found + " does not export vkGetInstanceProcAddr");
   std::string names;
   for (const char* name : loader_names(this_system())) names += (names.empty() ? "" : ", ") + std::string(name);
-  throw Error("SG0301", "no Vulkan loader found (" + names + ")").hint(std::string(loader_hint(this_system())));
+  throw Error("SG0301", "no Vulkan loader found (" + names + ")").hint(install_hint(Part::Loader));
 }
 
 }  // namespace

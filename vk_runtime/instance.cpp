@@ -64,9 +64,7 @@ bool has_layer(const GlobalFns& g) {
 }
 
 Error no_driver(const std::string& note) {
-  return Error("SG0302", "no Vulkan device found")
-      .note(note)
-      .hint("without a GPU:  sudo apt install mesa-vulkan-drivers   (a software driver)");
+  return Error("SG0302", "no Vulkan device found").note(note).hint(install_hint(Part::Driver));
 }
 
 std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProcAddr get) {
@@ -76,7 +74,7 @@ std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProc
   uint32_t loader = VK_API_VERSION_1_0;
   check(g.vkEnumerateInstanceVersion(&loader), "vkEnumerateInstanceVersion", "the Vulkan loader");
   if (loader < VK_API_VERSION_1_1)
-    throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.1").hint("sudo apt install libvulkan1");
+    throw Error("SG0301", "the Vulkan loader is older than Vulkan 1.1").hint(install_hint(Part::Loader));
   out->api_version = std::min(loader, VK_API_VERSION_1_3);
 
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -104,7 +102,7 @@ std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProc
   if (validation) {
     if (!has_layer(g)) {
       throw Error("SG0303", std::string("the layer ") + kLayer + " is not installed")
-          .hint("sudo apt install vulkan-validationlayers");
+          .hint(install_hint(Part::ValidationLayer));
     }
     layers.push_back(kLayer);
     const auto of_layer = instance_extensions(g, kLayer);

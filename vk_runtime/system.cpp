@@ -23,14 +23,32 @@ std::span<const char* const> loader_names(System s) {
   return {};
 }
 
-std::string_view loader_hint(System s) {
-  switch (s) {
-    case System::Linux:
-      return "sudo apt install libvulkan1 mesa-vulkan-drivers   (loader, and drivers incl. one that needs no GPU)";
-    case System::MacOS: return "brew install vulkan-loader molten-vk";
-    case System::Windows: return "install the graphics driver of the device's maker; it brings the loader";
+std::string_view install_hint(Part part, System s) {
+  struct Hints {
+    std::string_view loader, driver, validation_layer;
+  };
+  const auto hints = [&]() -> Hints {
+    switch (s) {
+      case System::Linux:
+        return {"sudo apt install libvulkan1 mesa-vulkan-drivers   (loader, and drivers incl. one that needs no GPU)",
+                "sudo apt install mesa-vulkan-drivers   (has a driver that needs no GPU)",
+                "sudo apt install vulkan-validationlayers"};
+      case System::MacOS:
+        return {"brew install vulkan-loader molten-vk", "brew install molten-vk", "brew install vulkan-validationlayers"};
+      case System::Windows:
+        return {"install the graphics driver of the device's maker; it brings the loader",
+                "install the graphics driver of the device's maker", "install the Vulkan SDK, which has the layers"};
+    }
+    return {};
+  }();
+  switch (part) {
+    case Part::Loader: return hints.loader;
+    case Part::Driver: return hints.driver;
+    case Part::ValidationLayer: return hints.validation_layer;
   }
   return "";
 }
+
+std::string install_hint(Part part) { return std::string(install_hint(part, this_system())); }
 
 }  // namespace spirograd::vk

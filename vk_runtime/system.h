@@ -17,8 +17,10 @@ System this_system();
 /// Libraries that may export vkGetInstanceProcAddr, in the order in which they are tried: the loader by itself, then in the
 /// folders where it is usually installed, and last a driver that may take its place.
 std::span<const char* const> loader_names(System);
-/// What to do where there is none.
-std::string_view loader_hint(System);
+/// What to do where a part of Vulkan is missing.
+enum class Part : uint8_t { Loader, Driver, ValidationLayer };
+std::string_view install_hint(Part, System);
+std::string install_hint(Part);  // on this system
 
 /// Stays open until the process ends. Null where there is none, or the file is no library.
 void* open_library(const char* name);

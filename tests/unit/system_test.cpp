@@ -14,7 +14,18 @@ std::vector<std::string> names(System s) { return {loader_names(s).begin(), load
 TEST(Loader, HasTheNamesOfEachSystem) {
   EXPECT_EQ(names(System::Linux), (std::vector<std::string>{"libvulkan.so.1", "libvulkan.so"}));
   EXPECT_EQ(names(System::Windows), (std::vector<std::string>{"vulkan-1.dll"}));
-  for (System s : {System::Linux, System::MacOS, System::Windows}) EXPECT_FALSE(loader_hint(s).empty());
+}
+
+TEST(Loader, WhatToInstallFitsTheSystem) {
+  const auto named = [](std::string_view tool, System s, Part p) {
+    return install_hint(p, s).find(tool) != std::string::npos;
+  };
+  for (Part p : {Part::Loader, Part::Driver, Part::ValidationLayer}) {
+    EXPECT_TRUE(named("apt install", System::Linux, p));
+    EXPECT_TRUE(named("brew install", System::MacOS, p));
+    EXPECT_TRUE(named("install the", System::Windows, p));
+    EXPECT_EQ(install_hint(p), install_hint(p, this_system()));
+  }
 }
 
 TEST(Loader, IsPreferredToADriverThatStandsInForIt) {
