@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "spirograd/text.h"
 #include "tests/pretend/fixture.h"
 #include "tests/property/sizes.h"
+#include "vk_runtime/instance.h"
 
 namespace spirograd::pretend {
 namespace {
@@ -132,6 +134,42 @@ TEST_F(Pretended, ADeviceWithoutRoomLivesOn) {
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().code, "SG0601");
   EXPECT_EQ(run_all(device, tasks), "");
+}
+
+// A host says that it has enabled all there is, on a device that has no addresses and no f64.
+TEST_F(Pretended, AdoptedDevicesHaveWhatIsThereWhateverTheHostPromises) {
+  ::setenv(kVariable, "least_limits", 1);
+  const vk::Instance& instance = vk::process_instance(false);
+  const float priority = 1;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  vk::External host;
+  host.get_instance_proc_addr = instance.get;
+  host.instance = instance.handle;
+  host.physical_device = vk::physical_devices(instance).at(0);
+  host.api_version = instance.api_version;
+  host.buffer_device_address = host.float64 = host.atomic_float_add = host.subgroup_size_control = true;
+  ASSERT_EQ(instance.fns.vkCreateDevice(host.physical_device, &info, nullptr, &host.device), VK_SUCCESS);
+  const vk::DeviceFns fns = vk::load_device(instance.fns.vkGetDeviceProcAddr, host.device);
+  fns.vkGetDeviceQueue(host.device, 0, 0, &host.queue);
+  {
+    const std::shared_ptr<vk::Device> device = vk::Device::adopt(host).value();
+    const Task task = slices().front().tasks(0).front();
+    EXPECT_EQ(run_all(device, {task}), "");
+    Target promised = device->target();
+    promised.device_address = promised.float64 = true;
+    const Program doubles = text::instantiate(text::parse("def main(x: f64[4]) = x + 1.0\n", "f64").value()).value();
+    const auto session = vk::Session::create(device, compile(doubles, promised, {.form = BindingForm::Address}).value());
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().code, "SG0303");
+    for (const char* what : {"shaderFloat64", "bufferDeviceAddress", "pretended least_limits"})
+      EXPECT_NE(session.error().str().find(what), std::string::npos) << session.error().str();
+  }
+  fns.vkDestroyDevice(host.device, nullptr);
 }
 
 }  // namespace
