@@ -178,18 +178,18 @@ void ScanKernel::run_blocks(Value count) {
   inliner.push_block();
   std::vector<Point> at;
   for (int64_t k = 0; k < block; ++k) at.push_back(place(b.add(first, b.add(b.mul(counter, b.i32(block)), b.i32(k)))));
-  std::vector<Rounded> totals;
-  for (Value term : inliner.eval(0, node.in[n_acc], at)) totals.push_back({term, b.constant(Scalar::F32, 0)});
+  std::vector<Rounded> sums;
+  for (Value term : inliner.eval(0, node.in[n_acc], at)) sums.push_back({term, b.constant(Scalar::F32, 0)});
   if (n_es > 1) {
     const std::vector<Value> lacks = inliner.eval(0, node.in[n_acc + 1], at);
-    for (size_t k = 0; k < totals.size(); ++k) totals[k].lost = lacks[k];
+    for (size_t k = 0; k < sums.size(); ++k) sums[k].lost = lacks[k];
   }
-  for (size_t k = 1; k < totals.size(); ++k) totals[k] = total(totals[k - 1], totals[k]);
-  const Rounded start = now(), end = advanced(start, totals.back());
+  for (size_t k = 1; k < sums.size(); ++k) sums[k] = total(sums[k - 1], sums[k]);
+  const Rounded start = now(), end = advanced(start, sums.back());
   Value before = start.value;
-  for (size_t k = 0; k < totals.size(); ++k) {
-    const Value rest = b.sub(totals[k].value, b.add(start.lost, totals[k].lost));
-    const Value behind = k + 1 < totals.size() ? b.add(start.value, rest) : end.value;
+  for (size_t k = 0; k < sums.size(); ++k) {
+    const Value rest = b.sub(sums[k].value, b.add(start.lost, sums[k].lost));
+    const Value behind = k + 1 < sums.size() ? b.add(start.value, rest) : end.value;
     store_stack(state_before(), at[k], before);
     store_stack(results[0], at[k], behind);
     before = behind;
@@ -203,10 +203,10 @@ void ScanKernel::run_alone() {
   Value count = b.i32(chunk_length);
   if (surplus) count = b.op(KOp::Min, count, b.sub(b.i32(length), first));
   if (compensated && chunk_length >= block && block > 1 && !is_stacked(results[1])) {
-    const Value blocks = b.op(KOp::Quot, count, b.i32(block)), whole = b.mul(blocks, b.i32(block));
+    const Value blocks = b.op(KOp::Quot, count, b.i32(block)), in_blocks = b.mul(blocks, b.i32(block));
     set(settled(now()));
     run_blocks(blocks);
-    if (chunk_length % block != 0 || (surplus && length % block != 0)) run_steps(whole, b.sub(count, whole));
+    if (chunk_length % block != 0 || (surplus && length % block != 0)) run_steps(in_blocks, b.sub(count, in_blocks));
   } else {
     run_steps(b.i32(0), count);
   }

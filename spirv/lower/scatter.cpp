@@ -182,8 +182,8 @@ void ScatterKernel::run_in_runs() {
   const Value place = b.var(nowhere), sum = b.var(nothing);
   const auto leave = [&](Value to, Value total, Value when) {
     b.begin_if(b.logical_and(when, b.op(KOp::Ge, to, b.i32(0))));
-    const auto [slot, index] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
-    b.atomic_add(slot, index, total);
+    const auto [slot, at] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
+    b.atomic_add(slot, at, total);
     b.end_if();
   };
   hoist();

@@ -73,7 +73,6 @@ class EachDevice : public Pretended, public ::testing::WithParamInterface<Preten
     try {
       const std::shared_ptr<vk::Device> device = open(GetParam().name).value();
       const std::vector<Task> tasks = slice.tasks(number());
-      if (tasks.empty()) return {std::string(kRight), "not for this device"};
       const std::string wrong = run_all(device, tasks);
       return {std::string(wrong.empty() ? kRight : doubts_numbers(device->info()) ? kTold : kWrong), wrong};
     } catch (const Error& e) {
@@ -86,6 +85,10 @@ TEST_P(EachDevice, IsRightOrRefusesByName) {
   const PretendedDevice& is = GetParam();
   for (const Slice& slice : slices()) {
     SCOPED_TRACE(slice.name);
+    if (slice.tasks(number()).empty()) {
+      std::cout << slice.name << ": not for this device\n";
+      continue;
+    }
     const Expectation e = expected(is.name, slice.name);
     const Outcome o = outcome(slice);
     std::cout << slice.name << ": " << o.kind << (o.text.empty() ? "" : ", ") << o.text << "\n";

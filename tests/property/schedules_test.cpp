@@ -9,7 +9,7 @@
 namespace spirograd::property {
 namespace {
 
-constexpr uint64_t kRuns = 1100;
+constexpr uint64_t kRuns = 1250;
 
 TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   Drawn drawn;

@@ -299,6 +299,8 @@ TEST(Lower, NumbersBesideArraysInInnerLoops) {
         {.verify = true});
     lower::Plan plan;
     EXPECT_TRUE(agrees(p, {ramp(5), {0.25}}, cpu_target(), 1e-4, &plan)) << next;
+    EXPECT_EQ(dispatches(plan), 1u) << next;
+    EXPECT_TRUE(agrees(p, {ramp(5), {0.25}}, test::with_cheap_dispatches(cpu_target()), 1e-4, &plan)) << next;
     return dispatches(plan);
   };
   EXPECT_GE(dispatches_of("(a, b)"), 4u);

@@ -1,0 +1,88 @@
+// Schedules of scatters as values, as schedule_test.cpp has the others.
+#include <gtest/gtest.h>
+
+#include "spirograd/result.h"
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+#include "support/lowered.h"
+
+namespace spirograd::schedule {
+namespace {
+
+Target gpu() {
+  Target t;
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
+void expect_in(const std::string& whole, const std::string& part) {
+  EXPECT_NE(whole.find(part), std::string::npos) << whole;
+}
+
+TEST(Scatter, SchedulesPrintAndParse) {
+  for (const std::string text :
+       {"u = grid 4096 serial 1024; atomic", "u = serial 4 grid 100; p = serial 7",
+        "u = grid 128 serial 8192 unroll 4; p = serial 1000", "u = serial 4194304; p = grid 16 serial 62500"})
+    EXPECT_EQ(to_string(parse_scatter(text)), text);
+  EXPECT_THROW(parse_scatter("u = grid 4"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; p serial 3"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; atomic"), Error);
+  EXPECT_THROW(parse_scatter("k = grid 4; atomic"), Error);
+  EXPECT_EQ(copies(parse_scatter("u = grid 128 serial 2; p = grid 3 serial 4")), 128);
+  EXPECT_EQ(invocations(parse_scatter("u = grid 128 serial 2; p = grid 3 serial 4")), 384);
+  EXPECT_EQ(copies(parse_scatter("u = grid 128 serial 2; atomic")), 1);
+  EXPECT_EQ(invocations(parse_scatter("u = grid 128 serial 2; atomic")), 128);
+}
+
+TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
+  ScatterFacts facts{.dtype = DType::F32, .updates = 1000, .places = 50, .row = 3};
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(facts, parse_scatter(text));
+    return e ? e->message : "";
+  };
+  for (const std::string text :
+       {"u = grid 1000; atomic", "u = serial 26 grid 39; atomic", "u = grid 5 serial 51 unroll 4; p = serial 50",
+        "u = grid 2 serial 500; p = grid 7 serial 8", "u = serial 1000; p = grid 50 serial 1"})
+    EXPECT_EQ(broken(text), "") << text;
+  expect_in(broken("u = grid 999; atomic"), "its parts count 999 elements, the axis has 1000");
+  expect_in(broken("u = grid 100 lane 10; atomic"), "updates are on the grid, serial or unrolled, not lane");
+  expect_in(broken("u = grid 100 unroll 10; atomic"), "and not if it is atomic");
+  expect_in(broken("u = unroll 10 grid 100; p = serial 50"), "only the innermost part is unrolled");
+  expect_in(broken("u = grid 10 unroll 100; p = serial 50"), "100 copies of the body, at most 64");
+  expect_in(broken("u = grid 10 grid 100; atomic"), "one part on the grid");
+  expect_in(broken("u = grid 1000000000; atomic"), "more invocations than can be numbered");
+  expect_in(broken("u = grid 4000000000; atomic"), "no extent that can be counted");
+  expect_in(broken("u = grid 10 serial 100; p = serial 49"), "its parts count 49 elements, the axis has 50");
+  expect_in(broken("u = grid 10 serial 100; p = serial 10 grid 5"), "places are serial, or ranges of them on the grid");
+  expect_in(broken("u = serial 1001; p = serial 50"), "what is added to the result itself is one serial part");
+  facts.places = 10'000'000;
+  expect_in(broken("u = grid 1000 serial 1; p = serial 10000000"), "more places than can be numbered");
+  facts.places = 50;
+  facts.copyable = false;
+  expect_in(broken("u = grid 2 serial 500; p = serial 50"), "there is no axis left for copies");
+  facts.atomic = false;
+  expect_in(broken("u = grid 1000; atomic"), "the device does not add such elements atomically");
+  EXPECT_EQ(check(facts, plain_scatter(facts)), std::nullopt);
+}
+
+TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
+  const Scheduler scheduler;
+  const auto on = [&](const Target& t, int64_t updates, int64_t places, int64_t row = 1, bool atomic = true) {
+    const ScatterFacts facts{
+        .dtype = DType::F32, .updates = updates, .places = places, .row = row, .code = 6, .atomic = atomic};
+    return to_string(scheduler.scatter(facts, t));
+  };
+  const Target cpu = test::cpu_target();
+  EXPECT_EQ(on(cpu, 1 << 22, 1024), "u = grid 128 serial 8196 unroll 4; p = serial 1024");
+  EXPECT_EQ(on(cpu, 1 << 22, 8192), "u = grid 64 serial 16388 unroll 4; p = serial 8192");
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 20), "u = grid 4033 serial 1040; atomic");
+  EXPECT_EQ(on(cpu, 1 << 22, 100'000), "u = grid 16 serial 65540 unroll 4; p = serial 100000");
+  EXPECT_EQ(on(cpu, 100, 10), "u = grid 100; atomic");
+  EXPECT_EQ(on(cpu, 1 << 16, 100, 64), "u = grid 2 serial 8192 unroll 4; p = serial 100");
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 20, 1, false), "u = grid 2 serial 524292 unroll 4; p = grid 8 serial 131072");
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 22, 1, false), "u = serial 4194304; p = grid 16 serial 262144");
+  EXPECT_EQ(on(gpu(), 1 << 22, 1024), "u = grid 4194304; atomic");
+}
+}  // namespace
+}  // namespace spirograd::schedule
