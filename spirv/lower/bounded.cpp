@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
-#include "spirv/lower/pack.h"
+#include "spirv/lower/panels.h"
 
 namespace spirograd::lower {
 

@@ -123,14 +123,16 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   const Tile tile = open_tile(inliner, b, s, index);
-  for (const auto& [reduction, store] : s.beside)
-    inliner.add_companion({reduction, store.value, [&](const Point& at, Value value, std::optional<Value> inside) {
-                             if (inside) b.begin_if(*inside);
-                             inliner.push_block();
-                             put(inliner, b, store, at, value);
-                             inliner.pop_block();
-                             if (inside) b.end_if();
-                           }});
+  for (const auto& [reduction, store] : s.beside) {
+    const auto put_beside = [&inliner, &b, &to = store](const Point& at, Value value, std::optional<Value> inside) {
+      if (inside) b.begin_if(*inside);
+      inliner.push_block();
+      put(inliner, b, to, at, value);
+      inliner.pop_block();
+      if (inside) b.end_if();
+    };
+    inliner.add_companion({reduction, store.value, put_beside});
+  }
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
   // What a whole group has computed is stored by its first invocation.
@@ -161,7 +163,7 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
   const int64_t apart = layout.whole ? 1 : invocations(form);
   if (layout.whole) index = b.i32(0);
-  layout.own = [&inliner, &b, &form, index, apart](const Shape& shape) {
+  layout.own = [&inliner, &b, index, apart](const Shape& shape) {
     OwnElements own;
     const int64_t n = shape.count();
     // A scalar beside arrays: all have it, one stores it.

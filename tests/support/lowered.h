@@ -21,6 +21,14 @@ inline Target cpu_target() {
   return t;
 }
 
+/// A device whose workgroups share memory and whose subgroups have 32 lanes.
+inline Target gpu() {
+  Target t;
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
 /// Loops whose steps read other elements of the state than their own are dispatches there.
 inline Target with_cheap_dispatches(Target t) {
   t.price.dispatch = 0;

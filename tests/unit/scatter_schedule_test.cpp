@@ -9,12 +9,7 @@
 namespace spirograd::schedule {
 namespace {
 
-Target gpu() {
-  Target t;
-  t.subgroup_size = 32;
-  t.max_invocations = 1024;
-  return t;
-}
+using test::gpu;
 
 void expect_in(const std::string& whole, const std::string& part) {
   EXPECT_NE(whole.find(part), std::string::npos) << whole;

@@ -11,12 +11,7 @@
 namespace spirograd::schedule {
 namespace {
 
-Target gpu() {
-  Target t;
-  t.subgroup_size = 32;
-  t.max_invocations = 1024;
-  return t;
-}
+using test::gpu;
 
 std::string refusal(const std::string& text) {
   try {

@@ -1,4 +1,4 @@
-#include "spirv/lower/pack.h"
+#include "spirv/lower/panels.h"
 
 #include <algorithm>
 #include <optional>
