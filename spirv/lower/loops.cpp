@@ -291,7 +291,7 @@ double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target
 }
 
 // Elements of the state that an invocation computes side by side: they wait for one another less than for themselves.
-int64_t side_by_side(const Graph& g, NodeId id, const Shape& state, const Target& t) {
+int64_t elements_per_invocation(const Graph& g, NodeId id, const Shape& state, const Target& t) {
   constexpr int64_t kMost = 4;
   int64_t code = 0;
   for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[id]).function).results)) {
@@ -313,7 +313,7 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
   LoopForm form;
   if (runs_by_elements(g, id, &form.state)) {
     form.kind = LoopForm::Kind::Elements;
-    form.own = side_by_side(g, id, form.state, t);
+    form.own = elements_per_invocation(g, id, form.state, t);
     return form;
   }
   // A step's work where few invocations share it, against the dispatch that it would be at least.

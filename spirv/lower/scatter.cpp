@@ -73,7 +73,7 @@ std::vector<Value> ScatterKernel::open_loops() {
   std::vector<Value> numbers = {b.i32(s.first)};
   for (const auto& [p, stride] : schedule::strided(parts)) {
     std::vector<Value> more;
-    const bool side_by_side = p.bind == Bind::Unroll;
+    const bool unrolled_part = p.bind == Bind::Unroll;
     Value own = part;
     if (p.bind == Bind::Serial && p.extent > 1) {
       Value count = b.i32(s.count > 0 ? s.count : p.extent);
@@ -88,8 +88,8 @@ std::vector<Value> ScatterKernel::open_loops() {
       own = b.i32(0);
     }
     for (Value v : numbers)
-      for (int64_t e = 0; e < (side_by_side ? p.extent : 1); ++e)
-        more.push_back(b.add(v, b.mul(side_by_side ? b.i32(e) : own, b.i32(stride))));
+      for (int64_t e = 0; e < (unrolled_part ? p.extent : 1); ++e)
+        more.push_back(b.add(v, b.mul(unrolled_part ? b.i32(e) : own, b.i32(stride))));
     numbers = std::move(more);
   }
   return numbers;

@@ -13,7 +13,7 @@ namespace {
 // Several elements per invocation pay for starting it, as long as all processors still have something to do: side by side,
 // which hides how long operations take, as far as code allows, and the others one after the other.
 struct Elements {
-  int64_t side_by_side = 1, in_turn = 1;
+  int64_t registers = 1, in_turn = 1;
 };
 
 Elements elements_per_invocation(const MapFacts& f, const Target& t) {
@@ -21,9 +21,8 @@ Elements elements_per_invocation(const MapFacts& f, const Target& t) {
   Elements e;
   if (t.price.invocation == 0) return e;
   const int64_t spare = f.domain.count() / (64 * static_cast<int64_t>(t.price.busy));
-  while (2 * e.side_by_side <= std::min(spare, kElements) && 2 * e.side_by_side * f.code <= kSideBySideCode)
-    e.side_by_side *= 2;
-  while (2 * e.side_by_side * e.in_turn <= std::min(spare, kElements)) e.in_turn *= 2;
+  while (2 * e.registers <= std::min(spare, kElements) && 2 * e.registers * f.code <= kSideBySideCode) e.registers *= 2;
+  while (2 * e.registers * e.in_turn <= std::min(spare, kElements)) e.in_turn *= 2;
   return e;
 }
 
@@ -31,16 +30,16 @@ Elements elements_per_invocation(const MapFacts& f, const Target& t) {
 
 bool wants_several(const MapFacts& f, const Target& t) {
   const Elements e = elements_per_invocation(f, t);
-  return e.side_by_side * e.in_turn > 1;
+  return e.registers * e.in_turn > 1;
 }
 
 MapSchedule several(const MapFacts& f, const Target& t) {
   const Elements e = elements_per_invocation(f, t);
   const int64_t n = f.domain.count(), width = t.price.lanes;
-  const int64_t groups = divided_up(n, e.side_by_side * e.in_turn * width);
+  const int64_t groups = divided_up(n, e.registers * e.in_turn * width);
   Split split = {{Bind::Grid, groups}};
   if (e.in_turn > 1) split.push_back({Bind::Serial, e.in_turn});
-  if (e.side_by_side > 1) split.push_back({Bind::Register, e.side_by_side});
+  if (e.registers > 1) split.push_back({Bind::Register, e.registers});
   split.push_back({Bind::Lane, width});
   const Tail tail = extent(split) == n ? Tail::Exact : Tail::Recompute;
   return {true, {std::move(split)}, tail};
