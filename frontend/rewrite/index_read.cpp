@@ -19,7 +19,8 @@ bool Slice::is_whole() const {
   return std::none_of(at.begin(), at.end(), [](Expr e) { return static_cast<bool>(e); });
 }
 
-bool is_index(Expr e) { return e.op() == Op::Gather && e.in(1).rank() == 0; }
+bool is_index(Expr e) { return is_index(*e.graph, e.node()); }
+bool is_index(const Graph& g, const Node& n) { return n.op == Op::Gather && g[n.in[1]].type.shape.rank() == 0; }
 
 Slice as_slice(Expr index) {
   Slice s{index.in(0), std::vector<Expr>(static_cast<size_t>(index.in(0).rank()))};

@@ -34,6 +34,7 @@ ir::Expr plain_read(const Slice& s);
 
 /// A Gather whose index arrays are scalars.
 bool is_index(ir::Expr e);
+bool is_index(const ir::Graph& g, const ir::Node& n);
 Slice as_slice(ir::Expr index);
 
 /// `e` with the IndexVar of `level` replaced by the scalar `index`. Pre: `index` is in range of that variable.

@@ -96,9 +96,8 @@ class Vectoriser {
 
 Program vectorise(const Program& program) {
   const auto has_work = [&](const Node& n) {
-    if (n.op != Op::Gather) return n.op == Op::Build;
     const Graph& g = *program.graph;
-    return g[n.in[1]].type.shape.rank() == 0 && g[n.in[0]].op != Op::Param;
+    return n.op == Op::Build || (is_index(g, n) && g[n.in[0]].op != Op::Param);
   };
   if (!reaches(program, has_work)) return program;
   Program out = program;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/eval_ops.h"
 #include "spirv/lower/access.h"
 
 namespace spirograd::lower {
@@ -21,11 +22,8 @@ Expr neutralise(Expr x, Op op, int axis, int64_t valid) {
   if (op == Op::Sum) return x;
   ir::Graph& g = *x.graph;
   const bool greatest = op == Op::ReduceMax || op == Op::ArgMax;
-  double neutral = 1;
+  double neutral = ir::reduction_of_nothing(op == Op::Prod ? op : greatest ? Op::ReduceMax : Op::ReduceMin, x.dtype());
   if (op != Op::Prod && is_float(x.dtype())) neutral = std::numeric_limits<double>::quiet_NaN();
-  if (op != Op::Prod && x.dtype() == DType::I32)
-    neutral = greatest ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
-  if (op != Op::Prod && x.dtype() == DType::U32) neutral = greatest ? 0 : 4294967295.0;
   const Expr inside =
       ir::binary(Op::Lt, ir::iota(g, x.shape(), axis), ir::full(g, i32(x.shape()), static_cast<double>(valid)));
   return ir::select(inside, x, ir::full(g, x.type(), neutral));

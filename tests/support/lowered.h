@@ -21,6 +21,15 @@ inline Target cpu_target() {
   return t;
 }
 
+/// The same limits on a device where workgroups share memory and lanes belong to 32.
+inline Target gpu_target() {
+  Target t = cpu_target();
+  t.price = {};
+  t.subgroup_size = 32;
+  t.max_invocations = 1024;
+  return t;
+}
+
 /// A device whose workgroups share memory and whose subgroups have 32 lanes.
 inline Target gpu() {
   Target t;

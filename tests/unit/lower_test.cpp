@@ -21,14 +21,7 @@ using ir::Graph;
 using ir::Op;
 
 using test::cpu_target;
-
-Target gpu_target() {
-  Target t = cpu_target();
-  t.price = {};
-  t.subgroup_size = 32;
-  t.max_invocations = 1024;
-  return t;
-}
+using test::gpu_target;
 
 struct Builder {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();

@@ -22,15 +22,9 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-using Inputs = std::vector<std::vector<double>>;
+using test::gpu_target;
 
-Target gpu_target() {
-  Target t = test::cpu_target();
-  t.price = {};
-  t.subgroup_size = 32;
-  t.max_invocations = 1024;
-  return t;
-}
+using Inputs = std::vector<std::vector<double>>;
 
 // Few invocations are wanted, so that small programs have several chunks.
 Target small_gpu() {

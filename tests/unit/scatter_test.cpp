@@ -15,16 +15,10 @@
 namespace spirograd {
 namespace {
 
+using test::gpu_target;
+
 Program program(const std::string& text) {
   return rewrite::optimise_for_lowering(text::instantiate(text::parse(text, "test.sg").value()).value(), {.verify = true});
-}
-
-Target gpu_target() {
-  Target t = test::cpu_target();
-  t.price = {};
-  t.subgroup_size = 32;
-  t.max_invocations = 1024;
-  return t;
 }
 
 // Processors and GPUs; without atomics on floats, without any; and where loops end early.

@@ -11,6 +11,7 @@
 #include "spirograd/compile.h"
 #include "tools/cli/device_text.h"
 #include "tools/cli/element_type.h"
+#include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/warnings.h"
 #include "tools/io/arguments.h"
@@ -38,10 +39,6 @@ bool mentions(const std::string& text, const std::string& word) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
     if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
   return false;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Program warned(Program program) {
@@ -262,23 +259,6 @@ namespace {
 constexpr size_t kMostReplays = 25;
 constexpr double kReplaySeconds = 0.5;
 
-double median(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  return x[x.size() / 2];
-}
-
-void measure_replays(vk::Session& session, Engine::Outcome& out) {
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<double> host, device;
-  do {
-    const vk::Timing t = session.replay().value();
-    host.push_back(t.host);
-    device.push_back(t.device);
-  } while (host.size() < kMostReplays && seconds_since(start) < kReplaySeconds);
-  out.replays = host.size();
-  out.replay = {median(std::move(host)), median(std::move(device))};
-}
-
 }  // namespace
 
 Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> inputs, bool measure) const {
@@ -303,7 +283,11 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   out.compile_seconds = seconds_since(start);
   progress.say("running " + program.name + " on " + name() + " ...");
   out.results = session->run(inputs, &out.first).value();
-  if (measure) measure_replays(*session, out);
+  if (measure) {
+    const Replays replays = replay_for(*session, kReplaySeconds, kMostReplays);
+    out.replays = replays.runs;
+    out.replay = replays.median;
+  }
   return out;
 }
 

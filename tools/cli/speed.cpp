@@ -14,25 +14,9 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMostReplays = 1000;
 constexpr uint64_t kMostProfiled = 100'000;  // commands that get a timestamp each
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 double median(std::vector<double> x) {
   std::sort(x.begin(), x.end());
   return x[x.size() / 2];
-}
-
-void replay_for(vk::Session& session, double seconds, Speed& out) {
-  std::vector<double> host, device;
-  const auto start = Clock::now();
-  do {
-    const vk::Timing t = session.replay().value();
-    host.push_back(t.host);
-    device.push_back(t.device > 0 ? t.device : t.host);
-  } while (host.size() < kMostReplays && seconds_since(start) < seconds);
-  out.replays = host.size();
-  out.best = *std::min_element(host.begin(), host.end());
-  out.replay = median(std::move(host));
-  out.device = median(std::move(device));
 }
 
 // Runs and bytes of each step, and what the plan takes in all.
@@ -75,6 +59,20 @@ void profile(vk::Session& session, Speed& out) {
 
 }  // namespace
 
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Replays replay_for(vk::Session& session, double seconds, size_t most) {
+  std::vector<double> host, device;
+  const auto start = Clock::now();
+  do {
+    const vk::Timing t = session.replay().value();
+    host.push_back(t.host);
+    device.push_back(t.device);
+  } while (host.size() < most && seconds_since(start) < seconds);
+  const double best = *std::min_element(host.begin(), host.end());
+  return {host.size(), {median(host), median(device)}, best};
+}
+
 Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form, const Program& program,
                     std::span<const HostArray> inputs, double seconds) {
   Speed out;
@@ -90,7 +88,11 @@ Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form,
   vk::Timing first;
   session->run(inputs, &first).value();
   out.first = first.host;
-  replay_for(*session, seconds, out);
+  const Replays replays = replay_for(*session, seconds, kMostReplays);
+  out.replays = replays.runs;
+  out.replay = replays.median.host;
+  out.best = replays.best;
+  out.device = replays.median.device > 0 ? replays.median.device : out.replay;
   profile(*session, out);
   return out;
 }

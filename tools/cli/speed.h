@@ -1,6 +1,7 @@
 // How fast an executable runs on a device, and how fast anything can.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,16 @@ struct StepSpeed {
   uint64_t bytes = 0;     // of its operands, each once per run
   double operations = 0;  // on floating-point numbers
 };
+
+struct Replays {
+  size_t runs = 0;
+  vk::Timing median;  // device: 0 where the device has no timestamps
+  double best = 0;    // of the host's times, in seconds
+};
+/// Until about so many seconds have passed, or so many replays; at least one. Throws what they answer.
+Replays replay_for(vk::Session& session, double seconds, size_t most);
+
+double seconds_since(std::chrono::steady_clock::time_point start);
 
 struct Speed {
   double compile = 0;           // source program to SPIR-V; seconds, like all that follow
