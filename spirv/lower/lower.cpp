@@ -183,7 +183,7 @@ class Lowering {
         loop_of_dispatches(id, region, name);
         continue;
       }
-      if (n.op == Op::Scatter && n.type.shape.count() > 0) fill_zero_first_.push_back({places.at(id.v), n.type});
+      if (n.op == Op::Scatter) fill_zero_first_.push_back({places.at(id.v), n.type});
       for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
     }
     flush();

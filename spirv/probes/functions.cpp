@@ -13,7 +13,7 @@ using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
 
-constexpr uint32_t kPoints = 1024;
+constexpr uint32_t kPoints = 4096;
 constexpr uint32_t kUlps = 4;  // what math.h promises
 
 // Of two arguments the second one is between 1/4 and 8.

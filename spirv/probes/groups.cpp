@@ -1,4 +1,5 @@
 // Invocations of a workgroup that work together: shared memory and barriers, and the lanes of subgroups.
+#include "spirv/probes/halves.h"
 #include "spirv/probes/recipe.h"
 
 namespace spirograd::probes {
@@ -27,12 +28,7 @@ void add_shared(Recipes& out) {
   b.shared_store(part, i, own);
   b.barrier();
   b.store(turned, b.index(), b.shared_load(part, b.sub(word(b, kWorkgroup - 1), i)));
-  for (uint32_t half = kWorkgroup / 2; half > 0; half /= 2) {
-    b.barrier();
-    b.begin_if(b.op(KOp::Lt, i, word(b, half)));
-    b.shared_store(part, i, b.add(b.shared_load(part, i), b.shared_load(part, b.add(i, word(b, half)))));
-    b.end_if();
-  }
+  add_by_halves(b, part, i, kWorkgroup);
   b.begin_if(b.op(KOp::Eq, i, word(b, 0)));
   b.store(totals, b.group_index(), b.shared_load(part, word(b, 0)));
   b.end_if();

@@ -10,6 +10,7 @@
 #include "spirograd/host_array.h"
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/eval.h"
+#include "spirv/probes/halves.h"
 
 namespace spirograd::test {
 
@@ -51,12 +52,7 @@ inline GroupCase shared_tree(uint32_t workgroup, uint32_t count) {
   const uint32_t part = b.shared("part", Scalar::F32, workgroup);
   const Value i = b.local_index();
   b.shared_store(part, i, b.load(x, b.index()));
-  for (uint32_t half = workgroup / 2; half > 0; half /= 2) {
-    b.barrier();
-    b.begin_if(b.op(KOp::Lt, i, u(b, half)));
-    b.shared_store(part, i, b.add(b.shared_load(part, i), b.shared_load(part, b.add(i, u(b, half)))));
-    b.end_if();
-  }
+  probes::add_by_halves(b, part, i, workgroup);
   b.begin_if(b.op(KOp::Eq, i, u(b, 0)));
   b.store(y, b.group_index(), b.shared_load(part, u(b, 0)));
   b.end_if();

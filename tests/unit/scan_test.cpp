@@ -388,6 +388,23 @@ TEST(Scan, AMillionSumsAreAsExactAsOneLoops) {
   }
 }
 
+// Terms that cancel leave what the totals of chunks have lost by rounding. The loop's last state only, for chunks of states
+// are stored.
+TEST(Scan, WhatTotalsOfChunksHaveLostIsNotForgotten) {
+  const double tiny = std::ldexp(1.375, -27);
+  for (const int64_t n : {8192, 40960, 1048576}) {
+    const Program p = program(with_length("def main(x: f32[N]) = fold(fn(s, e) => s + e, 0.0, x)", n));
+    std::vector<double> x(static_cast<size_t>(n), tiny);
+    x[x.size() / 3] = 1, x[x.size() * 2 / 3] = -1;
+    const double want = static_cast<double>(n - 2) * tiny;
+    for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()}) {
+      const HostArray in[] = {HostArray(p.params[0].type, x)};
+      const double have = lower::evaluate(lower::lower(p, target), in)[0].values()[0];
+      EXPECT_NEAR(have, want, 1e-6 * want) << n << ", busy " << target.price.busy << (target.price.cooperates ? ", together" : "");
+    }
+  }
+}
+
 // A term that is dear is computed once.
 TEST(Scan, DearTermsAreStored) {
   const Program p = program("def main(x: f32[9000,50]) = cumsum(for i: 9000 => sum(for j: 50 => lgamma(x[i, j])))");
