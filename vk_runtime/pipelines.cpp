@@ -9,8 +9,9 @@
 
 namespace spirograd::vk {
 Pipelines::Pipelines(Device::Impl& device, const Executable& e) : device_(device), pipelines_(e.kernels.size()) {
+  const Target& target = device.info.target;
   for (const Step& s : e.steps)
-    if (s.kind == Step::Kind::Dispatch && is_divisible(s.work, device.info.target.price.submission))
+    if (s.kind == Step::Kind::Dispatch && target.dispatch_base && is_divisible(s.work, target.price.submission))
       pipelines_[s.kernel].divisible = true;
   try {
     create(e.form, e.kernels);

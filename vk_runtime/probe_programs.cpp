@@ -62,6 +62,7 @@ Executable program_for(const Probe& probe, BindingForm form, const Target& t) {
     k.needs.signed_zero_inf_nan64 = k.needs.float64 && t.signed_zero_inf_nan64;
     k.needs.round_to_even64 = k.needs.float64 && t.round_to_even64;
   }
+  for (Step& s : e.steps) s.work *= t.price.submission;
   return e;
 }
 

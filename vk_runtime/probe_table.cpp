@@ -13,7 +13,7 @@ constexpr std::array<ProbeRow, 30> kRows = {{
     {1,  "elementwise arithmetic",        kDecides,  "this binding form is not used"},
     {2,  "many pointers, odd offsets",    kDecides,  "this binding form is not used"},
     {3,  "large arrays",                  kDecides,  "arrays stay below 2 GiB"},
-    {4,  "folded grids",                  kDecides,  "grids are not folded"},
+    {4,  "folded grids",                  kDecides,  "grids are not folded, or dispatches not cut"},
     {5,  "long loops",                    kDecides,  "longer loops are cut into several dispatches"},
     {6,  "f32 sums by compare-exchange",  kDecides,  "scatters use native sums, or add in order"},
     {7,  "native f32 sums",               kDecides,  "scatters use compare-exchange"},

@@ -135,6 +135,7 @@ Proof conclude(const Target& offered, std::span<const Finding> findings) {
   const Reading seen(findings, t.device_address, t.descriptors);
   t.max_array = seen.is_wrong(3) ? kSmallArray : kNoLimit;
   t.folded_grids = !seen.is_wrong(4);
+  t.dispatch_base = !seen.is_wrong(4, kBasePart);
   t.max_loop_iterations = iterations(seen);
   t.atomic_float_add = offered.atomic_float_add && seen.is_proved(7);
   t.exchange_float_add = !seen.is_wrong(6) && !seen.is_wrong(9);

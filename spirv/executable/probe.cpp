@@ -86,7 +86,7 @@ void fields(Archive& a, T& x) requires(std::is_same_v<std::remove_const_t<T>, Bu
 
 template <class Archive, class T>
 void fields(Archive& a, T& x) requires(std::is_same_v<std::remove_const_t<T>, Step>) {
-  a(x.kind), a(x.kernel), a(x.groups), a(x.fill_word), a(x.count), a(x.body), numbers(a, x.label);
+  a(x.kind), a(x.kernel), a(x.groups), a(x.fill_word), a(x.count), a(x.body), a(x.work), numbers(a, x.label);
   a.list(x.uses, [&](auto& u) { a(u.buffer), a(u.offset), a(u.bytes), a(u.read), a(u.written), numbers(a, u.strides); });
 }
 

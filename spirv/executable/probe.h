@@ -13,8 +13,8 @@
 
 namespace spirograd {
 
-/// Parts of probe 30 that decide different facts.
-enum ProbePart : uint32_t { kWholeProbe = 0, kLanePart = 1, kLaneSumPart = 2 };
+/// Parts of a probe that decide different facts: of 30 two, of 4 one.
+enum ProbePart : uint32_t { kWholeProbe = 0, kLanePart = 1, kLaneSumPart = 2, kBasePart = 3 };
 
 /// What a range of an output has to hold.
 struct Expectation {
@@ -32,7 +32,7 @@ struct Expectation {
 struct Probe {
   std::string name;
   bool thorough = false;                             // takes long, or much memory: only where a device is examined
-  Executable program;                                // no inputs and no kernels
+  Executable program;                                // no inputs and no kernels; Step::work in whole submissions
   std::array<std::vector<KernelBinary>, 2> kernels;  // by binding form
   std::vector<Expectation> expected;
 };

@@ -105,21 +105,34 @@ void add_large(Recipes& out, const char* size, uint64_t elements) {
   out.push_back(std::move(d).take());
 }
 
-// More workgroups than one axis of a grid has to take: each invocation adds its number to an element of its own, so that
-// one that is left out, or runs twice, is seen.
-void add_folded(Recipes& out, uint32_t groups, bool thorough) {
-  Draft d(std::to_string(groups) + " workgroups");
-  if (thorough) d.thorough();
-  const uint32_t y = d.output(groups);
+// Each invocation adds its number to an element of its own, so that one that is left out, or runs twice, is seen.
+kernel::Kernel count_once(uint32_t groups) {
   Builder b("count once", 1, groups);
   const uint32_t to = b.bind("y", Scalar::U32, Access::Atomic);
   b.begin_guard();
   b.atomic_add(to, b.index(), b.add(b.index(), word(b, 1)));
   b.end_if();
-  const uint32_t kernel = d.kernel(std::move(b).finish());
+  return std::move(b).finish();
+}
+
+// More workgroups than one axis of a grid has to take.
+void add_folded(Recipes& out, uint32_t groups, bool thorough) {
+  Draft d(std::to_string(groups) + " workgroups");
+  if (thorough) d.thorough();
+  const uint32_t y = d.output(groups), kernel = d.kernel(count_once(groups));
   d.fill(y, 0);
   d.run(kernel, {{y}});
   d.expect_steps(4, std::to_string(groups) + " workgroups", y, 1, 1);
+  out.push_back(std::move(d).take());
+}
+
+// As parts that begin where the one before has ended: parts of one row, and whole rows.
+void add_parts(Recipes& out, uint32_t groups) {
+  Draft d(std::to_string(groups) + " workgroups in parts");
+  const uint32_t y = d.output(groups), kernel = d.kernel(count_once(groups));
+  d.fill(y, 0);
+  d.run_in_parts(3, kernel, {{y}});
+  d.expect_steps(4, std::to_string(groups) + " workgroups in parts", y, 1, 1).part = kBasePart;
   out.push_back(std::move(d).take());
 }
 
@@ -156,6 +169,8 @@ void add_memory(Recipes& out) {
   add_pointers(out, 16);
   add_folded(out, 4'099, false);
   add_folded(out, 65'539, true);
+  add_parts(out, 1'009);
+  add_parts(out, 4'099);
   add_dependent(out, 200, false);
   add_dependent(out, 1000, true);
   add_large(out, "2 GiB", (uint64_t{1} << 29) + 1000);

@@ -64,6 +64,11 @@ void Draft::run(uint32_t number, const std::vector<Use>& uses, uint32_t groups) 
   e.steps.push_back(std::move(s));
 }
 
+void Draft::run_in_parts(uint32_t parts, uint32_t kernel, const std::vector<Use>& uses) {
+  run(kernel, uses);
+  recipe_.probe.program.steps.back().work = parts;
+}
+
 void Draft::repeat(uint32_t count, uint32_t body) {
   Step s;
   s.kind = Step::Kind::Repeat;
@@ -78,9 +83,10 @@ Expectation& Draft::expect(uint32_t number, std::string what, uint32_t output, s
   return recipe_.probe.expected.back();
 }
 
-void Draft::expect_steps(uint32_t number, std::string what, uint32_t output, uint32_t first, uint32_t step) {
+Expectation& Draft::expect_steps(uint32_t number, std::string what, uint32_t output, uint32_t first, uint32_t step) {
   const auto count = static_cast<uint32_t>(recipe_.probe.program.buffers[output].bytes / 4);
   recipe_.probe.expected.push_back({number, kWholeProbe, std::move(what), output, 0, count, true, 0, {first, step}});
+  return recipe_.probe.expected.back();
 }
 
 Recipes recipes() {

@@ -37,13 +37,15 @@ class Draft {
   void fill(uint32_t buffer, uint32_t word);
   /// One dispatch; `groups` 0: as many workgroups as the kernel asks for.
   void run(uint32_t kernel, const std::vector<Use>& uses, uint32_t groups = 0);
+  /// One dispatch that is taken to be too long for fewer submissions than these.
+  void run_in_parts(uint32_t parts, uint32_t kernel, const std::vector<Use>& uses);
   /// The next `body` steps run `count` times.
   void repeat(uint32_t count, uint32_t body);
 
   /// All of the output, or `words.size()` words from `first` on.
   Expectation& expect(uint32_t number, std::string what, uint32_t output, std::vector<uint32_t> words, uint32_t first = 0);
   /// Word i of the output is first + i step.
-  void expect_steps(uint32_t number, std::string what, uint32_t output, uint32_t first, uint32_t step);
+  Expectation& expect_steps(uint32_t number, std::string what, uint32_t output, uint32_t first, uint32_t step);
 
   void thorough() { recipe_.probe.thorough = true; }
   void native_atomics() { recipe_.native_atomics = true; }

@@ -220,6 +220,21 @@ TEST_F(Canary, LongSubmissionsLoseTheDevice) {
   take_messages();  // of what was destroyed although nobody knows whether it had ended
 }
 
+TEST_F(Canary, PartsOfDispatchesBeginAtTheFirstWorkgroup) {
+  constexpr int64_t n = 1000;
+  const auto on = device("ignores_base");
+  Device::Impl& d = Device::Impl::of(*on);
+  EXPECT_FALSE(d.info.target.dispatch_base) << "the self-test saw it";
+  for (const bool believed : {true, false}) {  // memory may still hold what was right
+    d.info.target.dispatch_base = believed;
+    Executable e = vk::testing::affine_program(BindingForm::Descriptors, n);
+    e.steps[0].work = 3 * d.info.target.price.submission;
+    const HostArray x = vk::testing::ramp(n);
+    const HostArray y = vk::Session::create(on, e).value()->run(std::vector{x}).value()[0];
+    EXPECT_EQ(vk::testing::first_wrong(x, y, 2, 1) >= 0, believed);
+  }
+}
+
 // Raw memory: of a type, with a buffer over all of it, mapped where the host sees it.
 struct Raw {
   Device::Impl& d;

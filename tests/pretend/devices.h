@@ -53,6 +53,7 @@ struct PretendedDevice {
   uint32_t loses_exchanges = 0;  // of so many invocations, what the last one's compare-exchanges should store
   bool fast_math = false;        // comparisons of floats take it that there is no NaN
   bool reassociates = false;     // sums and differences of floats are those of reals
+  bool ignores_base = false;     // parts of dispatches begin at the first workgroup
   uint32_t loop_iterations = 0;  // after so many, all loops of an invocation end without a word
   double killed_above = 0;       // submissions that take so many nanoseconds of a GPU (state.h) lose the device
   double submission = 0;         // the price that goes with it; 0: what is taken for a GPU that nobody knows

@@ -111,7 +111,9 @@ void dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
 void dispatch_base(VkCommandBuffer commands, uint32_t base_x, uint32_t base_y, uint32_t base_z, uint32_t x, uint32_t y,
                    uint32_t z) {
   count(commands, x, y, z);
-  state_of(commands).below.dispatch_base(commands, base_x, base_y, base_z, x, y, z);
+  const DeviceState& d = state_of(commands);
+  if (d.is.ignores_base) base_x = base_y = base_z = 0;
+  d.below.dispatch_base(commands, base_x, base_y, base_z, x, y, z);
 }
 
 // As a watchdog does it: what takes too long is accepted, and whoever waits for it hears that the device is lost. It does

@@ -29,6 +29,7 @@ std::vector<Finding> good() {
       out.push_back({row.number, kWholeProbe, form, Outcome::Passed, row.number == 5 ? 1'000'003u : 0u, ""});
       if (row.number == 30)
         for (uint32_t part : {kLanePart, kLaneSumPart}) out.push_back({30, part, form, Outcome::Passed, 0, ""});
+      if (row.number == 4) out.push_back({4, kBasePart, form, Outcome::Passed, 0, ""});
     }
   return out;
 }
@@ -80,6 +81,9 @@ TEST(ProbeVerdicts, EveryRowIsSaidAndEveryDecidingOneDecides) {
 TEST(ProbeVerdicts, FactsFall) {
   EXPECT_LT(after(3).max_array, uint64_t{1} << 31);
   EXPECT_FALSE(after(4).folded_grids);
+  EXPECT_TRUE(after(4).dispatch_base);
+  EXPECT_FALSE(after(4, Outcome::Wrong, kBasePart).dispatch_base);
+  EXPECT_TRUE(after(4, Outcome::Wrong, kBasePart).folded_grids);
   EXPECT_FALSE(after(6).exchange_float_add);
   EXPECT_TRUE(after(6).atomic_float_add);
   EXPECT_FALSE(after(7).atomic_float_add);

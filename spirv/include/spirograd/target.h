@@ -66,6 +66,7 @@ struct Target {
   bool integer_atomics = true;                    // i32 and u32 adds on buffers; so with these
   bool shared_memory = true;                      // and barriers: the invocations of a workgroup may work together
   bool folded_grids = true;                       // more than max_groups workgroups, in rows
+  bool dispatch_base = true;                      // dispatches that begin at any workgroup: long ones are cut
   bool signed_zero_inf_nan = false;               // SignedZeroInfNanPreserve for 32-bit floats may be declared
   bool round_to_even = false;                     // RoundingModeRTE for 32-bit floats may be declared
   bool device_address = true;                     // buffers may be reached through addresses
