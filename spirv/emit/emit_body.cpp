@@ -5,7 +5,7 @@ namespace spirograd::spirv {
 namespace {
 
 // GLSL.std.450 instruction numbers.
-enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31, kUMin = 38, kSMin = 39, kUMax = 41, kSMax = 42 };
+enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31 };
 
 Op opcode(kernel::ComparisonOp op, Scalar t) {
   using kernel::ComparisonOp;
@@ -127,11 +127,15 @@ Id Emitter::integer(const Inst& i) {
   const bool is_signed = i.type == Scalar::I32;
   const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
   const auto one_instruction = [&](Op op) { return result(op, type(i.type), {a, b}); };
+  // The extended instructions of extremes lose constants that meet in a loop on some drivers; all compilers know this form.
+  const auto select_if = [&](Op op) {
+    return result(Op::OpSelect, type(i.type), {result(op, type(Scalar::Bool), {a, b}), a, b});
+  };
   switch (as<IntegerOp>(i.op)) {
     case IntegerOp::Quot: return one_instruction(is_signed ? Op::OpSDiv : Op::OpUDiv);
     case IntegerOp::Rem: return is_signed ? remainder(i) : one_instruction(Op::OpUMod);
-    case IntegerOp::Min: return ext(i.type, is_signed ? kSMin : kUMin, {a, b});
-    case IntegerOp::Max: return ext(i.type, is_signed ? kSMax : kUMax, {a, b});
+    case IntegerOp::Min: return select_if(is_signed ? Op::OpSLessThan : Op::OpULessThan);
+    case IntegerOp::Max: return select_if(is_signed ? Op::OpSGreaterThan : Op::OpUGreaterThan);
     case IntegerOp::Shl: return one_instruction(Op::OpShiftLeftLogical);
     case IntegerOp::ShrU: return one_instruction(Op::OpShiftRightLogical);
     case IntegerOp::ShrS: return one_instruction(Op::OpShiftRightArithmetic);

@@ -5,7 +5,7 @@
 namespace spirograd {
 namespace {
 
-constexpr std::array<QuirkInfo, 6> kQuirks = {{
+constexpr std::array<QuirkInfo, 7> kQuirks = {{
     {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
      "LocalInvocationIndex is computed by scalar divisions in every invocation",
      "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
@@ -16,6 +16,9 @@ constexpr std::array<QuirkInfo, 6> kQuirks = {{
      "no float instruction has a zero as factor or divisor", "kernel_builder_test"},
     {0, "negation", "RADV before Mesa 25.3", "2026-11", "the optimiser of its front end mistreats FAbs and FNegate",
      "f32 are negated through their sign bit", "emitted_kernels_test"},
+    {0, "integer-extremes", "SwiftShader (Subzero)", "2026-11",
+     "a variable that holds a constant stays as it is where a loop takes its SMin or SMax with another constant",
+     "a comparison and a selection", "emitted_kernels_test, device_sizes_test"},
     {0, "u32-to-f32", "llvmpipe", "2026-11", "u32 from 2^31 on are rounded twice",
      "halved, with the lost bit kept in the last place, and doubled", "emitted_kernels_test"},
     {0, "large-kernels", "llvmpipe, SwiftShader", "2026-11", "compiling takes more than linear time in the size of a kernel",
