@@ -27,6 +27,8 @@ class Builder {
 
   /// Adds a binding, an array of the workgroup, one of each invocation, and returns its number.
   uint32_t bind(std::string name, Scalar type, Access access);
+  /// The binding is read and written from now on.
+  void read_and_write(uint32_t binding) { kernel_.bindings[binding].access = Access::ReadWrite; }
   uint32_t shared(std::string name, Scalar type, uint32_t count);
   uint32_t local(std::string name, Scalar type, uint32_t count);
   /// Of all shared arrays so far.

@@ -76,11 +76,14 @@ Beside find_beside(const Graph& g, std::span<const NodeId> results, const Partia
   if (target.price.coalesces) return out;
   for (NodeId result : results) {
     if (!ir::is_pointwise(g[result].op) || alone.contains(result.v) || partial.contains(result.v)) continue;
-    for (const auto& [reduction, schedule] : partial)
-      if (ir::info(g[{reduction}].op).kind == Kind::Reduce && !alone.contains(reduction) && fits(g, result, {reduction})) {
+    for (const auto& [reduction, schedule] : partial) {
+      const Op op = g[{reduction}].op;
+      const bool folds = ir::kind(op) == Kind::Reduce && op != Op::ArgMax && op != Op::ArgMin;
+      if (folds && !alone.contains(reduction) && fits(g, result, {reduction})) {
         out[result.v] = reduction;
         break;
       }
+    }
   }
   return out;
 }

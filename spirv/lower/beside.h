@@ -15,7 +15,8 @@ namespace spirograd::lower {
 using Beside = std::map<uint32_t, uint32_t>;
 
 /// Those of `results` that may be computed beside one of `partial`: they take nothing but elementwise operations, from
-/// parameters, one of which the reduction reads as well. Those in `alone` may not.
+/// parameters, one of which the reduction reads as well. Those in `alone` may not, and searches for places are loops of
+/// their own.
 Beside find_beside(const ir::Graph& g, std::span<const ir::NodeId> results, const Partials& partial,
                    const std::set<uint32_t>& alone, const Target& target);
 

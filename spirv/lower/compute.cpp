@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "spirv/schedule/cost.h"
 
@@ -123,8 +124,10 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   const Tile tile = open_tile(inliner, b, s, index);
+  std::set<uint32_t> stored;
   for (const auto& [reduction, store] : s.beside) {
-    const auto put_beside = [&inliner, &b, &to = store](const Point& at, Value value, std::optional<Value> inside) {
+    const auto put_beside = [&inliner, &b, &stored, &to = store](const Point& at, Value value, std::optional<Value> inside) {
+      stored.insert(to.value.v);
       if (inside) b.begin_if(*inside);
       inliner.push_block();
       put(inliner, b, to, at, value);
@@ -135,6 +138,8 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   }
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
+  for (const auto& [reduction, store] : s.beside)
+    if (!stored.contains(store.value.v)) throw Error("SG0900", "internal: an array beside a reduction was not stored");
   // What a whole group has computed is stored by its first invocation.
   bool spread = s.schedule.group == 0;
   for (const schedule::Split& axis : s.schedule.axes) spread = spread || schedule::extent(axis, schedule::Bind::Local) > 1;

@@ -137,6 +137,7 @@ BufferRef part_of(BufferRef whole, const Type& type, int64_t start) {
 
 void place_parts(const Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
                  Materialised& places) {
+  std::vector<NodeId> scatters;
   for (auto id = partition.order.rbegin(); id != partition.order.rend(); ++id) {
     const Node& n = g[*id];
     if (n.op != Op::Concat || n.attr[0] != 0 || n.in.size() < 2 || !partition.roots.contains(id->v)) continue;
@@ -145,9 +146,21 @@ void place_parts(const Graph& g, const Partition& partition, const std::function
     for (NodeId part : n.in) {
       const Node& p = g[part];
       const bool has_buffer = p.op == Op::Proj || (partition.roots.contains(part.v) && p.op != Op::MapAccum);
-      if (has_buffer && p.type.shape.count() > 0) places.try_emplace(part.v, part_of(places.at(id->v), n.type, start));
+      if (has_buffer && p.type.shape.count() > 0) {
+        const bool fresh = places.try_emplace(part.v, part_of(places.at(id->v), n.type, start)).second;
+        if (fresh && p.op == Op::Scatter) scatters.push_back(part);
+      }
       start += p.type.shape[0];
     }
+  }
+  // What is added to atomically is not read by plain loads in the same kernel.
+  for (NodeId id : scatters) {
+    const std::vector<Access> reads = accesses(g, id, partition.roots).reads;
+    if (std::any_of(reads.begin(), reads.end(), [&](const Access& a) {
+          const auto from = places.find(a.leaf.v);
+          return from != places.end() && from->second.buffer == places.at(id.v).buffer;
+        }))
+      places.erase(id.v);
   }
 }
 

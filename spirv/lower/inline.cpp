@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spirv/lower/extent.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
 
@@ -35,8 +36,8 @@ Value Inliner::eval(int scope, NodeId id, const Point& point) { return eval(scop
 
 std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> points) {
   std::vector<Value> out(points.size(), kUnknown);
-  std::vector<Point> missing;
-  std::vector<size_t> places;
+  std::vector<Point> missing;                         // each once
+  std::vector<std::pair<size_t, ptrdiff_t>> waiting;  // places in `points`, and which of them that is
   for (size_t u = 0; u < points.size(); ++u) {
     const Key key{scope, id.v, points[u]};
     for (auto block = memo_.rbegin(); block != memo_.rend() && out[u] == kUnknown; ++block) {
@@ -44,16 +45,15 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
       if (it != block->end()) out[u] = it->second;
     }
     if (out[u] != kUnknown) continue;
-    missing.push_back(points[u]);
-    places.push_back(u);
+    const auto same = std::find(missing.begin(), missing.end(), points[u]);
+    waiting.emplace_back(u, same - missing.begin());
+    if (same == missing.end()) missing.push_back(points[u]);
   }
   if (missing.empty()) return out;
   const std::vector<Value> made = compute(scope, id, missing);
   if (b_.size() > schedule::kMostCode) throw CodeTooLarge{};
-  for (size_t j = 0; j < missing.size(); ++j) {
-    out[places[j]] = made[j];
-    memo_.back()[Key{scope, id.v, missing[j]}] = made[j];
-  }
+  for (size_t j = 0; j < missing.size(); ++j) memo_.back()[Key{scope, id.v, missing[j]}] = made[j];
+  for (const auto& [place, number] : waiting) out[place] = made[static_cast<size_t>(number)];
   return out;
 }
 
@@ -138,6 +138,9 @@ Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Acc
   if (same == bound_.end()) {
     bound_.push_back({array.buffer, access, 0});
     b_.bind("b" + std::to_string(number), scalar_of(type.dtype), access);
+  } else if (same->access != access) {  // a part of a whole that reads another one
+    same->access = kernel::Access::ReadWrite;
+    b_.read_and_write(number);
   }
   bound_[number].bytes = std::max(bound_[number].bytes, array.offset + static_cast<uint64_t>(type.shape.count()) * size);
   return {number, index};
@@ -280,13 +283,8 @@ Value Inliner::piecewise(int scope, const Node& n, const Point& point) {
     }
     return eval(scope, piece.node, p);
   };
-  const auto cheap = [&](const Piece& piece) {
-    const Node& part = node(piece.node);
-    return part.op == Op::Const || part.op == Op::Param || part.op == Op::Iota || buffer_of(piece.node) ||
-           (part.op == Op::Broadcast && node(part.in[0]).op == Op::Const);
-  };
   if (pieces.size() == 1) return value_in(pieces[0]);
-  if (pieces.size() <= 4 && std::all_of(pieces.begin(), pieces.end(), cheap)) {
+  if (selects_parts(graph_, n, [&](NodeId part) { return buffer_of(part) != nullptr; })) {
     Value out = value_in(pieces.back());
     for (size_t j = pieces.size() - 1; j-- > 0;)
       out = b_.select(b_.op(KOp::Lt, point[axis], b_.i32(pieces[j].start + pieces[j].extent)), value_in(pieces[j]), out);

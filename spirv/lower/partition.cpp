@@ -22,7 +22,6 @@ using ir::Op;
 namespace {
 
 constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for what it writes
-constexpr size_t kInlinedParts = 4;     // concat and stack of more parts are written part by part
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
 constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
@@ -340,42 +339,6 @@ uint32_t kernel_buffers(const Target& t) {
   constexpr uint32_t kMost = 16;
   const BindingForm form = t.device_address ? BindingForm::Address : BindingForm::Descriptors;
   return std::min(max_bindings(t, form), kMost);
-}
-
-int op_cost(const Node& n) {
-  constexpr int kFloatRemainder = 40;  // a loop
-  return n.op == Op::Rem && is_float(n.type.dtype) ? kFloatRemainder : ir::info(n.op).cost;
-}
-
-bool ExtentWalk::see(NodeId id) {
-  if (id.v >= seen_.size()) seen_.resize(g_.size(), 0);
-  return std::exchange(seen_[id.v], walk_) != walk_;
-}
-
-Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
-  Extent e;
-  ++walk_;
-  stack_.assign(1, root);
-  while (!stack_.empty() && e.code <= code_limit) {
-    const NodeId id = stack_.back();
-    stack_.pop_back();
-    if (!see(id)) continue;
-    const Node& n = g_[id];
-    const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
-    const bool stored = id != root && (is_loop_result(n) || roots_.contains(id.v));
-    if (n.op == Op::Param || constant_array || stored) {
-      e.leaves.push_back(id);
-      e.code += 2;
-      continue;
-    }
-    e.code += op_cost(n);
-    if (ir::info(n.op).kind == ir::Kind::Reduce) {
-      e.reduces = true;
-      e.longest = std::max(e.longest, count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape)));
-    }
-    stack_.insert(stack_.end(), n.in.rbegin(), n.in.rend());
-  }
-  return e;
 }
 
 Partition choose_partition(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,

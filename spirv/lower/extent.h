@@ -1,0 +1,46 @@
+// How large the kernel of a node gets, by estimate, before any is made.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "frontend/ir/graph.h"
+#include "spirv/lower/access.h"
+
+namespace spirograd::lower {
+
+/// A Concat or Stack of more parts is written part by part.
+inline constexpr size_t kInlinedParts = 4;
+
+/// What a kernel that computes `root` reads and how large it gets: the walk stops at roots, parameters and constant arrays.
+struct Extent {
+  std::vector<ir::NodeId> leaves;  // roots (loops: the Proj), parameters, constant arrays, each once, in a fixed order
+  int64_t code = 0;                // estimated instructions
+  bool reduces = false;            // a reduction is inlined
+  double longest = 1;              // elements per result of the longest reduction that is inlined
+};
+
+/// Finds extents; remembers what a walk has seen between walks, for there are many.
+class ExtentWalk {
+ public:
+  ExtentWalk(const ir::Graph& g, const NodeSet& roots) : g_(g), roots_(roots) {}
+  /// Ends early once the code is above the limit.
+  Extent operator()(ir::NodeId root, int64_t code_limit = 1 << 30);
+
+ private:
+  bool see(ir::NodeId id);
+  const ir::Graph& g_;
+  const NodeSet& roots_;
+  std::vector<uint32_t> seen_;  // number of the walk that saw the node last
+  uint32_t walk_ = 0;
+  std::vector<ir::NodeId> stack_;
+};
+
+/// Instructions that one element of the operation takes, about.
+int op_cost(const ir::Node& n);
+
+/// Whether the parts of a Concat or Stack are so few instructions that all are computed and one is selected, where a branch
+/// would cost more. `stored`: which nodes are loaded.
+bool selects_parts(const ir::Graph& g, const ir::Node& n, const std::function<bool(ir::NodeId)>& stored);
+
+}  // namespace spirograd::lower
