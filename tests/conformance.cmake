@@ -10,7 +10,7 @@ spirograd_test(conformance/conformance_test.cpp LABELS unit conformance LINK spi
 # tests/golden/plans.txt is written anew with the documents.
 spirograd_test(unit/plans_test.cpp LABELS unit LINK spirograd_conformance spirograd_test_support spirograd_compile)
 if(TARGET spirograd_vk)
-  spirograd_gpu_test(conformance/device_conformance_test.cpp LABELS conformance
+  spirograd_gpu_test(conformance/device_conformance_test.cpp INLINE LABELS conformance
     LINK spirograd_conformance spirograd_compile spirograd_vk)
   file(GLOB conformance_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
   spirograd_embed_spirv(device_conformance_test ${conformance_shaders})

@@ -5,6 +5,7 @@ endif()
 spirograd_test(unit/barrier_plan_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/repeat_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk spirograd_volk)
 spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
+spirograd_test(unit/little_work_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/system_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/memory_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/probes_test.cpp LABELS unit LINK spirograd_vk spirograd_probes spirograd_compile)
@@ -16,7 +17,7 @@ endif()
 
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 foreach(test session_test profile_test self_test_test fault_test large_array_test host_test emitted_kernels_test long_loops_test
-             device_repeat_test scatters_test)
+             device_repeat_test scatters_test inline_test)
   if(test STREQUAL host_test AND NOT TARGET Vulkan::Vulkan)
     continue()  # the host links the loader itself: no symbol may clash
   endif()

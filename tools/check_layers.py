@@ -47,7 +47,7 @@ FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "sp
 SYSTEM = re.compile(
     r"(sys|mach|mach-o|linux|asm|bits|arpa|net|netinet|android)/.*"
     r"|(unistd|fcntl|dlfcn|spawn|signal|poll|dirent|glob|ftw|pwd|grp|termios|pthread|sched|semaphore|execinfo|link|malloc"
-    r"|alloca|strings|features|sysexits|syslog|langinfo|iconv|regex|utime"
+    r"|crt_externs|alloca|strings|features|sysexits|syslog|langinfo|iconv|regex|utime"
     r"|windows|io|process|direct|conio|shlobj|psapi|winsock2)\.h",
     re.I)
 SYSTEM_FILES = re.compile(r".*_(posix|windows)\.cpp")

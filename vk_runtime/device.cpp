@@ -65,12 +65,22 @@ void create_device(Device::Impl& d) {
   d.fns.vkGetDeviceQueue(d.device, d.queue_family, 0, &d.queue);
 }
 
-struct Found {
-  VkPhysicalDevice handle;
-  DeviceFacts facts;
+struct Users {
+  int count = 0;
+  bool locked = true;  // all of them
 };
+struct HostQueues {
+  const int process = this_process();
+  std::mutex mutex;
+  std::map<VkQueue, Users> users;
+};
+HostQueues& host_queues() {
+  static auto& queues = *new HostQueues;  // devices may outlive everything static
+  return queues;
+}
 
-// All devices in the order of devices().
+}  // namespace
+
 std::vector<Found> ranked_devices(const Instance& instance) {
   std::vector<DeviceFacts> facts;
   const std::vector<VkPhysicalDevice> handles = physical_devices(instance);
@@ -97,22 +107,6 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
   d->set_up();
   return d;
 }
-
-struct Users {
-  int count = 0;
-  bool locked = true;  // all of them
-};
-struct HostQueues {
-  const int process = this_process();
-  std::mutex mutex;
-  std::map<VkQueue, Users> users;
-};
-HostQueues& host_queues() {
-  static auto& queues = *new HostQueues;  // devices may outlive everything static
-  return queues;
-}
-
-}  // namespace
 
 QueueUse::QueueUse(VkQueue queue, bool locked) {
   HostQueues& all = host_queues();
@@ -258,7 +252,9 @@ Device::~Device() = default;
 uint64_t Device::trim() {
   if (!impl_->may_destroy()) return 0;
   impl_->sweep();
-  return impl_->memory->trim();
+  const std::lock_guard lock(impl_->inline_mutex);
+  const std::shared_ptr<Device> quick = impl_->without_threads.value_or(nullptr);
+  return impl_->memory->trim() + (quick ? quick->trim() : 0);
 }
 
 const DeviceInfo& Device::info() const { return impl_->info; }
@@ -288,7 +284,7 @@ std::shared_ptr<Device> tested(const Instance& instance, const std::vector<Found
 
 Result<std::shared_ptr<Device>> Device::create(const DeviceOptions& options) {
   return guarded([&] {
-    const Instance& instance = process_instance(options.validation, options.get_instance_proc_addr);
+    const Instance& instance = process_instance({options.validation, options.get_instance_proc_addr});
     const std::vector<Found> found = ranked_devices(instance);
     std::vector<Candidate> candidates = candidates_of(found);
     for (;;) {
@@ -303,7 +299,7 @@ Result<std::shared_ptr<Device>> Device::create(const DeviceOptions& options) {
 
 Result<DeviceInfo> examine(const DeviceOptions& options, const std::function<void(std::string_view)>& progress) {
   return guarded([&] {
-    const Instance& instance = process_instance(options.validation, options.get_instance_proc_addr);
+    const Instance& instance = process_instance({options.validation, options.get_instance_proc_addr});
     const std::vector<Found> found = ranked_devices(instance);
     SelfTest test;
     test.thorough = true;
@@ -361,7 +357,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
 
 Result<std::vector<DeviceInfo>> devices(bool prove_each, PFN_vkGetInstanceProcAddr get) {
   return guarded([&] {
-    const Instance& instance = process_instance(false, get);
+    const Instance& instance = process_instance({.get = get});
     std::vector<DeviceInfo> out;
     DeviceOptions options;
     options.get_instance_proc_addr = get;

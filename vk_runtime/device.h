@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,7 +79,9 @@ struct Device::Impl {
   const int process = this_process();
   uint64_t commands_per_part = 10'000;  // of a run, so that command buffers stay small; tests: fewer
   bool always_stage = false;            // tests: copy through staging memory even where arrays are mapped
-  std::vector<Left> left;               // last, for what it holds needs the members above when it goes
+  std::mutex inline_mutex;
+  std::optional<std::shared_ptr<Device>> without_threads;  // inline_device.h; none: nobody has asked for it
+  std::vector<Left> left;                                  // last, for what it holds needs the members above when it goes
 
   const std::string& name() const { return info.name; }
   /// Throws vulkan_error; remembers a lost device.
@@ -114,5 +117,15 @@ struct Device::Impl {
   /// Memory, pipeline cache: what own and adopted devices share, once device, fns, facts and plan are set.
   void set_up();
 };
+
+struct Found {
+  VkPhysicalDevice handle;
+  DeviceFacts facts;
+};
+/// All devices in the order of devices().
+std::vector<Found> ranked_devices(const Instance& instance);
+/// A device of our own, before any self-test.
+std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& found, uint32_t index,
+                                         const DeviceOptions& options);
 
 }  // namespace spirograd::vk

@@ -32,6 +32,7 @@ struct DeviceFacts {
   bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
   bool layered = false;                                           // written on top of another graphics interface
+  bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;        // of 32-bit floats

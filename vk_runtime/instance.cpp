@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "vk_runtime/errors.h"
 #include "vk_runtime/hardware.h"
@@ -137,15 +138,24 @@ std::unique_ptr<Instance> create_instance(bool validation, PFN_vkGetInstanceProc
 
 }  // namespace
 
-const Instance& process_instance(bool validation, PFN_vkGetInstanceProcAddr get) {
+const Instance& process_instance(const InstanceKind& kind) {
   static std::mutex mutex;
-  static auto& instances = *new std::map<std::pair<PFN_vkGetInstanceProcAddr, bool>, std::unique_ptr<Instance>>;
+  using Key = std::tuple<bool, PFN_vkGetInstanceProcAddr, bool>;
+  static auto& instances = *new std::map<Key, std::unique_ptr<Instance>>;
   static int process = this_process();
   if (process != this_process()) throw forked_error("the Vulkan instance");  // before the lock, which a thread may have held
   const std::lock_guard lock(mutex);
-  std::unique_ptr<Instance>& slot =
-      instances[{get, validation}];  // never destroyed: at exit the drivers may be gone already
-  if (!slot) slot = create_instance(validation, get);
+  // Never destroyed: at exit the drivers may be gone already.
+  std::unique_ptr<Instance>& slot = instances[{kind.validation, kind.get, kind.threads}];
+  if (slot) return *slot;
+  if (kind.threads) {
+    slot = create_instance(kind.validation, kind.get);
+  } else if (!with_variable("LP_NUM_THREADS", "0", [&] {
+               slot = create_instance(kind.validation, kind.get);
+               physical_devices(*slot);  // drivers look at it as late as here
+             })) {
+    throw Error("SG0303", "LP_NUM_THREADS is not ours to set");
+  }
   return *slot;
 }
 
@@ -239,6 +249,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   std::memcpy(f.identity.driver_uuid.data(), ids.driverUUID, VK_UUID_SIZE);
   f.conformance = driver.conformanceVersion;
   f.layered = is_layered(driver.driverID);
+  f.own_threads = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   f.signed_zero_inf_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = floats.shaderRoundingModeRTEFloat32;
   f.signed_zero_inf_nan64 = floats.shaderSignedZeroInfNanPreserveFloat64;

@@ -15,9 +15,14 @@ struct Instance {
   InstanceFns fns;
 };
 
-/// One for all devices without validation, one for all with it, and the same for each host's function. Throws SG0301 (no
-/// loader), SG0302 (no driver), SG0303 (layer missing).
-const Instance& process_instance(bool validation, PFN_vkGetInstanceProcAddr get = nullptr);
+struct InstanceKind {
+  bool validation = false;
+  PFN_vkGetInstanceProcAddr get = nullptr;  // the host's
+  bool threads = true;                      // false: lavapipe has none, and computes on those that submit
+};
+/// One of each kind for all devices. Throws SG0301 (no loader), SG0302 (no driver), SG0303 (layer missing; or threads that
+/// somebody has asked for).
+const Instance& process_instance(const InstanceKind& kind);
 
 /// All physical devices of an instance. Throws SG0302 when there is none.
 std::vector<VkPhysicalDevice> physical_devices(const Instance&);

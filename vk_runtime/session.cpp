@@ -4,6 +4,7 @@
 
 #include "vk_runtime/barrier_plan.h"
 #include "vk_runtime/errors.h"
+#include "vk_runtime/inline_device.h"
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
@@ -51,6 +52,9 @@ Session::~Session() {
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device, const Executable& executable) {
   return guarded([&] {
     if (!device) throw Error("SG0303", "Session::create: the device is null");
+    Device::Impl::of(*device).check_alive();
+    if (is_little(executable.steps, device->target().price))
+      if (std::shared_ptr<Device> quick = inline_device(*device)) device = std::move(quick);
     return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable)));
   });
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,10 @@ void* symbol_of(void* library, const char* name);
 
 /// Number of this process.
 int this_process();
+
+/// Calls `f` while the environment of this process has that variable; false, and nothing is called, where it has one of that
+/// name already or there is no way to lend it one. Other threads see it as well, and nothing that they read is freed.
+bool with_variable(const char* name, const char* value, const std::function<void()>& f);
 
 /// The contents of a file that nobody but this user can have written, of `most` bytes at most; else nothing. Never blocks.
 std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most);

@@ -6,11 +6,31 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <mutex>
 
+#include "vk_runtime/errors.h"
 #include "vk_runtime/system.h"
 
+#ifdef __APPLE__
+#include <crt_externs.h>
+#else
+extern char** environ;
+#endif
+
 namespace spirograd::vk {
+namespace {
+
+char**& environment() {
+#ifdef __APPLE__
+  return *_NSGetEnviron();
+#else
+  return environ;
+#endif
+}
+
+}  // namespace
 
 System this_system() {
 #ifdef __APPLE__
@@ -23,6 +43,34 @@ System this_system() {
 void* open_library(const char* name) { return ::dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 void* symbol_of(void* library, const char* name) { return ::dlsym(library, name); }
 int this_process() { return static_cast<int>(::getpid()); }
+
+// Another list is put in the place of the environment's, and kept, for other threads may be reading it: setenv would free
+// what they read.
+bool with_variable(const char* name, const char* value, const std::function<void()>& f) {
+  if (std::getenv(name)) return false;
+  struct List {
+    std::string text;
+    std::vector<char*> entries;
+  };
+  static std::mutex mutex;
+  static auto& kept = *new std::deque<List>;
+  const std::lock_guard lock(mutex);
+  List& list = kept.emplace_back();
+  list.text = std::string(name) + "=" + value;
+  char** const before = environment();
+  for (char** entry = before; entry && *entry; ++entry) list.entries.push_back(*entry);
+  list.entries.push_back(list.text.data());
+  list.entries.push_back(nullptr);
+  environment() = list.entries.data();
+  const Defer restore([&] {
+    if (environment() == list.entries.data())
+      environment() = before;
+    else
+      ::unsetenv(name);  // somebody has set another one meanwhile
+  });
+  f();
+  return true;
+}
 
 namespace {
 

@@ -20,6 +20,9 @@ void* symbol_of(void* library, const char* name) {
 }
 int this_process() { return static_cast<int>(::GetCurrentProcessId()); }
 
+// Libraries may have environments of their own here.
+bool with_variable(const char*, const char*, const std::function<void()>&) { return false; }
+
 namespace {
 
 std::filesystem::path native(const std::string& utf8) { return std::u8string(utf8.begin(), utf8.end()); }

@@ -41,17 +41,34 @@ void run_through(std::span<const Step> steps, const StepVisitor& visit) {
   }
 }
 
-uint64_t runs(std::span<const Step> steps, Step::Kind kind) {
+namespace {
+
+// Of each step and how often it runs.
+template <class Each>
+void for_each_step(std::span<const Step> steps, const Each& each) {
   std::vector<Open> open;
-  uint64_t times = 1, sum = 0;
+  uint64_t times = 1;
   for (size_t i = 0; i < steps.size(); ++i) {
     for (; !open.empty() && i == open.back().end; open.pop_back()) times /= open.back().count;
     const Step& step = steps[i];
-    if (step.kind == kind) sum += times;
+    each(step, times);
     if (step.kind != Step::Kind::Repeat) continue;
     open.push_back({i + 1 + step.body, step.count});
     times *= step.count;
   }
+}
+
+}  // namespace
+
+uint64_t runs(std::span<const Step> steps, Step::Kind kind) {
+  uint64_t sum = 0;
+  for_each_step(steps, [&](const Step& s, uint64_t times) { sum += s.kind == kind ? times : 0; });
+  return sum;
+}
+
+double total_work(std::span<const Step> steps) {
+  double sum = 0;
+  for_each_step(steps, [&](const Step& s, uint64_t times) { sum += s.work * static_cast<double>(times); });
   return sum;
 }
 

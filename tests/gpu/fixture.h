@@ -48,6 +48,8 @@ class Gpu : public ::testing::Test {
     // Tests have verdicts in common, so that each driver proves itself once.
     options.cache_dir = cache_dir.empty() ? SPIROGRAD_TEST_CACHE : cache_dir;
     options.cache_pipelines = !cache_dir.empty();
+    // Else little programs would run on a device that tests do not see.
+    options.inline_little_work = std::getenv("SPIROGRAD_TEST_INLINE") != nullptr;
     auto created = Device::create(options);
     ASSERT_TRUE(created) << created.error().str();
     device = *created;

@@ -47,14 +47,14 @@ class Canary : public Pretended {
 
 vk::DeviceFacts facts_of(std::string_view name) {
   ::setenv(kVariable, std::string(name).c_str(), 1);
-  const vk::Instance& instance = vk::process_instance(false);
+  const vk::Instance& instance = vk::process_instance({});
   return vk::read_facts(instance.fns, vk::physical_devices(instance).at(0), instance.api_version);
 }
 
 // The runtime does not ask for them.
 bool has_timelines(std::string_view name) {
   ::setenv(kVariable, std::string(name).c_str(), 1);
-  const vk::Instance& instance = vk::process_instance(false);
+  const vk::Instance& instance = vk::process_instance({});
   VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12};
   instance.fns.vkGetPhysicalDeviceFeatures2(vk::physical_devices(instance).at(0), &features);

@@ -94,7 +94,7 @@ constexpr PretendedDevice kDevices[] = {
      .what = "submissions of more than 0.2 ms lose the device",
      .killed_above = 2e5,
      .submission = 1.6e8},
-    {.name = "lost_later", .what = "lost at the 6th submission", .lost_at = 6},
+    {.name = "lost_later", .what = "lost at the 12th submission", .lost_at = 12},
     {.name = "lost_at_once", .what = "lost at the first submission", .lost_at = 1},
     {.name = "no_room_once", .what = "no room for 18 MiB, the first time", .full_once = 18 * kMiB},
 };

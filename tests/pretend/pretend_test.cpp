@@ -142,7 +142,7 @@ TEST_F(Pretended, ADeviceWithoutRoomLivesOn) {
 // A host says that it has enabled all there is, on a device that has no addresses and no f64.
 TEST_F(Pretended, AdoptedDevicesHaveWhatIsThereWhateverTheHostPromises) {
   ::setenv(kVariable, "least_limits", 1);
-  const vk::Instance& instance = vk::process_instance(false);
+  const vk::Instance& instance = vk::process_instance({});
   const float priority = 1;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queue.queueCount = 1;

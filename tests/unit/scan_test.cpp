@@ -400,7 +400,8 @@ TEST(Scan, WhatTotalsOfChunksHaveLostIsNotForgotten) {
     for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()}) {
       const HostArray in[] = {HostArray(p.params[0].type, x)};
       const double have = lower::evaluate(lower::lower(p, target), in)[0].values()[0];
-      EXPECT_NEAR(have, want, 1e-6 * want) << n << ", busy " << target.price.busy << (target.price.cooperates ? ", together" : "");
+      EXPECT_NEAR(have, want, 1e-6 * want)
+          << n << ", busy " << target.price.busy << (target.price.cooperates ? ", together" : "");
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 namespace spirograd::vk {
@@ -42,6 +43,29 @@ TEST(Loader, WhatIsNotThereIsNull) {
   ASSERT_NE(loader, nullptr);
   EXPECT_NE(symbol_of(loader, "vkGetInstanceProcAddr"), nullptr);
   EXPECT_EQ(symbol_of(loader, "vkSpirogradNever"), nullptr);
+}
+
+TEST(Environment, AVariableIsLent) {
+  if (this_system() == System::Windows) {
+    EXPECT_FALSE(with_variable("SPIROGRAD_LENT", "1", [] {}));
+    return;
+  }
+  const auto value = [](const char* name) { return std::getenv(name) ? std::string(std::getenv(name)) : "none"; };
+  const std::string path = value("PATH");
+  const auto inside = [&] {
+    EXPECT_EQ(value("SPIROGRAD_LENT"), "1");
+    EXPECT_EQ(value("PATH"), path);
+  };
+  EXPECT_TRUE(with_variable("SPIROGRAD_LENT", "1", inside));
+  EXPECT_EQ(value("SPIROGRAD_LENT"), "none");
+  EXPECT_TRUE(with_variable("SPIROGRAD_LENT", "1", inside)) << "again";
+  EXPECT_FALSE(with_variable("PATH", "1", [] { FAIL(); }));
+#ifndef _WIN32
+  EXPECT_TRUE(with_variable("SPIROGRAD_LENT", "1", [] { ::setenv("SPIROGRAD_OTHER", "2", 1); }));
+  EXPECT_EQ(value("SPIROGRAD_OTHER"), "2") << "what others set meanwhile stays";
+  EXPECT_EQ(value("SPIROGRAD_LENT"), "none");
+  EXPECT_EQ(value("PATH"), path);
+#endif
 }
 
 }  // namespace

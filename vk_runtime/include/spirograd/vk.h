@@ -91,6 +91,9 @@ struct DeviceOptions {
   std::string cache_dir;                                       // UTF-8; pipelines, findings of the self-test; "": none
   bool cache_pipelines = true;                                 // off: only what the self-test has found
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // the host's way to Vulkan; null: the system's loader
+  /// lavapipe wakes threads of its own for every dispatch. Sessions whose work is done before these are awake run on the
+  /// thread that submits it; not where the environment's LP_NUM_THREADS has chosen a number of threads.
+  bool inline_little_work = true;
 };
 
 /// Runs every probe on the device that the options select, in both binding forms, those too that take seconds or gigabytes,
