@@ -148,14 +148,15 @@ const Instance& process_instance(const InstanceKind& kind) {
   // Never destroyed: at exit the drivers may be gone already.
   std::unique_ptr<Instance>& slot = instances[{kind.validation, kind.get, kind.threads}];
   if (slot) return *slot;
-  if (kind.threads) {
+  // Some drivers read the environment as late as where they are asked for their devices.
+  const auto create = [&] {
     slot = create_instance(kind.validation, kind.get);
-  } else if (!with_variable("LP_NUM_THREADS", "0", [&] {
-               slot = create_instance(kind.validation, kind.get);
-               physical_devices(*slot);  // drivers look at it as late as here
-             })) {
+    physical_devices(*slot);
+  };
+  if (kind.threads)
+    create();
+  else if (!with_variable("LP_NUM_THREADS", "0", create))
     throw Error("SG0303", "LP_NUM_THREADS is not ours to set");
-  }
   return *slot;
 }
 

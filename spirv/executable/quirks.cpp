@@ -18,7 +18,7 @@ constexpr std::array<QuirkInfo, 7> kQuirks = {{
      "f32 are negated through their sign bit", "emitted_kernels_test"},
     {0, "integer-extremes", "SwiftShader (Subzero)", "2026-11",
      "a variable that holds a constant stays as it is where a loop takes its SMin or SMax with another constant",
-     "a comparison and a selection", "emitted_kernels_test, device_sizes_test"},
+     "a comparison and a selection", "device_sizes_test"},
     {0, "u32-to-f32", "llvmpipe", "2026-11", "u32 from 2^31 on are rounded twice",
      "halved, with the lost bit kept in the last place, and doubled", "emitted_kernels_test"},
     {0, "large-kernels", "llvmpipe, SwiftShader", "2026-11", "compiling takes more than linear time in the size of a kernel",
