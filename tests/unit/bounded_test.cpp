@@ -113,6 +113,14 @@ TEST(Bounded, LongLoopsRunInChunks) {
   EXPECT_LE(plan.steps.size(), 8u) << "a chunk and what is left, not a dispatch per step";
 }
 
+// What becomes of the first one changes what the second one reads.
+TEST(Bounded, LoopsThatReadEachOtherRunInChunks) {
+  EXPECT_TRUE(all_limits(
+      program("def main(x: f32[3]) {\n  let a = fori(300, fn(i, s) => s * 0.99 + sin(f32(i)), x)\n"
+              "  let b = fori(400, fn(i, s) => s * 0.5 + a, x)\n  (a, b, fori(301, fn(i, s) => 0.25 * s + b, a))\n}"),
+      {ramp(3)}));
+}
+
 TEST(Bounded, NestedLoopsRunInChunks) {
   const auto nested = "def main(x: f32) -> (y: f32) = fori(31, fn(i, s) => fori(29, fn(j, t) => t * 0.99 + x, s), 0.0)\n";
   EXPECT_TRUE(all_limits(program(nested), {{0.3}}));

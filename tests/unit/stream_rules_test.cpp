@@ -39,6 +39,9 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_NE(map(shared), "i = grid 4096") << "tiles share loads";
   MapFacts unit = reduction({4096, 1}, 64, true);
   EXPECT_EQ(map(unit), "i = grid 4096; j = grid 1");
+  MapFacts one_row = reduction({1, 4096}, 64, true);
+  one_row.reads[0].axes = 2;
+  EXPECT_EQ(map(one_row), "i = grid 1; j = grid 4096") << "nobody shares an axis of one";
 
   EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 32 lane 8");
   EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 32 register 4 lane 8; tail recompute");
