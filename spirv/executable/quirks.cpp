@@ -5,7 +5,7 @@
 namespace spirograd {
 namespace {
 
-constexpr std::array<QuirkInfo, 7> kQuirks = {{
+constexpr std::array<QuirkInfo, 8> kQuirks = {{
     {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
      "LocalInvocationIndex is computed by scalar divisions in every invocation",
      "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
@@ -19,6 +19,9 @@ constexpr std::array<QuirkInfo, 7> kQuirks = {{
     {0, "integer-extremes", "SwiftShader (Subzero)", "2026-11",
      "a variable that holds a constant stays as it is where a loop takes its SMin or SMax with another constant",
      "a comparison and a selection", "device_sizes_test"},
+    {0, "least-divisor", "SwiftShader, and what else runs the optimiser of SPIRV-Tools", "2026-11",
+     "-(x / -2147483648) becomes x / -2147483648, for the negative of this divisor is itself",
+     "such quotients are a comparison and a selection", "kernel_builder_test, device_sizes_test"},
     {0, "u32-to-f32", "llvmpipe", "2026-11", "u32 from 2^31 on are rounded twice",
      "halved, with the lost bit kept in the last place, and doubled", "emitted_kernels_test"},
     {0, "large-kernels", "llvmpipe, SwiftShader", "2026-11", "compiling takes more than linear time in the size of a kernel",

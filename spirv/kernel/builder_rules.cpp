@@ -127,6 +127,11 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
     if (const auto k = inner(a); c && k) return again(*k * *c);
   }
   if ((op == KOp::Quot || op == KOp::Rem) && c && signed_view(*c) > 0) return divided(op, a, signed_view(*c));
+  // Some optimisers make the negative of a quotient one by the negative divisor, which this one does not have.
+  if ((op == KOp::Quot || op == KOp::Rem) && t == Scalar::I32 && c && *c == 0x80000000u) {
+    const Value is_least = this->op(KOp::Eq, a, b), zero = constant_word(t, 0);
+    return op == KOp::Quot ? select(is_least, constant_word(t, 1), zero) : select(is_least, zero, a);
+  }
   if (op == KOp::Min || op == KOp::Max) {
     if (a == b) return a;
     if (const auto lt = decide(KOp::Le, interval(a), interval(b))) return *lt == (op == KOp::Min) ? a : b;

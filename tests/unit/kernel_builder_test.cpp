@@ -302,6 +302,30 @@ TEST(Builder, LinearisingUndoesQuotAndRem) {
   EXPECT_EQ(strided, f);
 }
 
+// Optimisers mistake the negative of such a quotient.
+TEST(Builder, NothingIsDividedByTheLeastInteger) {
+  constexpr int32_t least = std::numeric_limits<int32_t>::min();
+  std::vector<int32_t> x = {least, least + 1, -1, 0, 7, -(least + 1)}, y(3 * x.size());
+  const auto n = static_cast<uint32_t>(x.size());
+  Builder b("k", 1, n);
+  const uint32_t from = b.bind("x", Scalar::I32, Access::Read), to = b.bind("y", Scalar::I32, Access::Write);
+  const Value at = b.bitcast(Scalar::I32, b.index()), v = b.load(from, at), divisor = b.i32(least);
+  b.assume(at, {0, n - 1});
+  const Value quotient = b.op(KOp::Quot, v, divisor);
+  int row = 0;
+  for (Value result : {quotient, b.op(KOp::Neg, quotient), b.op(KOp::Rem, v, divisor)})
+    b.store(to, b.add(b.mul(at, b.i32(3)), b.i32(row++)), result);
+  const Kernel k = std::move(b).finish();
+  for (const Inst& i : k.body) EXPECT_FALSE(i.op == KOp::Quot || i.op == KOp::Rem) << to_string(k);
+  const auto bytes = [](std::vector<int32_t>& a) { return std::span(reinterpret_cast<uint8_t*>(a.data()), a.size() * 4); };
+  evaluate(k, std::vector<std::span<uint8_t>>{bytes(x), bytes(y)});
+  for (size_t j = 0; j < x.size(); ++j) {
+    EXPECT_EQ(y[3 * j], x[j] / least);
+    EXPECT_EQ(y[3 * j + 1], -(x[j] / least));
+    EXPECT_EQ(y[3 * j + 2], x[j] % least);
+  }
+}
+
 TEST(Builder, DivisionRulesWaitForProof) {
   Bench t;
   const Value i = t.unknown(0), j = t.within(0, 4, 1);  // i * 5 may wrap around
