@@ -74,10 +74,7 @@ struct Case {
   Real (*size)(Real) = nullptr;  // errors are relative to this where it is greater than the value
 };
 
-Real lgamma_of(Real x) {
-  int sign = 0;
-  return lgammal_r(x, &sign);
-}
+Real lgamma_of(Real x) { return std::lgamma(x); }
 
 Real to_nearest_integer(Real x) { return x - std::round(x); }
 

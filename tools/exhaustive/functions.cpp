@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "frontend/ir/log_gamma.h"
 #include "spirograd/ops.h"
 #include "tools/exhaustive/ulp.h"
 
@@ -67,10 +68,7 @@ double trigamma_of(double x, double) {
   const Real sine = std::sin(kPi * to_nearest_integer(x)) / kPi;
   return static_cast<double>(x < 0 ? 1 / (sine * sine) - sum : sum);
 }
-double lgamma_of(double x, double) {
-  int sign = 0;
-  return lgamma_r(x, &sign);
-}
+double lgamma_of(double x, double) { return ir::log_gamma(x); }
 // Below 0 lgamma and digamma are differences, which have zeros: errors are absolute there, in units of these.
 double lgamma_size(double x, double) { return x < -2 && !is_pole(x) ? 1 + lgamma_of(-x, 0) : 0; }
 double digamma_size(double x, double) {
