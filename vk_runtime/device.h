@@ -80,7 +80,7 @@ struct Device::Impl {
   uint64_t commands_per_part = 10'000;  // of a run, so that command buffers stay small; tests: fewer
   bool always_stage = false;            // tests: copy through staging memory even where arrays are mapped
   std::mutex inline_mutex;
-  std::optional<std::shared_ptr<Device>> without_threads;  // inline_device.h; none: nobody has asked for it
+  std::optional<std::shared_ptr<Device>> without_threads;  // inline_device.h; none: nobody has needed it
   std::vector<Left> left;                                  // last, for what it holds needs the members above when it goes
 
   const std::string& name() const { return info.name; }

@@ -30,16 +30,17 @@ bool is_little(std::span<const Step> steps, const Prices& price) {
   return known && total_work(steps) * (threads - 1) < woken;
 }
 
-std::shared_ptr<Device> inline_device(Device& device) {
-  Device::Impl& d = Device::Impl::of(device);
-  if (!d.owned || !d.options.inline_little_work || !d.facts.own_threads || d.facts.type != VK_PHYSICAL_DEVICE_TYPE_CPU)
-    return nullptr;
+std::shared_ptr<Device> quicker_device(std::shared_ptr<Device> device, std::span<const Step> steps) {
+  Device::Impl& d = Device::Impl::of(*device);
+  if (!d.owned || !d.options.inline_little_work || !d.facts.own_threads || d.facts.type != VK_PHYSICAL_DEVICE_TYPE_CPU ||
+      !is_little(steps, device->target().price))
+    return device;
   const std::lock_guard lock(d.inline_mutex);
   if (!d.without_threads) {
     const Result<std::shared_ptr<Device>> made = guarded([&] { return create(d); });
     d.without_threads = made ? *made : nullptr;  // it is a convenience
   }
-  return *d.without_threads;
+  return *d.without_threads ? *d.without_threads : device;
 }
 
 }  // namespace spirograd::vk

@@ -10,8 +10,9 @@ namespace spirograd::vk {
 /// dispatch has an estimate.
 bool is_little(std::span<const Step> steps, const Prices& price);
 
-/// The device that computes on the threads that submit, made when first asked for. Null where there is none: for drivers
-/// other than lavapipe, for devices of hosts, and where LP_NUM_THREADS or the options leave no choice.
-std::shared_ptr<Device> inline_device(Device& device);
+/// The device that runs the steps sooner: the one that computes on the threads that submit, made when first needed, for
+/// little work; else the given one. Drivers other than lavapipe, devices of hosts, LP_NUM_THREADS and the options leave no
+/// choice.
+std::shared_ptr<Device> quicker_device(std::shared_ptr<Device> device, std::span<const Step> steps);
 
 }  // namespace spirograd::vk

@@ -53,8 +53,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device,
   return guarded([&] {
     if (!device) throw Error("SG0303", "Session::create: the device is null");
     Device::Impl::of(*device).check_alive();
-    if (is_little(executable.steps, device->target().price))
-      if (std::shared_ptr<Device> quick = inline_device(*device)) device = std::move(quick);
+    device = quicker_device(std::move(device), executable.steps);
     return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable)));
   });
 }
