@@ -202,20 +202,6 @@ void Emitter::begin_if(size_t at) {
   blocks_.push_back(b);
 }
 
-// Compilers that unroll what is long already take minutes over it.
-bool Emitter::unrolls(size_t loop) const {
-  constexpr size_t kLongBody = 100;
-  constexpr uint64_t kLongLoop = 16;
-  const Inst& count = kernel_.body[kernel_.body[loop].in[0]];
-  if (count.op == KOp::Const && count.imm <= kLongLoop) return true;
-  size_t open = 1, end = loop + 1;
-  for (; open > 0 && end - loop <= kLongBody; ++end) {
-    open += kernel_.body[end].op == KOp::Loop;
-    open -= kernel_.body[end].op == KOp::EndLoop;
-  }
-  return open == 0;
-}
-
 void Emitter::begin_loop(size_t at) {
   Block b;
   const Id i32 = type(Scalar::I32), before = label_, test = module_.fresh(), body = module_.fresh();
@@ -228,7 +214,8 @@ void Emitter::begin_loop(size_t at) {
   put(Op::OpBranch, {b.header});
   label(b.header);
   put(Op::OpPhi, {i32, b.counter, zero, before, b.next, b.continuing});
-  put(Op::OpLoopMerge, {b.merge, b.continuing, unrolls(at) ? 0u : static_cast<uint32_t>(spv::LoopControlMask::DontUnroll)});
+  put(Op::OpLoopMerge,
+      {b.merge, b.continuing, unrollable_[at] ? 0u : static_cast<uint32_t>(spv::LoopControlMask::DontUnroll)});
   put(Op::OpBranch, {test});
   label(test);
   const Id more = result(Op::OpSLessThan, type(Scalar::Bool), {b.counter, ids_[kernel_.body[at].in[0]]});

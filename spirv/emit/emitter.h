@@ -97,7 +97,6 @@ class Emitter {
   Id conversion(const Inst& i);
   Id variable(const Inst& i);
   void begin_if(size_t at);
-  bool unrolls(size_t loop) const;
   void begin_loop(size_t at);
   void end_loop();
   Id control(size_t at);
@@ -117,8 +116,9 @@ class Emitter {
   std::vector<Id> shared_, locals_;  // per array: its variable
   std::array<Id, 5> types_{};        // per Scalar; 0: not declared yet
   std::map<spv::BuiltIn, Id> built_ins_;
-  std::vector<Id> ids_;          // per kernel value
-  std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
+  std::vector<Id> ids_;           // per kernel value
+  std::vector<bool> unrollable_;  // per Loop
+  std::vector<size_t> else_of_;   // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;  // of the block being written

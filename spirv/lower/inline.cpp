@@ -88,8 +88,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
       if (ir::is_unary_layout(n.op)) return moved(scope, n, points);
       return each([&](const Point& p) { return piecewise(scope, n, p); });
     case Kind::Reduce:
-      if (n.op == Op::ArgMax || n.op == Op::ArgMin) return each([&](const Point& p) { return arg_reduce(scope, n, p); });
-      return reduce(scope, n, points);
+      return n.op == Op::ArgMax || n.op == Op::ArgMin ? arg_reduce(scope, n, points) : reduce(scope, n, points);
     case Kind::Indexed:
       if (n.op == Op::Gather) return gather(scope, n, points);
       break;

@@ -184,7 +184,7 @@ class Inliner {
   bool same_in_group(std::span<const Point> points) const;
   std::vector<kernel::Value> joined(ir::Op op, std::vector<kernel::Value> parts, uint32_t lanes);
   void exchange(ir::Op op, std::vector<kernel::Value>& parts, uint32_t among);
-  kernel::Value arg_reduce(int scope, const ir::Node& n, const Point& point);
+  std::vector<kernel::Value> arg_reduce(int scope, const ir::Node& n, std::span<const Point> points);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
   struct IndexArithmetic;

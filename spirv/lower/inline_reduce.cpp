@@ -356,31 +356,4 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   return loops.shared ? joined(n.op, std::move(out), static_cast<uint32_t>(s.lanes)) : out;
 }
 
-// The first extreme wins; NaN wins only when nothing else is there.
-Value Inliner::arg_reduce(int scope, const Node& n, const Point& point) {
-  const Type& from = node(n.in[0]).type;
-  const size_t axis = static_cast<size_t>(n.attr[0]);
-  Point at = reduced_operand_point(n, point);
-  hoist(scope, n.in[0], at);
-  const int64_t extent = from.shape[static_cast<int>(axis)];
-  at[axis] = b_.i32(0);
-  const Value best = b_.var(eval(scope, n.in[0], at)), place = b_.var(b_.i32(0));
-  if (extent > 1) {
-    const Value counter = b_.begin_loop(b_.i32(extent - 1));
-    push_block();
-    at[axis] = b_.add(counter, b_.i32(1));
-    const Value x = eval(scope, n.in[0], at), old = b_.get(best);
-    Value better = b_.op(n.op == Op::ArgMax ? KOp::Gt : KOp::Lt, x, old);
-    if (spirograd::is_float(from.dtype))
-      better = b_.op(KOp::Or, better, b_.logical_and(is_nan(b_, old), b_.op(KOp::Not, is_nan(b_, x))));
-    b_.set(best, b_.select(better, x, old));
-    b_.set(place, b_.select(better, at[axis], b_.get(place)));
-    pop_block();
-    b_.end_loop();
-  }
-  const Value result = b_.get(place);
-  b_.assume(result, {0, extent - 1});
-  return result;
-}
-
 }  // namespace spirograd::lower

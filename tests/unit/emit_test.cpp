@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "spirv/kernel/unroll.h"
 #include "support/kernels.h"
 
 namespace spirograd {
@@ -141,6 +142,27 @@ TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
   EXPECT_TRUE(control(1000, 60));
   EXPECT_FALSE(control(1000, 3));
   EXPECT_FALSE(control(8, 60));
+}
+
+TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
+  const auto unrolled = [](int loops, int trips, bool checks_bounds = true) {
+    Builder b("loops", 64, 64);
+    const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
+    for (int k = 0; k < loops; ++k) {
+      const auto counter = b.begin_loop(b.i32(trips));
+      b.store(y, b.add(b.bitcast(Scalar::I32, b.index()), counter), b.constant(Scalar::F32, k));
+      b.end_loop();
+    }
+    const std::vector<bool> may = kernel::unrollable(std::move(b).finish(), checks_bounds);
+    return std::count(may.begin(), may.end(), true);
+  };
+  EXPECT_EQ(unrolled(5, 8), 5);
+  EXPECT_EQ(unrolled(100, 8, false), 100) << "accesses that check nothing are no branches";
+  EXPECT_EQ(unrolled(100, 1000), 100) << "nobody unrolls loops as long as these, and they cost nothing";
+  const auto many = unrolled(100, 8);
+  EXPECT_GT(many, 5);
+  EXPECT_LT(many, 20);
+  EXPECT_LT(unrolled(100, 16), many) << "longer loops become more code";
 }
 
 TEST(Emit, MoreThanTheDeviceHasIsAnError) {

@@ -1,0 +1,45 @@
+#include "spirv/kernel/unroll.h"
+
+namespace spirograd::kernel {
+namespace {
+
+constexpr int64_t kLongBody = 100, kLongLoop = 16;  // instructions, iterations: compilers take minutes over longer ones
+constexpr int64_t kWholeLoop = 32;                  // iterations of loops that compilers unroll as a whole, at most
+// Accesses that a kernel gains by what is unrolled, at most. llvmpipe makes several branches of an access that checks its
+// bounds, and takes time that grows with the third power of their number.
+constexpr int64_t kMoreAccesses = 80;
+
+struct Loop {
+  size_t at = 0;
+  int64_t instructions = 0, accesses = 0;  // of its body; accesses: after unrolling
+};
+
+}  // namespace
+
+std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
+  std::vector<bool> out(k.body.size(), false);
+  std::vector<Loop> open(1);
+  int64_t gained = 0;
+  for (size_t at = 0; at < k.body.size(); ++at) {
+    const Inst& i = k.body[at];
+    ++open.back().instructions;
+    open.back().accesses += checks_bounds && info(i.op).memory == Memory::Binding;
+    if (i.op == KOp::Loop) open.push_back({at});
+    if (i.op != KOp::EndLoop) continue;
+    Loop loop = open.back();
+    open.pop_back();
+    const Inst& count = k.body[k.body[loop.at].in[0]];
+    const int64_t times = count.op == KOp::Const ? static_cast<int64_t>(count.imm) : kWholeLoop + 1;
+    const int64_t more = times <= kWholeLoop ? loop.accesses * (times - 1) : 0;
+    if ((times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= kMoreAccesses) {
+      out[loop.at] = true;
+      gained += more;
+      loop.accesses += more;
+    }
+    open.back().instructions += loop.instructions;
+    open.back().accesses += loop.accesses;
+  }
+  return out;
+}
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,14 @@
+// Which loops drivers may unroll.
+#pragma once
+
+#include <vector>
+
+#include "spirv/kernel/kernel.h"
+
+namespace spirograd::kernel {
+
+/// For each instruction of the body, whether it is a loop that a driver's compiler may unroll: none that is long already,
+/// and, where accesses to bindings check bounds, no more of them in one kernel than compilers take in a moment.
+std::vector<bool> unrollable(const Kernel& k, bool checks_bounds);
+
+}  // namespace spirograd::kernel
