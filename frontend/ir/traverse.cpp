@@ -32,11 +32,16 @@ std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
 
 namespace {
 
+NodeId replaced(const Memo& memo, NodeId id) {
+  const auto it = memo.find(id.v);
+  return it == memo.end() ? id : it->second;
+}
+
 NodeId with_replaced_operands(Graph& g, NodeId id, const Memo& memo) {
   const std::vector<NodeId>& in = g[id].in;
-  if (std::all_of(in.begin(), in.end(), [&](NodeId operand) { return memo.at(operand.v) == operand; })) return id;
+  if (std::all_of(in.begin(), in.end(), [&](NodeId operand) { return replaced(memo, operand) == operand; })) return id;
   Node n = g[id];
-  for (NodeId& operand : n.in) operand = memo.at(operand.v);
+  for (NodeId& operand : n.in) operand = replaced(memo, operand);
   return g.intern(std::move(n));
 }
 
@@ -44,16 +49,15 @@ NodeId with_replaced_operands(Graph& g, NodeId id, const Memo& memo) {
 
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
                             const std::function<NodeId(NodeId, NodeId)>& f) {
-  const std::vector<NodeId> order = postorder(g, roots);
-  memo.reserve(memo.size() + order.size());
-  for (NodeId id : order) {
+  for (NodeId id : postorder(g, roots)) {
     if (memo.contains(id.v)) continue;
     const NodeId made = f(id, with_replaced_operands(g, id, memo));
-    if (const Loc loc = made == id ? Loc{} : g.loc(id); loc.line != 0) g.note_loc(made, loc);
+    if (made == id) continue;
+    if (const Loc loc = g.loc(id); loc.line != 0) g.note_loc(made, loc);
     memo[id.v] = made;
   }
   std::vector<NodeId> out;
-  for (NodeId r : roots) out.push_back(memo.at(r.v));
+  for (NodeId r : roots) out.push_back(replaced(memo, r));
   return out;
 }
 
@@ -88,20 +92,16 @@ std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots
 NodeId substitute(Graph& g, NodeId root, Memo memo) { return rebuild(g, {&root, 1}, memo)[0]; }
 
 std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Memo memo) {
-  const auto replaced = [&](NodeId id) {
-    const auto it = memo.find(id.v);
-    return it == memo.end() ? id : it->second;
-  };
   for (NodeId id : open_postorder(g, roots)) {
     if (!g[id].has_var || memo.contains(id.v)) continue;
     Node n = g[id];
-    for (NodeId& operand : n.in) operand = replaced(operand);
+    for (NodeId& operand : n.in) operand = replaced(memo, operand);
     const NodeId made = g.intern(std::move(n));
     if (const Loc loc = g.loc(id); loc.line > 0) g.note_loc(made, loc);
     memo[id.v] = made;
   }
   std::vector<NodeId> out;
-  for (NodeId r : roots) out.push_back(replaced(r));
+  for (NodeId r : roots) out.push_back(replaced(memo, r));
   return out;
 }
 

@@ -18,12 +18,12 @@ std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);
 /// program is walked as fast as what stands at its start.
 std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots);
 
-/// Node id -> replacement, used by rebuild().
+/// Node id -> replacement, used by rebuild(). What is not in it stays as it is.
 using Memo = std::unordered_map<uint32_t, NodeId>;
 
 /// Rebuilds everything reachable from `roots`: `f` is given each node and the same node with its operands already replaced
 /// (`built`, which is `old` if none of them is), and returns what takes its place, often `built`. That inherits the place in
-/// the source. Entries already in `memo` are taken as they are. Returns the new roots.
+/// the source. Entries already in `memo` are taken as they are; what has changed is added to it. Returns the new roots.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
                             const std::function<NodeId(NodeId old, NodeId built)>& f);
 
