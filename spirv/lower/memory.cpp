@@ -1,14 +1,18 @@
 #include "spirv/lower/memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace spirograd::lower {
 namespace {
 
 constexpr uint64_t kAlignment = 256;  // the coarsest storage-buffer offset alignment that is known of
 
-// Small, because every life is held against every other one.
 struct Life {
   uint64_t bytes;
   uint32_t buffer, first, last;
@@ -36,24 +40,55 @@ std::vector<Life> lifetimes(const Plan& plan) {
   return out;
 }
 
-}  // namespace
+void place(Plan& plan, const Life& life) {
+  plan.buffers[life.buffer].scratch_offset = life.offset;
+  plan.scratch_bytes = std::max(plan.scratch_bytes, life.offset + life.bytes);
+}
 
-void place_scratch(Plan& plan) {
-  std::vector<Life> lives = lifetimes(plan);
-  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+// The largest first, each at the lowest offset where it meets no other.
+void place_by_size(Plan& plan, std::span<Life> lives) {
   std::vector<Life> placed;  // by offset
-  plan.scratch_bytes = 0;
   for (Life& life : lives) {
     for (const Life& other : placed) {
       if (other.first > life.last || life.first > other.last) continue;
       if (life.offset + life.bytes <= other.offset) break;
       life.offset = std::max(life.offset, other.offset + other.bytes);
     }
-    plan.buffers[life.buffer].scratch_offset = life.offset;
-    plan.scratch_bytes = std::max(plan.scratch_bytes, life.offset + life.bytes);
+    place(plan, life);
     const auto behind = [](const Life& a, const Life& b) { return a.offset < b.offset; };
     placed.insert(std::upper_bound(placed.begin(), placed.end(), life, behind), life);
   }
+}
+
+// Lives of one size, behind all others, in the order in which they begin: as many places as are alive at once.
+void place_in_turn(Plan& plan, std::span<Life> lives) {
+  using Place = std::pair<uint32_t, uint64_t>;  // last step of its life, offset
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> taken;
+  std::sort(lives.begin(), lives.end(),
+            [](const Life& a, const Life& b) { return std::pair(a.first, a.buffer) < std::pair(b.first, b.buffer); });
+  for (Life& life : lives) {
+    life.offset = plan.scratch_bytes;
+    if (!taken.empty() && taken.top().first < life.first) {
+      life.offset = taken.top().second;
+      taken.pop();
+    }
+    place(plan, life);
+    taken.emplace(life.last, life.offset);
+  }
+}
+
+}  // namespace
+
+void place_scratch(Plan& plan) {
+  constexpr std::ptrdiff_t kMany = 512;
+  std::vector<Life> lives = lifetimes(plan);
+  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  plan.scratch_bytes = 0;
+  // Programs of thousands of scalars would take quadratic time. What is lost by their places of their own is little.
+  auto small = std::find_if(lives.begin(), lives.end(), [](const Life& l) { return l.bytes == kAlignment; });
+  if (lives.end() - small <= kMany) small = lives.end();
+  place_by_size(plan, {lives.begin(), small});
+  place_in_turn(plan, {small, lives.end()});
 }
 
 uint64_t scratch_lower_bound(const Plan& plan) {

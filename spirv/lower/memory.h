@@ -6,7 +6,8 @@
 
 namespace spirograd::lower {
 
-/// Sets scratch_offset of every scratch buffer and Plan::scratch_bytes. First fit in order of decreasing size.
+/// Sets scratch_offset of every scratch buffer and Plan::scratch_bytes: first fit in order of decreasing size, and where
+/// there are hundreds of numbers a range for them, which holds as many as are alive at once.
 void place_scratch(Plan& plan);
 
 /// Bytes that are alive at the busiest step: no placement can do with less.
