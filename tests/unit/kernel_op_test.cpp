@@ -153,6 +153,7 @@ void expect_emits(const Kernel& k) {
   Target t;
   t.float64 = true;
   const KernelBinary binary = spirv::emit(k, t, BindingForm::Address);
+  if (!spirv::has_spirv_tools()) return;
   if (const auto error = spirv::validate(binary.words)) ADD_FAILURE() << error->str() << "\n" << to_string(k);
 }
 
