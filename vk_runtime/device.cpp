@@ -163,7 +163,10 @@ void Device::Impl::settle() {
   if (external.lock_queue) external.lock_queue(external.user);
   const VkResult r = fns.vkQueueWaitIdle(queue);
   if (external.unlock_queue) external.unlock_queue(external.user);
-  if (r == VK_SUCCESS) return;
+  if (r != VK_SUCCESS) abandon();
+}
+
+void Device::Impl::abandon() {
   abandoned = true;
   memory->abandon();
 }

@@ -91,6 +91,8 @@ struct Device::Impl {
   /// After a wait that failed, or a submission that lost the device: waits for the queue, and where this fails as well,
   /// abandons the device.
   void settle();
+  /// From here on nothing of it is destroyed or freed.
+  void abandon();
   /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
   bool may_destroy() const { return !abandoned && process == this_process(); }
   /// For debuggers, where VK_EXT_debug_utils is enabled.

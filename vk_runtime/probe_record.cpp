@@ -59,8 +59,7 @@ std::vector<Finding> try_recording(const std::shared_ptr<Device>& device, const 
   for (const VkCommandBuffer c : {run, first, run, second}) d.submit(c, c == second ? fence : VK_NULL_HANDLE);
   const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &fence, VK_TRUE, timeout_ns);
   if (waited == VK_TIMEOUT) {
-    d.abandoned = true;
-    d.memory->abandon();
+    d.abandon();
     throw Error("SG0312", "recorded commands have not ended in time");
   }
   if (waited != VK_SUCCESS) d.settle();

@@ -1,7 +1,12 @@
 #include "vk_runtime/self_test.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <future>
+#include <optional>
+#include <thread>
+#include <type_traits>
 
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/device.h"
@@ -50,6 +55,21 @@ std::vector<uint32_t> words_of(const HostArray& a) {
 }
 
 using Probes = std::vector<const Probe*>;
+
+// What f returns, which runs on a thread of its own; none: it has not ended in time and is left to itself.
+template <class F>
+std::optional<std::invoke_result_t<F>> within(uint64_t nanoseconds, F f) {
+  const auto task = std::make_shared<std::packaged_task<std::invoke_result_t<F>()>>(std::move(f));
+  auto result = task->get_future();
+  std::thread([task] { (*task)(); }).detach();
+  if (result.wait_for(std::chrono::nanoseconds(nanoseconds)) != std::future_status::ready) return std::nullopt;
+  return result.get();
+}
+
+Error late(const std::string& what, uint64_t nanoseconds) {
+  return Error("SG0312", what + " had not ended after " + std::to_string(nanoseconds / 1'000'000'000) +
+                             " seconds; what it uses is not freed");
+}
 
 class Runner {
  public:
@@ -129,9 +149,7 @@ class Runner {
     const std::unique_ptr<Error> error = attempt({&p}, form);
     if (!error) return true;
     const bool hung = error->code == "SG0312", no_memory = error->code == "SG0601";
-    const std::string text = hung        ? "it had not ended after 5 seconds; what it uses is not freed"
-                             : no_memory ? "not tried: " + error->message
-                                         : error->message;
+    const std::string text = no_memory ? "not tried: " + error->message : error->message;
     record(p, form, same_for_all(p, form, hung ? Outcome::Hung : no_memory ? Outcome::NotRun : Outcome::Failed, text));
     transient_ = transient_ || (no_memory && !p.thorough);
     test_.hangs += gone_ ? 1 : 0;
@@ -145,12 +163,16 @@ class Runner {
       if (test_.progress) test_.progress(p->name);
       programs.push_back(program_for(*p, form, offered_));
     }
-    const auto session = Session::create(device_, joined(programs));
-    gone_ = d_.lost;
-    if (!session) return std::make_unique<Error>(session.error());
-    const auto outputs = Session::Impl::of(**session).run({}, kPatience);
-    gone_ = d_.lost || (!outputs && outputs.error().code == "SG0312");
-    if (!outputs) return std::make_unique<Error>(outputs.error());
+    const auto session = within(test_.compile_patience,
+                                [device = device_, whole = joined(programs)] { return Session::create(device, whole); });
+    if (!session) d_.abandon();
+    gone_ = d_.lost || !session;
+    if (!session) return std::make_unique<Error>(late("the driver's compiler", test_.compile_patience));
+    if (!*session) return std::make_unique<Error>(session->error());
+    const auto outputs = Session::Impl::of(***session).run({}, kPatience);
+    const bool hung = !outputs && outputs.error().code == "SG0312";
+    gone_ = d_.lost || hung;
+    if (!outputs) return std::make_unique<Error>(hung ? late("it", kPatience) : outputs.error());
     size_t at = 0;
     for (const Probe* p : probes) {
       std::vector<std::vector<uint32_t>> words;

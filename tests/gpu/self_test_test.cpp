@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "tests/gpu/fixture.h"
 #include "vk_runtime/device.h"
@@ -129,6 +131,49 @@ TEST_F(SelfTestTest, ACompilerThatFailsOnceIsAskedAgainAndOneThatAlwaysDoesIsUnu
   failures = 0;
   EXPECT_EQ(verdict(device->info(), 1).outcome, Outcome::Failed);
   EXPECT_NE(device->info().unusable.find("binding form"), std::string::npos) << device->info().unusable;
+}
+
+std::atomic<bool> compiler_hangs = false;
+VKAPI_ATTR VkResult VKAPI_CALL hang_for_a_while(VkDevice d, VkPipelineCache c, uint32_t n,
+                                                const VkComputePipelineCreateInfo* i, const VkAllocationCallbacks* a,
+                                                VkPipeline* p) {
+  compiler_hangs.wait(true);
+  return real_create(d, c, n, i, a, p);
+}
+
+TEST_F(SelfTestTest, ACompilerThatHangsEndsTheDeviceAndNotTheTest) {
+  const auto hang = [&] {
+    real_create = inside().fns.vkCreateComputePipelines;
+    inside().fns.vkCreateComputePipelines = hang_for_a_while;
+    compiler_hangs = true;
+  };
+  // The thread that hangs is the last one to use the device.
+  const auto leave = [&] {
+    const std::weak_ptr<Device> old = device;
+    device.reset();
+    EXPECT_FALSE(old.expired());
+    compiler_hangs = false;
+    compiler_hangs.notify_all();
+    while (!old.expired()) std::this_thread::yield();
+    open();
+    inside().options.cache_dir.clear();
+  };
+  SelfTest test;
+  test.compile_patience = 50'000'000;
+  hang();
+  EXPECT_FALSE(prove(device, test));
+  EXPECT_TRUE(test.one_by_one) << "nobody knows which one it was";
+  leave();
+  hang();
+  EXPECT_FALSE(prove(device, test));
+  EXPECT_EQ(test.hangs, 1u);
+  EXPECT_EQ(test.findings.list.back().outcome, Outcome::Hung);
+  EXPECT_EQ(test.findings.list.back().text.find("the driver's compiler had not ended"), 0u)
+      << test.findings.list.back().text;
+  leave();
+  test.compile_patience = SelfTest().compile_patience;
+  EXPECT_TRUE(prove(device, test)) << "goes on behind the one that hung";
+  EXPECT_EQ(device->info().unusable, "");
 }
 
 // A folder of one test.
