@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numbers>
 
@@ -14,6 +15,7 @@
 #include "spirograd/trace.h"
 #include "spirv/lower/evaluate.h"
 #include "tools/cli/job.h"
+#include "tools/exhaustive/c_library.h"
 #include "tools/exhaustive/runner.h"
 #include "tools/exhaustive/ulp.h"
 
@@ -39,6 +41,10 @@ Program parsed(const std::string& text) {
 using Floats = std::vector<float>;
 
 void expect_exact(const Function& f, int derivative, const Floats& x, const Floats& y) {
+  if (!exhaustive::has_reference(f.name)) {
+    std::printf("%s is not looked at: the C library's own is wrong\n", f.name.c_str());
+    return;
+  }
   Floats got(x.size());
   exhaustive::make_runner(f, derivative, static_cast<int64_t>(x.size()), nullptr)->run(x, y, got);
   double worst = 0;
