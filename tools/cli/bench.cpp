@@ -118,6 +118,7 @@ int bench(const Options& options) {
 
   if (options.has("--json")) {
     nlohmann::json out = {{"device", engine.name()},
+                          {"driver", engine.device()->info().driver},
                           {"function", source.signature.name},
                           {"limits", {{"bytes_per_second", limits.bytes}, {"operations_per_second", limits.operations}}},
                           {"measured", nlohmann::json::array()}};
