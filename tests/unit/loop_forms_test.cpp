@@ -77,6 +77,19 @@ TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
   EXPECT_EQ(plan.steps.size(), 1u);
 }
 
+// Its dispatch is its own: what else there is has other workgroups.
+TEST(LoopForms, AWorkgroupOfTwoRunsALoopAlone) {
+  const Program p = program(
+      "def main(w: f32[2, 3000], x: f32[2]) -> (r: f32[2], q: f32[2]) =\n"
+      "  (fori(20, fn(i, s) => tanh(for j: 2 => sum(w[j] * s[j])), x), exp(x))\n");
+  std::vector<double> w;
+  for (int j = 0; j < 6000; ++j) w.push_back(0.001 * (j % 13 - 5.5));
+  lower::Plan plan;
+  EXPECT_TRUE(right(p, {w, {0.3, -0.7}}, test::cpu_target(), &plan));
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.kernels[0].workgroup, 2u);
+}
+
 // A state of n numbers, each of which depends on its neighbour; all of them and their gradients are wanted.
 std::string many_numbers(int n) {
   std::string params, names, next, start;
