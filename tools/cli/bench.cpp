@@ -51,9 +51,9 @@ std::string text_of(const Measured& m, const Limits& limits) {
          ms(s.device) + " on the device\n";
   out += "  plan         " + std::to_string(s.kernels) + " kernels, " + std::to_string(s.dispatches) + " dispatches, " +
          bytes(s.scratch) + " of scratch memory\n";
-  out += "  memory       " + bytes(s.moved) + " moved, " + bytes(s.least) +
+  out += "  memory       " + bytes(s.traffic.moved) + " moved, " + bytes(s.traffic.least) +
          " at least; at the speed of copying, the least takes " +
-         percent(ratio(static_cast<double>(s.least) / limits.bytes, s.device)) + " of the time\n";
+         percent(ratio(static_cast<double>(s.traffic.least) / limits.bytes, s.device)) + " of the time\n";
   out += "  arithmetic   " + io::short_number(s.operations * 1e-6, 3) + " Mop; at full speed, they take " +
          percent(ratio(s.operations / limits.operations, s.device)) + " of the time\n";
   if (s.steps.empty()) return out;
@@ -88,8 +88,8 @@ nlohmann::json json_of(const Measured& m) {
           {"kernels", s.kernels},
           {"dispatches", s.dispatches},
           {"scratch_bytes", s.scratch},
-          {"moved_bytes", s.moved},
-          {"least_bytes", s.least},
+          {"moved_bytes", s.traffic.moved},
+          {"least_bytes", s.traffic.least},
           {"operations", s.operations},
           {"steps", steps}};
 }

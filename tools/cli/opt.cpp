@@ -14,6 +14,7 @@
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/passes.h"
+#include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
 #include "tools/io/table.h"
 
@@ -100,8 +101,10 @@ std::string schedule_text(const Executable& e) {
     steps.add({std::to_string(j), kind + (repeat ? " " + std::to_string(s.count) + " times" : ""),
                dispatch ? e.kernels[s.kernel].name : "", dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
   }
+  const Traffic bytes = traffic(e);
   return buffers.str() + "\n" + steps.str() + "\nscratch: " + std::to_string(e.scratch_bytes) +
-         " bytes, kernels: " + std::to_string(e.kernels.size()) + "\n";
+         " bytes, kernels: " + std::to_string(e.kernels.size()) + "\nmoved: " + std::to_string(bytes.moved) +
+         " bytes by all steps; inputs and outputs are " + std::to_string(bytes.least) + "\n";
 }
 
 std::string kernels_text(const lower::Plan& plan) {

@@ -24,8 +24,7 @@ void count(const Executable& e, Speed& out) {
   out.kernels = e.kernels.size();
   out.dispatches = runs(e.steps, Step::Kind::Dispatch);
   out.scratch = e.scratch_bytes;
-  for (const BufferDesc& b : e.buffers)
-    if (b.role == Role::Input || b.role == Role::Output) out.least += b.bytes;
+  out.traffic = traffic(e);
   for (const Step& s : e.steps) out.steps.push_back({.label = s.label});
   run_through(e.steps, [&](size_t step, std::span<const uint64_t>) {
     const Step& s = e.steps[step];
@@ -37,10 +36,7 @@ void count(const Executable& e, Speed& out) {
     const KernelBinary& kernel = e.kernels[s.kernel];
     at.operations += kernel.operations * static_cast<double>(s.groups) * kernel.workgroup;
   });
-  for (const StepSpeed& s : out.steps) {
-    out.moved += s.bytes;
-    out.operations += s.operations;
-  }
+  for (const StepSpeed& s : out.steps) out.operations += s.operations;
 }
 
 void profile(vk::Session& session, Speed& out) {
@@ -58,6 +54,17 @@ void profile(vk::Session& session, Speed& out) {
 }
 
 }  // namespace
+
+Traffic traffic(const Executable& e) {
+  Traffic out;
+  for (const BufferDesc& b : e.buffers)
+    if (b.role == Role::Input || b.role == Role::Output) out.least += b.bytes;
+  run_through(e.steps, [&](size_t step, std::span<const uint64_t>) {
+    if (e.steps[step].kind == Step::Kind::Repeat) return;
+    for (const BufferUse& use : e.steps[step].uses) out.moved += use.bytes;
+  });
+  return out;
+}
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -113,7 +120,7 @@ Limits measure_limits(const std::shared_ptr<vk::Device>& device, BindingForm for
     return measure_speed(device, form, p, std::vector{HostArray(f32({n}))}, kSeconds);
   };
   const Speed copy = speed("x * 1.5", kElements), work = speed(chains, kElements / 16);
-  return {static_cast<double>(copy.least) / copy.device, work.operations / work.device};
+  return {static_cast<double>(copy.traffic.least) / copy.device, work.operations / work.device};
 }
 
 }  // namespace spirograd::cli

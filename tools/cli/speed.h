@@ -34,6 +34,13 @@ struct Replays {
   vk::Timing median;  // device: 0 where the device has no timestamps
   double best = 0;    // of the host's times, in seconds
 };
+/// Bytes of device memory.
+struct Traffic {
+  uint64_t moved = 0;  // operands of all steps, each once per run
+  uint64_t least = 0;  // inputs and outputs, each once
+};
+Traffic traffic(const Executable& e);
+
 /// Until about so many seconds have passed, or so many replays; at least one. Throws what they answer.
 Replays replay_for(vk::Session& session, double seconds, size_t most);
 
@@ -47,7 +54,7 @@ struct Speed {
   double device = 0;            // median between timestamps; that of replays where there are none
   size_t replays = 0, kernels = 0;
   uint64_t dispatches = 0;
-  uint64_t moved = 0, least = 0;  // bytes: operands of all steps; inputs and outputs once
+  Traffic traffic;
   uint64_t scratch = 0;
   double operations = 0;         // on floating-point numbers, in all invocations
   std::vector<StepSpeed> steps;  // the slowest first; none where they were not timed
