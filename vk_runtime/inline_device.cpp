@@ -1,6 +1,7 @@
 #include "vk_runtime/inline_device.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spirograd::vk {
 namespace {
@@ -27,7 +28,12 @@ bool is_little(std::span<const Step> steps, const Prices& price) {
   });
   const double threads = static_cast<double>(price.busy) / price.lanes,
                woken = price.dispatch * static_cast<double>(runs(steps, Step::Kind::Dispatch));
-  return known && total_work(steps) * (threads - 1) < woken;
+  // What several threads save: they share whole workgroups.
+  const double saved = total(steps, [&](const Step& s) {
+    if (s.kind != Step::Kind::Dispatch || s.groups == 0) return 0.0;
+    return s.work * threads * (1 - std::ceil(s.groups / threads) / s.groups);
+  });
+  return known && saved < woken;
 }
 
 std::shared_ptr<Device> quicker_device(std::shared_ptr<Device> device, std::span<const Step> steps) {

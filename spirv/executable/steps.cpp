@@ -66,9 +66,9 @@ uint64_t runs(std::span<const Step> steps, Step::Kind kind) {
   return sum;
 }
 
-double total_work(std::span<const Step> steps) {
+double total(std::span<const Step> steps, const std::function<double(const Step&)>& of) {
   double sum = 0;
-  for_each_step(steps, [&](const Step& s, uint64_t times) { sum += s.work * static_cast<double>(times); });
+  for_each_step(steps, [&](const Step& s, uint64_t times) { sum += of(s) * static_cast<double>(times); });
   return sum;
 }
 

@@ -6,9 +6,10 @@
 namespace spirograd::vk {
 namespace {
 
-Step dispatch(double work) {
+Step dispatch(double work, uint32_t groups = 1 << 20) {
   Step s;
   s.work = work;
+  s.groups = groups;
   return s;
 }
 
@@ -31,6 +32,14 @@ TEST(LittleWork, IsWhatTakesLessTimeThanWakingThreads) {
   EXPECT_TRUE(little({dispatch(1e12)}, one)) << "nothing is lost where there is one thread";
   EXPECT_TRUE(little({repeat(1000, 1), dispatch(0.9 * two.dispatch)}, two));
   EXPECT_FALSE(little({dispatch(0.5 * two.dispatch), repeat(1000, 1), dispatch(1.1 * two.dispatch)}, two));
+}
+
+TEST(LittleWork, IsWhatThreadsCouldNotShare) {
+  const Prices two = software_prices(8, 2);
+  EXPECT_TRUE(is_little(std::vector{dispatch(1e12, 1)}, two));
+  EXPECT_FALSE(is_little(std::vector{dispatch(1e12, 2)}, two));
+  EXPECT_TRUE(is_little(std::vector{dispatch(1.4 * two.dispatch, 3)}, two)) << "two of three are not shared";
+  EXPECT_FALSE(is_little(std::vector{dispatch(1.6 * two.dispatch, 3)}, two));
 }
 
 TEST(LittleWork, IsNotWhatNobodyHasEstimated) {

@@ -120,8 +120,8 @@ void run_through(std::span<const Step> steps, const StepVisitor& visit);
 
 /// How many steps of a kind run, those of a body once per iteration. Pre: below 2^64.
 uint64_t runs(std::span<const Step> steps, Step::Kind kind);
-/// Step::work of all that run.
-double total_work(std::span<const Step> steps);
+/// The sum of `of` over all steps that run.
+double total(std::span<const Step> steps, const std::function<double(const Step&)>& of);
 /// Dispatches, fills and copies.
 uint64_t commands(std::span<const Step> steps);
 
