@@ -105,5 +105,37 @@ TEST(Merge, ReadersComeBehindWriters) {
   EXPECT_EQ(kernels({next(0, 1), next(1, 2), next(0, 3), next(2, 4)}), (Kernels{{1, 3}, {2}, {4}}));
 }
 
+// Buffers that join_loops puts beside a reduction, whose compute reads 0 and writes 1: `before` and `behind` are the others
+// of the list.
+std::vector<uint32_t> beside(std::vector<schedule::Read> reads, std::vector<Compute> before, std::vector<Compute> behind) {
+  Compute host = map({8}, {own(0)}, 1), joining = map({8}, std::move(reads), 2);
+  host.stores[0].value = ir::NodeId{7};
+  joining.within = ir::NodeId{7};
+  std::vector<Compute> computes = std::move(before);
+  computes.push_back(host);
+  computes.insert(computes.end(), behind.begin(), behind.end());
+  computes.push_back(joining);
+  for (Compute& c : computes) c.alone = c.alone || !(c.within || c.stores[0].value == ir::NodeId{7});
+  for (const std::vector<Compute>& group : merge_computes(std::move(computes), {.max_buffers = 16}, schedule::Scheduler()))
+    for (const Compute& c : group)
+      if (c.stores[0].to.buffer == 1) {
+        std::vector<uint32_t> out;
+        for (const auto& [reduction, store] : c.beside) out.push_back(store.to.buffer);
+        return out;
+      }
+  return {99};
+}
+
+TEST(Merge, WhatJoinsLoopsKeepsItsOrder) {
+  const std::vector<uint32_t> joins = {2}, stays = {};
+  EXPECT_EQ(beside({own(0)}, {}, {}), joins);
+  EXPECT_EQ(beside({own(0), own(3)}, {map({8}, {own(0)}, 3)}, {}), joins) << "what it reads is written before";
+  EXPECT_EQ(beside({own(0), own(3)}, {}, {map({8}, {own(0)}, 3)}), stays) << "what it reads is written behind the host";
+  EXPECT_EQ(beside({own(0), own(1)}, {}, {}), stays) << "it reads what the host writes";
+  EXPECT_EQ(beside({own(0)}, {}, {map({8}, {own(2)}, 3)}), joins) << "who reads it comes behind";
+  EXPECT_EQ(beside({own(0)}, {map({8}, {own(2)}, 3)}, {}), stays) << "who reads what was there before comes before";
+  EXPECT_EQ(beside({own(0)}, {}, {map({8}, {own(0)}, 2)}), stays) << "another part of the same buffer";
+}
+
 }  // namespace
 }  // namespace spirograd::lower
