@@ -135,6 +135,17 @@ TEST(LoopForms, ManyResultsOfALoopAreCopiedToTheirPlaces) {
   lower::Plan plan;
   EXPECT_TRUE(right(p, {a}, test::cpu_target(), &plan));
   EXPECT_EQ(dispatched_loops(plan), 0u);
+  const auto packs = [&] {
+    std::vector<uint64_t> bytes;
+    for (const BufferDesc& b : plan.buffers)
+      if (b.role == Role::Scratch) bytes.push_back(b.bytes);
+    return bytes;
+  };
+  EXPECT_EQ(packs(), (std::vector<uint64_t>{72}));
+  Target narrow = test::cpu_target();
+  narrow.max_range = 32;
+  EXPECT_TRUE(right(p, {a}, narrow, &plan));
+  EXPECT_EQ(packs(), (std::vector<uint64_t>{32, 32, 8})) << "no more than a descriptor reaches";
 }
 
 TEST(LoopForms, WithoutSharedMemoryAWorkgroupRunsNoLoop) {

@@ -183,8 +183,9 @@ TEST(Math, UnaryF32WithinFourUlpOverTheWholeDomain) {
 }
 
 TEST(Math, UnaryF64WithinFourUlp) {
+  if (!exhaustive::has_reference("sin"))
+    GTEST_SKIP() << "the C library's long doubles are not exact enough to judge doubles";
   for (const Case& c : cases()) {
-    if (!has_reference(c)) continue;
     std::vector<double> xs = widened(samples(c.critical));
     const bool circular = c.fn == kernel::sin || c.fn == kernel::cos || c.fn == kernel::tan;
     if (circular) std::erase_if(xs, [](double x) { return !(std::abs(x) < 1e6); });
