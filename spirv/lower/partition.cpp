@@ -25,6 +25,7 @@ constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for 
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
 constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
+constexpr double kGiven = 0.4;          // of the price of a load: inputs, which expressions often read at the same place
 constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
 constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
 
@@ -48,7 +49,9 @@ std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<c
   for (NodeId id : order) {
     const Node& n = g[id];
     double c = op_cost(n);
-    if (n.op == Op::Scatter || is_loop_result(n) || n.op == Op::MapAccum) {
+    if (n.op == Op::Param || (n.op == Op::Const && n.type.shape.rank() > 0)) {
+      c = kGiven * t.price.load;
+    } else if (n.op == Op::Scatter || is_loop_result(n) || n.op == Op::MapAccum) {
       c = t.price.load;
     } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
       const double length = count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
