@@ -131,6 +131,17 @@ TEST(Bounded, LoopsInBuildsRunInChunks) {
   EXPECT_TRUE(all_limits(program(text), {{1, 2, 3}}));
 }
 
+TEST(Bounded, ScansThatAreTooLongAsScansAreLoops) {
+  for (const uint64_t limit : {6, 8, 12, 20, 40})
+    for (const bool cpu : {true, false}) {
+      std::vector<double> x;
+      for (int j = 0; j < 300; ++j) x.push_back(j % 7 - 3);
+      EXPECT_TRUE(right_and_bounded(program("def main(x: f32[300]) -> f32[301] = scan(fn(s, v) => s + v, 0.0, x)\n"), {x},
+                                    limited(limit, cpu)))
+          << limit;
+    }
+}
+
 TEST(Bounded, StackedResultsComeInTheOrderOfTheLoop) {
   for (int64_t n : {83, 84, 1009}) {
     const std::string t = "f32[" + std::to_string(n) + "]";

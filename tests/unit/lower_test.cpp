@@ -394,6 +394,30 @@ TEST(Lower, UpdatesBeyondAnyAxisAreDropped) {
 }
 
 // The evaluator refuses quotients beyond the type; where all divisors are negative -1 is the greatest of them.
+TEST(Lower, NothingIsFilledOrCopiedWhereThereIsNothing) {
+  Builder b;
+  const Expr u = b.param(f32({3})), i = b.param(i32({3})), x = b.param(f32({0}));
+  lower::Plan plan;
+  EXPECT_TRUE(agrees(b.program({ir::scatter(u, {{i}}, {0}), x, x}), {{1, 2, 3}, {0, 1, 2}, {}}, cpu_target(), 0, &plan));
+  for (const Step& s : plan.steps)
+    for (const BufferUse& use : s.uses) EXPECT_TRUE(s.kind == Step::Kind::Dispatch || use.bytes > 0) << s.label;
+}
+
+TEST(Lower, LanesOfAnySubgroupShareAReduction) {
+  for (const uint32_t lanes : {2u, 4u, 8u, 32u, 64u}) {
+    Target t = gpu_target();
+    t.subgroup_size = lanes;
+    t.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
+    lower::Plan plan;
+    Builder b;
+    const Expr x = b.param(f32({100'000}));
+    EXPECT_TRUE(agrees(b.program({ir::sum_all(x)}), {ramp(100'000)}, t, 1e-4, &plan)) << lanes;
+    const bool shares =
+        std::any_of(plan.kernels.begin(), plan.kernels.end(), [&](const kernel::Kernel& k) { return k.subgroup == lanes; });
+    EXPECT_TRUE(shares) << lanes;
+  }
+}
+
 TEST(Lower, QuotientsThatOverflowWrap) {
   Builder b;
   const Expr x = b.param(i32({3})), y = b.param(i32({3}));

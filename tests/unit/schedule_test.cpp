@@ -38,7 +38,8 @@ TEST(Schedule, WhatPrintsParsesBack) {
   for (const std::string text :
        {"k = serial 512", "k = serial 64 unroll 8; accumulators 4", "k = serial 3; a = serial 8 serial 4 unroll 4",
         "k = serial 4 serial 16; stage A pad 1, B", "k = serial 4 serial 4 unroll 4; accumulators 4; stage Z",
-        "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32", "k = serial 8 serial 8 unroll 8; broadcast 8"})
+        "k = serial 2 unroll 4 local 64; accumulators 4; lanes 32", "k = serial 8 serial 8 unroll 8; broadcast 8",
+        "k = serial 4 unroll 2; broadcast 2"})
     EXPECT_EQ(to_string(parse_reduction(text)), text);
   ReduceSchedule unknown = parse_reduction("k = serial 4; stage A");
   unknown.stages[0].leaf = 26;
@@ -224,6 +225,7 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(reduction(10, 32), "k = serial 1 unroll 10; broadcast 8");
   EXPECT_EQ(reduction(500, 32), "k = serial 10 serial 5 unroll 10; broadcast 8") << "a divisor";
   EXPECT_EQ(reduction(37, 32), "k = serial 5 unroll 8; broadcast 8") << "what is left is a loop";
+  EXPECT_EQ(reduction(41, 32), "k = serial 6 unroll 8; broadcast 8") << "of one element, too";
   EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
   ReduceFacts inner{DType::F32, {16}, 32, 7};
   inner.lanes = 8;
@@ -308,6 +310,14 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there are results enough";
   cpu.max_loop_iterations = 65'535;
   EXPECT_EQ(chosen(facts, cpu), "k = grid 64 serial 15625") << "as many as loops demand";
+  cpu.max_loop_iterations = 5;
+  facts.extents = {2};
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 2") << "parts of one element reduce nothing";
+  cpu.max_loop_iterations = kNoLoopLimit;
+  facts.results = 1;
+  facts.extents = {101 * 10'007};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 101 serial 10007") << "a divisor, though it is less than was wanted";
+  facts.extents = {1'000'000};
   facts.axes_left = 0;
   EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there is no axis left";
   facts.extents = {30, 40'000};
