@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/device.h"
@@ -163,11 +164,16 @@ class Runner {
       if (test_.progress) test_.progress(p->name);
       programs.push_back(program_for(*p, form, offered_));
     }
-    const auto session = within(test_.compile_patience,
-                                [device = device_, whole = joined(programs)] { return Session::create(device, whole); });
-    if (!session) d_.abandon();
-    gone_ = d_.lost || !session;
-    if (!session) return std::make_unique<Error>(late("the driver's compiler", test_.compile_patience));
+    // Whatever its thread still does at its end, it holds no device.
+    const auto session = within(test_.compile_patience, [device = device_, whole = joined(programs)]() mutable {
+      return Session::create(std::exchange(device, nullptr), whole);
+    });
+    if (!session) {
+      d_.abandon();
+      gone_ = true;
+      return std::make_unique<Error>(late("the driver's compiler", test_.compile_patience));
+    }
+    gone_ = d_.lost;
     if (!*session) return std::make_unique<Error>(session->error());
     const auto outputs = Session::Impl::of(***session).run({}, kPatience);
     const bool hung = !outputs && outputs.error().code == "SG0312";
