@@ -136,6 +136,13 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, no group computes it together");
   facts.group = 64;
   EXPECT_EQ(broken("k = serial 10; a = serial 2 unroll 4 local 64"), "");
+  Target apart = gpu();
+  apart.shared_memory = false;
+  const ReduceSchedule joined = parse_reduction("k = serial 10; a = serial 2 unroll 4 local 64");
+  expect_in(check(facts, joined, apart)->message, "do not work together");
+  ReduceSchedule nothing = joined;
+  nothing.axes[0][0].extent = 0;
+  expect_in(check(facts, nothing, gpu())->message, "a part has no extent that can be counted");
   facts.group = 1;
   expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, the group has 1");
   facts.group = 64;
@@ -225,6 +232,7 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(reduction(10, 32), "k = serial 1 unroll 10; broadcast 8");
   EXPECT_EQ(reduction(500, 32), "k = serial 10 serial 5 unroll 10; broadcast 8") << "a divisor";
   EXPECT_EQ(reduction(37, 32), "k = serial 5 unroll 8; broadcast 8") << "what is left is a loop";
+  EXPECT_EQ(reduction(64, 32), "k = serial 8 unroll 8; broadcast 8") << "as long as plain sums may be";
   EXPECT_EQ(reduction(41, 32), "k = serial 6 unroll 8; broadcast 8") << "of one element, too";
   EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
   ReduceFacts inner{DType::F32, {16}, 32, 7};
