@@ -109,6 +109,11 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "a group has no lanes");
   expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
   expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
+  MapSchedule named = plain_map({{4, 4}, {}, 8});
+  for (const int axis : {-2, 2, 3}) {
+    named.outer = axis;
+    expect_in(check({{4, 4}, {}, 8}, named, gpu())->message, "there is no axis of that name");
+  }
 }
 
 TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
