@@ -112,7 +112,8 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   MapSchedule named = plain_map({{4, 4}, {}, 8});
   for (const int axis : {-2, 2, 3}) {
     named.outer = axis;
-    expect_in(check({{4, 4}, {}, 8}, named, gpu())->message, "there is no axis of that name");
+    const auto e = check({{4, 4}, {}, 8}, named, gpu());
+    expect_in(e ? e->message : "", "there is no axis of that name");
   }
 }
 
@@ -144,10 +145,12 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   Target apart = gpu();
   apart.shared_memory = false;
   const ReduceSchedule joined = parse_reduction("k = serial 10; a = serial 2 unroll 4 local 64");
-  expect_in(check(facts, joined, apart)->message, "do not work together");
+  const auto alone = check(facts, joined, apart);
+  expect_in(alone ? alone->message : "", "do not work together");
   ReduceSchedule nothing = joined;
   nothing.axes[0][0].extent = 0;
-  expect_in(check(facts, nothing, gpu())->message, "a part has no extent that can be counted");
+  const auto uncounted = check(facts, nothing, gpu());
+  expect_in(uncounted ? uncounted->message : "", "a part has no extent that can be counted");
   facts.group = 1;
   expect_in(broken("k = serial 10; a = serial 8 local 64"), "64 invocations share it, the group has 1");
   facts.group = 64;
