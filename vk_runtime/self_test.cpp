@@ -164,14 +164,15 @@ class Runner {
       if (test_.progress) test_.progress(p->name);
       programs.push_back(program_for(*p, form, offered_));
     }
+    const uint64_t patience = probes.size() == 1 ? test_.compile_patience : test_.compile_patience_for_all;
     // Whatever its thread still does at its end, it holds no device.
-    const auto session = within(test_.compile_patience, [device = device_, whole = joined(programs)]() mutable {
+    const auto session = within(patience, [device = device_, whole = joined(programs)]() mutable {
       return Session::create(std::exchange(device, nullptr), whole);
     });
     if (!session) {
       d_.abandon();
       gone_ = true;
-      return std::make_unique<Error>(late("the driver's compiler", test_.compile_patience));
+      return std::make_unique<Error>(late("the driver's compiler", patience));
     }
     gone_ = d_.lost;
     if (!*session) return std::make_unique<Error>(session->error());

@@ -20,19 +20,19 @@ struct SelfTest {
   Findings findings;
   std::vector<std::pair<BindingForm, std::string>> done;  // programs that are not run again
   size_t hangs = 0;
-  std::string unusable;                        // what the device lacks by these findings, or empty
-  bool one_by_one = false;                     // a session for each program: one of them has ended a device
-  uint64_t compile_patience = 20'000'000'000;  // nanoseconds for the pipelines of one session
+  std::string unusable;                                // what the device lacks by these findings, or empty
+  bool one_by_one = false;                             // a session for each program: one of them has ended a device
+  uint64_t compile_patience = 5'000'000'000;           // nanoseconds for the pipelines of one program
+  uint64_t compile_patience_for_all = 20'000'000'000;  // of some dozens together
 };
 
 /// Findings in the cache folder are those of the same probes on a device that offers the same.
 uint64_t findings_key(const Device::Impl& device);
 
 /// Runs the probes, or reads from the cache folder what they have found before, and sets info().target, info().verdicts and
-/// what else follows from them. A program that does not end after 5 seconds is given up, and a compiler after
-/// 20: all programs are compiled together, on machines that may do other work. False: this device is gone; another
-/// one of the same kind and the same SelfTest go on behind the program that ended it. Errors of programs are verdicts, none
-/// is thrown.
+/// what else follows from them. A program that is not compiled after 5 seconds, or does not end after 5, is given up; all
+/// of them together are compiled within 20, or each alone. False: this device is gone; another one of the same kind and the
+/// same SelfTest go on behind the program that ended it. Errors of programs are verdicts, none is thrown.
 bool prove(const std::shared_ptr<Device>& device, SelfTest& test);
 
 }  // namespace spirograd::vk

@@ -1,5 +1,4 @@
 // Argmax and argmin inside kernels: one loop, in which all points are looked at side by side.
-#include <utility>
 
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"

@@ -159,7 +159,7 @@ TEST_F(SelfTestTest, ACompilerThatHangsEndsTheDeviceAndNotTheTest) {
     inside().options.cache_dir.clear();
   };
   SelfTest test;
-  test.compile_patience = 50'000'000;
+  test.compile_patience = test.compile_patience_for_all = 50'000'000;
   hang();
   EXPECT_FALSE(prove(device, test));
   EXPECT_TRUE(test.one_by_one) << "nobody knows which one it was";

@@ -136,9 +136,9 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-bool has_reference(const Case& c) {
-  if (exhaustive::has_reference(c.name)) return true;
-  std::printf("  %-9s is not looked at: the C library's own is wrong\n", c.name);
+bool has_reference(const char* name) {
+  if (exhaustive::has_reference(name)) return true;
+  std::printf("  %-9s is not looked at: the C library's own is wrong\n", name);
   return false;
 }
 
@@ -167,7 +167,7 @@ std::vector<double> widened(const std::vector<float>& xs) {
 
 TEST(Math, UnaryF32WithinFourUlpOverTheWholeDomain) {
   for (const Case& c : cases()) {
-    if (!has_reference(c)) continue;
+    if (!has_reference(c.name)) continue;
     const std::vector<float> xs = samples(c.critical);
     size_t size = 0;
     const std::vector<float> got = apply<float>([&](Builder& b, Value x, Value) { return c.fn(b, x); }, xs, xs, &size);
@@ -183,8 +183,7 @@ TEST(Math, UnaryF32WithinFourUlpOverTheWholeDomain) {
 }
 
 TEST(Math, UnaryF64WithinFourUlp) {
-  if (!exhaustive::has_reference("sin"))
-    GTEST_SKIP() << "the C library's long doubles are not exact enough to judge doubles";
+  if (!has_reference("sin")) GTEST_SKIP() << "the C library's long doubles are not exact enough to judge doubles";
   for (const Case& c : cases()) {
     std::vector<double> xs = widened(samples(c.critical));
     const bool circular = c.fn == kernel::sin || c.fn == kernel::cos || c.fn == kernel::tan;
@@ -202,7 +201,7 @@ TEST(Math, UnaryF64WithinFourUlp) {
 }
 
 TEST(Math, SinAndCosOfEveryMagnitudeAreReduced) {
-  if (!exhaustive::has_reference("sin")) GTEST_SKIP() << "the C library's own sine is wrong";
+  if (!has_reference("sin")) GTEST_SKIP() << "the C library's own sine is wrong";
   std::vector<float> xs;
   std::mt19937 random(5);
   for (uint32_t exponent = 100; exponent < 255; ++exponent)
@@ -366,7 +365,7 @@ TEST(Math, PowAndAtan2OfF64WithinFourUlp) {
 // Arguments that random samples are unlikely to meet: the worst of simpler formulas.
 TEST(Math, KnownHardArguments) {
   for (const Case& c : cases()) {
-    if (!has_reference(c)) continue;
+    if (!has_reference(c.name)) continue;
     for (float x : {7.12474695e19f, 706.079407f, 16367173.0f * 0x1p72f, 1.57079637f, 3.14159274f, 729288.0f, 1.7e38f}) {
       const auto got = apply<float>([&](Builder& b, Value v, Value) { return c.fn(b, v); }, {x, -x}, {x, -x});
       EXPECT_LE(ulps(got[0], c.exact(x), c.size ? c.size(x) : 0), 4) << c.name << " " << x;
