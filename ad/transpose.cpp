@@ -48,8 +48,8 @@ class Transposer {
       case DeltaKind::Over: deliver(d.in[0], multiplied(d, ct, zeros)); break;
       case DeltaKind::Choose: {
         const Expr none = ir::zeros(g_, d.type);
-        if (d.in[0] != kZeroDelta) deliver(d.in[0], select(d.k, ct, none));
-        if (d.in[1] != kZeroDelta) deliver(d.in[1], select(d.k, none, ct));
+        deliver(d.in[0], select(d.k, ct, none));
+        deliver(d.in[1], select(d.k, none, ct));
         break;
       }
       case DeltaKind::Linear:

@@ -1,5 +1,6 @@
 # The kernel IR, its elementary functions and the SPIR-V emitter.
 spirograd_test(unit/kernel_builder_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/kernel_facts_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_eval_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_verify_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_op_test.cpp LABELS unit LINK spirograd_emit)

@@ -65,9 +65,9 @@ class Planner {
   void step_window(int axis, int64_t lo, int64_t extent) {
     if (lo == 0 && vars_[static_cast<size_t>(axis)].extent == extent) return;
     vars_[static_cast<size_t>(axis)].extent = extent;
-    step({LayoutStep::Kind::Window, {}, {}, axis, lo, {}});
+    step({.kind = LayoutStep::Kind::Window, .axis = axis, .lo = lo});
   }
-  void step_reshape() { step({LayoutStep::Kind::Reshape, {}, {}, 0, 0, {}}); }
+  void step_reshape() { step({.kind = LayoutStep::Kind::Reshape}); }
 
   int uses(size_t v) const {
     int n = 0;
@@ -158,7 +158,7 @@ class Planner {
         if (o.source < 0) o.a.erase(o.a.begin() + static_cast<std::ptrdiff_t>(v));
         if (o.done > static_cast<int>(v)) --o.done;
       }
-      step({LayoutStep::Kind::Sum, {}, {}, static_cast<int>(v), 0, {}});
+      step({.kind = LayoutStep::Kind::Sum, .axis = static_cast<int>(v)});
       return true;
     }
     return false;
@@ -192,7 +192,7 @@ class Planner {
           static_cast<size_t>(std::find_if(o.a.begin(), o.a.end(), [](int64_t a) { return a != 0; }) - o.a.begin());
       if (used != 1 || std::abs(o.a[v]) != 1 || vars_[v].locked || uses(v) != 1) continue;
       if (o.a[v] < 0) {
-        step({LayoutStep::Kind::Reverse, {}, {}, static_cast<int>(v), 0, {}});
+        step({.kind = LayoutStep::Kind::Reverse, .axis = static_cast<int>(v)});
         o.c -= vars_[v].extent - 1;
         o.a[v] = 1;
       }
@@ -286,7 +286,7 @@ class Planner {
     if (std::is_sorted(perm.begin(), perm.end())) return;
     Shape to;
     for (int64_t p : perm) to.push_back(from[static_cast<int>(p)]);
-    steps.push_back({LayoutStep::Kind::Transpose, from, to, 0, 0, std::move(perm)});
+    steps.push_back({.kind = LayoutStep::Kind::Transpose, .from = from, .to = to, .perm = std::move(perm)});
   }
 
   // The core's variables lead, finished axes follow in the order of the components; afterwards the same for target axes.
@@ -326,12 +326,12 @@ class Planner {
       const int at = static_cast<int>(m.at);
       Shape joined = target.erased(at + 1);
       joined[at] = target[at] * target[at + 1];
-      plan_.post.push_back({LayoutStep::Kind::Reshape, target, joined, 0, 0, {}});
+      plan_.post.push_back({.kind = LayoutStep::Kind::Reshape, .from = target, .to = joined});
       target = joined;
       if (m.lo == 0 && m.extent == target[at]) continue;
       const Shape from = target;
       target[at] = m.extent;
-      plan_.post.push_back({LayoutStep::Kind::Window, from, target, at, m.lo, {}});
+      plan_.post.push_back({.kind = LayoutStep::Kind::Window, .from = from, .to = target, .axis = at, .lo = m.lo});
     }
     plan_.progress = (cheap > 0 || !merges_.empty() || plan_.core.size() < index_.size()) && in_i32();
   }

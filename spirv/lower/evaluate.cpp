@@ -30,7 +30,7 @@ HostArray to_host(const Type& type, const std::vector<uint8_t>& bytes) {
 
 }  // namespace
 
-std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs, uint64_t* instructions) {
+std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs) {
   if (inputs.size() != plan.n_inputs)
     throw Error("SG0501",
                 "the program takes " + std::to_string(plan.n_inputs) + " inputs, got " + std::to_string(inputs.size()));
@@ -50,14 +50,13 @@ std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inp
     uint8_t* base = d.role == Role::Scratch ? scratch.data() + d.scratch_offset : own[u.buffer].data();
     return std::span<uint8_t>(base + offset, u.bytes);
   };
-  uint64_t executed = 0;
   run_through(plan.steps, [&](size_t number, std::span<const uint64_t> offsets) {
     const Step& s = plan.steps[number];
     switch (s.kind) {
       case Step::Kind::Dispatch: {
         std::vector<std::span<uint8_t>> buffers;
         for (size_t j = 0; j < s.uses.size(); ++j) buffers.push_back(bytes_of(s.uses[j], offsets[j]));
-        executed += kernel::evaluate(plan.kernels[s.kernel], buffers);
+        kernel::evaluate(plan.kernels[s.kernel], buffers);
         break;
       }
       case Step::Kind::Fill: {
@@ -71,7 +70,6 @@ std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inp
       case Step::Kind::Repeat: break;
     }
   });
-  if (instructions) *instructions = executed;
   std::vector<HostArray> out;
   for (size_t j = 0; j < plan.n_outputs; ++j)
     out.push_back(to_host(plan.buffers[plan.n_inputs + j].type, own[plan.n_inputs + j]));

@@ -71,6 +71,39 @@ TEST(Affine, ArraysHoldTheValuesOfTheForm) {
   }
 }
 
+TEST(Affine, ArraysLoseTheAxesThatTheyDoNotDependOn) {
+  Draw draw(5);
+  for (int k = 0; k < 300; ++k) {
+    const Shape shape = draw.shape(4);
+    std::vector<int64_t> keep;
+    Shape kept;
+    Affine f = draw.affine(shape, true), left;
+    left.c = f.c;
+    for (int t = 0; t < shape.rank(); ++t) {
+      if (draw.below(2)) {
+        left[kept.rank()] = f[t];
+        keep.push_back(t);
+        kept.push_back(shape[t]);
+      } else {
+        f[t] = {};
+      }
+    }
+    const auto graph = std::make_shared<ir::Graph>();
+    Program p;
+    // Computed at every position, or stretched over the axes that are lost.
+    const bool stretched = draw.below(2) == 0;
+    ir::Expr e = stretched ? ir::broadcast(affine_array(*graph, kept, left), shape, keep) : -affine_array(*graph, shape, f);
+    e = project(e, keep);
+    if (!stretched) e = -e;
+    p.graph = graph;
+    p.results = {{"r", e.id.v, e.type()}};
+    ASSERT_EQ(e.shape(), kept);
+    const std::vector<double> have = ir::evaluate(p, {})[0].data;
+    at_every_element(
+        kept, [&](int64_t i) { EXPECT_EQ(have[static_cast<size_t>(i)], at(left, kept, i)) << to_string(shape) << k; });
+  }
+}
+
 TEST(Affine, BoundsHoldAndAreMet) {
   Draw draw(2);
   for (int k = 0; k < 1000; ++k) {

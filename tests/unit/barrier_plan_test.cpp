@@ -304,6 +304,12 @@ TEST(BarrierPlanOfRepeats, RowsOfTheirOwnNeedNone) {
   EXPECT_EQ(plan_barriers(rows(0, 16, 0)), std::vector<uint32_t>{1});
 }
 
+TEST(BarrierPlanOfRepeats, WhatHasNoBytesHasNoneInAnyIteration) {
+  const Step nothing = dispatch({{0, 0, 0, false, true, {16}}}), read = dispatch({{0, 0, 64, true, false}});
+  EXPECT_TRUE(plan_barriers(of({repeat(4, 1), nothing, read})).empty());
+  EXPECT_TRUE(plan_barriers(of({read, repeat(4, 1), nothing})).empty());
+}
+
 TEST(BarrierPlanOfRepeats, WhatIsBeforeIsSeparatedOnce) {
   const Step write = dispatch({{0, 0, 64, false, true}}), read = dispatch({{0, 0, 16, true, false, {16}}});
   EXPECT_EQ(plan_barriers(of({write, repeat(4, 2), read, read, write})), (std::vector<uint32_t>{1, 4}));

@@ -241,6 +241,8 @@ TEST(Emit, BrokenModulesAreReported) {
   const auto error = spirv::validate(binary.words);
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code, "SG0903");
+  ASSERT_EQ(error->notes.size(), 1u);
+  EXPECT_EQ(error->notes[0].find("at word "), 0u) << error->notes[0];
 }
 
 TEST(Emit, ModulesHoldNothingBesidesWhatTheKernelDoes) {

@@ -70,6 +70,8 @@ struct Driver {
       table({{kLocal | kVisible | kCached, 0}, {kVisible | kCoherent, 1}}, {64 * kMiB, 1024 * kMiB});
   uint64_t room[2] = {64 * kMiB, 1024 * kMiB};
   std::vector<uint32_t> asked;
+  VkBufferUsageFlags usage = 0;  // of the last buffer,
+  bool has_address = false;      // and whether its memory may have an address
   std::vector<VkMappedMemoryRange> flushed, invalidated;
   std::vector<uint8_t> bytes = std::vector<uint8_t>(4096);
   uint64_t size = 0;
@@ -82,12 +84,14 @@ class MemoryTest : public ::testing::Test {
     driver = &mine;
     fns.vkCreateBuffer = [](VkDevice, const VkBufferCreateInfo* i, const VkAllocationCallbacks*, VkBuffer* b) {
       driver->size = i->size;
+      driver->usage = i->usage;
       *b = reinterpret_cast<VkBuffer>(uintptr_t{8});
       return VK_SUCCESS;
     };
     fns.vkGetBufferMemoryRequirements = [](VkDevice, VkBuffer, VkMemoryRequirements* r) { *r = {driver->size, 1, ~0u}; };
     fns.vkAllocateMemory = [](VkDevice, const VkMemoryAllocateInfo* i, const VkAllocationCallbacks*, VkDeviceMemory* m) {
       driver->asked.push_back(i->memoryTypeIndex);
+      driver->has_address = i->pNext != nullptr;
       uint64_t& room = driver->room[driver->properties.memoryTypes[i->memoryTypeIndex].heapIndex];
       if (i->allocationSize > room) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
       room -= i->allocationSize;
@@ -99,6 +103,7 @@ class MemoryTest : public ::testing::Test {
       return VK_SUCCESS;
     };
     fns.vkBindBufferMemory = [](VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) { return VK_SUCCESS; };
+    fns.vkGetBufferDeviceAddress = [](VkDevice, const VkBufferDeviceAddressInfo*) { return VkDeviceAddress{4096}; };
     fns.vkDestroyBuffer = [](VkDevice, VkBuffer, const VkAllocationCallbacks*) {};
     fns.vkFreeMemory = [](VkDevice, VkDeviceMemory, const VkAllocationCallbacks*) {};
     fns.vkFlushMappedMemoryRanges = [](VkDevice, uint32_t, const VkMappedMemoryRange* r) {
@@ -110,10 +115,11 @@ class MemoryTest : public ::testing::Test {
       return VK_SUCCESS;
     };
   }
-  Memory memory(bool direct = true) {
+  Memory memory(bool addresses = false) {
     MemoryConfig config;
     config.properties = mine.properties;
-    config.direct = direct;
+    config.direct = true;
+    config.device_address = addresses;
     config.slab_bytes = kMiB;
     config.device = "Invented 9000";
     config.room = [](uint32_t heap) { return driver->room[heap]; };
@@ -168,6 +174,22 @@ TEST_F(MemoryTest, CoherentMemoryIsLeftAlone) {
   m.invalidate(a);
   m.release(a);
   EXPECT_TRUE(mine.flushed.empty() && mine.invalidated.empty());
+}
+
+TEST_F(MemoryTest, OnlyWhatKernelsReachHasAnAddressAndOnlyWhereItIsAskedFor) {
+  constexpr VkBufferUsageFlags address = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+                               storage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  for (const bool addresses : {false, true}) {
+    Memory m = memory(addresses);
+    for (const MemoryKind kind : {MemoryKind::Arrays, MemoryKind::Scratch, MemoryKind::Staging}) {
+      const Allocation a = m.allocate(kind, 100);
+      const bool reached = kind != MemoryKind::Staging;
+      EXPECT_EQ((mine.usage & storage) != 0, reached);
+      EXPECT_EQ((mine.usage & address) != 0, reached && addresses);
+      EXPECT_EQ(mine.has_address, reached && addresses);
+      m.release(a);
+    }
+  }
 }
 
 TEST_F(MemoryTest, TrimGivesBackWhatNobodyUses) {

@@ -394,6 +394,11 @@ TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
   EXPECT_FALSE(check(facts, parse_scan("k = grid 1 serial 1 local 512 register 2"), target));
   target.shared_bytes -= 1;
   EXPECT_TRUE(check(facts, parse_scan("k = grid 1 serial 1 local 512 register 2"), target));
+  target = gpu();
+  target.shared_memory = false;
+  const auto refusal = check(facts, parse_scan("k = grid 1 serial 1 local 512 register 2"), target);
+  expect_in(refusal ? refusal->message : "", "invocations of a workgroup do not work together");
+  EXPECT_FALSE(check(facts, parse_scan("k = grid 1 serial 1000"), target));
   facts.dtype = DType::F64;
   expect_in(broken("k = grid 1 serial 1 local 512 register 2"), "it shares 20480 bytes");
   facts.dtype = DType::F32;

@@ -1,0 +1,134 @@
+// What the builder knows of integers and of invocations that go together: never too much, and how much of what it could.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "spirv/kernel/builder.h"
+#include "spirv/kernel/interval.h"
+#include "spirv/kernel/scalar.h"
+
+namespace spirograd::kernel {
+namespace {
+
+bool is_unary(KOp op) { return op == KOp::Neg || op == KOp::Not; }
+
+// Operands of every sign and size for which all results can be looked at.
+std::vector<Interval> intervals(Scalar type) {
+  const int64_t least = type == Scalar::I32 ? -4 : 0, most = type == Scalar::I32 ? 5 : 9;
+  std::vector<Interval> out;
+  for (int64_t lo = least; lo <= most; ++lo)
+    for (int64_t hi = lo; hi <= most; ++hi) out.push_back({lo, hi});
+  return out;
+}
+
+// The least and the greatest result.
+Interval hull(KOp op, Scalar type, Interval a, Interval b) {
+  Interval out{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  for (int64_t x = a.lo; x <= a.hi; ++x)
+    for (int64_t y = b.lo; y <= b.hi; ++y) {
+      const uint64_t bits = apply(op, type, type, static_cast<uint32_t>(x), static_cast<uint32_t>(y));
+      out = unite(out, point(type, bits));
+    }
+  return out;
+}
+
+// Pairs of intervals whose results lie in a narrower interval than range() says.
+struct Loose {
+  const char* name;
+  KOp op;
+  int of_i32, of_u32;
+};
+
+TEST(KernelFacts, RangesHoldAndAreAsNarrowAsTheyWere) {
+  const Loose all[] = {
+      {"add", KOp::Add, 0, 0},       {"sub", KOp::Sub, 0, 0},       {"mul", KOp::Mul, 0, 0},
+      {"neg", KOp::Neg, 0, 0},       {"min", KOp::Min, 0, 0},       {"max", KOp::Max, 0, 0},
+      {"not", KOp::Not, 0, 0},       {"mulhi", KOp::MulHiU, -1, 0}, {"quot", KOp::Quot, 824, 210},
+      {"rem", KOp::Rem, 304, 649},   {"shl", KOp::Shl, 1870, 0},    {"shr_s", KOp::ShrS, 1870, 0},
+      {"shr_u", KOp::ShrU, 2224, 0}, {"and", KOp::And, 1447, 519},  {"or", KOp::Or, 2722, 1208},
+      {"xor", KOp::Xor, 2783, 1623},
+  };
+  for (const Loose& l : all)
+    for (const Scalar type : {Scalar::I32, Scalar::U32}) {
+      const int expected = type == Scalar::I32 ? l.of_i32 : l.of_u32;
+      if (expected < 0) continue;  // there is no such operation
+      int loose = 0;
+      for (const Interval a : intervals(type))
+        for (const Interval b : is_unary(l.op) ? std::vector{Interval{0, 0}} : intervals(type)) {
+          const Interval is = hull(l.op, type, a, b), said = range(l.op, type, a, b);
+          ASSERT_TRUE(contains(said, is)) << l.name << " of [" << a.lo << ", " << a.hi << "] and [" << b.lo << ", " << b.hi
+                                          << "] is in [" << is.lo << ", " << is.hi << "], not in [" << said.lo << ", "
+                                          << said.hi << "]";
+          loose += said == is ? 0 : 1;
+        }
+      EXPECT_EQ(loose, expected) << l.name << (type == Scalar::I32 ? " of i32" : " of u32");
+    }
+}
+
+// A kernel of workgroups of 64 and subgroups of 8.
+struct Lanes {
+  Builder b{"k", 64, 1 << 20, 8};
+  uint32_t given = b.bind("given", Scalar::U32, Access::Read), written = b.bind("written", Scalar::U32, Access::ReadWrite);
+  Value index = b.index();
+  Value word(uint64_t n) { return b.constant_word(Scalar::U32, n); }
+  bool subgroups_agree(KOp op, Value x, Value y) { return b.uniform_in_subgroup(b.op(op, x, y)); }
+};
+
+TEST(KernelFacts, ASubgroupAgreesOnItsNumberAndOnBoundsBetweenSubgroups) {
+  Lanes k;
+  EXPECT_TRUE(k.subgroups_agree(KOp::Quot, k.index, k.word(8)));
+  EXPECT_TRUE(k.subgroups_agree(KOp::Quot, k.index, k.word(24)));
+  EXPECT_TRUE(k.subgroups_agree(KOp::Lt, k.index, k.word(64)));
+  const Value number = k.b.bitcast(Scalar::I32, k.index);
+  EXPECT_TRUE(k.subgroups_agree(KOp::Quot, number, k.b.i32(8)));
+  EXPECT_TRUE(k.subgroups_agree(KOp::Add, k.b.op(KOp::Quot, k.index, k.word(8)), k.word(3)));
+  EXPECT_FALSE(k.b.uniform(k.b.op(KOp::Quot, k.index, k.word(8)))) << "a workgroup has several";
+
+  EXPECT_FALSE(k.subgroups_agree(KOp::Quot, k.index, k.word(12)));
+  EXPECT_FALSE(k.subgroups_agree(KOp::Quot, k.index, k.word(4)));
+  EXPECT_FALSE(k.subgroups_agree(KOp::Lt, k.index, k.word(60)));
+  EXPECT_FALSE(k.subgroups_agree(KOp::Rem, k.index, k.word(8)));
+  EXPECT_FALSE(k.subgroups_agree(KOp::Quot, k.word(800), k.index));
+  EXPECT_FALSE(k.subgroups_agree(KOp::Quot, k.index, k.b.load(k.given, k.word(0)))) << "nobody knows by what";
+}
+
+TEST(KernelFacts, WhereNothingIsKnownOfSubgroupsTheyAgreeOnWhatWorkgroupsDo) {
+  Builder b("k", 64, 1 << 20);
+  EXPECT_FALSE(b.uniform_in_subgroup(b.op(KOp::Quot, b.index(), b.constant_word(Scalar::U32, 8))));
+  EXPECT_TRUE(b.uniform_in_subgroup(b.group_index()));
+}
+
+TEST(KernelFacts, WorkgroupsAgreeOnWhatNobodyWrites) {
+  Lanes k;
+  EXPECT_TRUE(k.b.uniform(k.word(7)));
+  EXPECT_TRUE(k.b.uniform(k.b.group_index()));
+  EXPECT_TRUE(k.b.uniform(k.b.load(k.given, k.b.group_index())));
+  EXPECT_FALSE(k.b.uniform(k.b.load(k.given, k.index)));
+  EXPECT_FALSE(k.b.uniform(k.b.load(k.written, k.word(0))));
+  EXPECT_FALSE(k.b.uniform(k.b.local_index()));
+  const Value everywhere = k.b.broadcast(k.b.load(k.given, k.index), k.b.constant_word(Scalar::U32, 3));
+  EXPECT_TRUE(k.b.uniform_in_subgroup(everywhere));
+  EXPECT_FALSE(k.b.uniform(everywhere));
+}
+
+TEST(KernelFacts, PathsDivideByTheirConditions) {
+  Lanes k;
+  EXPECT_TRUE(k.b.uniform_path());
+  k.b.begin_if(k.b.op(KOp::Lt, k.index, k.word(64)));
+  EXPECT_FALSE(k.b.uniform_path());
+  EXPECT_TRUE(k.b.uniform_path_in_subgroup());
+  k.b.begin_loop(k.b.bitcast(Scalar::I32, k.b.load(k.given, k.word(0))));
+  EXPECT_TRUE(k.b.uniform_path_in_subgroup());
+  k.b.begin_loop(k.b.bitcast(Scalar::I32, k.b.load(k.given, k.index)));
+  EXPECT_FALSE(k.b.uniform_path_in_subgroup()) << "lanes go round as often as they like";
+  k.b.end_loop();
+  EXPECT_TRUE(k.b.uniform_path_in_subgroup());
+  k.b.end_loop();
+  k.b.end_if();
+  EXPECT_TRUE(k.b.uniform_path());
+}
+
+}  // namespace
+}  // namespace spirograd::kernel
