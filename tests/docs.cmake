@@ -45,4 +45,5 @@ add_custom_target(update_docs
   COMMAND ${CMAKE_COMMAND} -E env VK_DRIVER_FILES=${LAVAPIPE_ICD} VK_ICD_FILENAMES=${LAVAPIPE_ICD}
           ${check_docs} --build ${PROJECT_BINARY_DIR} --update
   COMMAND ${CMAKE_COMMAND} -E env SPIROGRAD_UPDATE_GOLDEN=1 $<TARGET_FILE:plans_test> --gtest_brief=1
-  DEPENDS ${programs} plans_test VERBATIM USES_TERMINAL)
+  COMMAND ${CMAKE_COMMAND} -E env SPIROGRAD_UPDATE_GOLDEN=1 $<TARGET_FILE:sweeps_test> --gtest_brief=1
+  DEPENDS ${programs} plans_test sweeps_test VERBATIM USES_TERMINAL)

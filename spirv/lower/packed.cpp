@@ -18,8 +18,12 @@ constexpr uint64_t kPackBytes = uint64_t{1} << 30;  // of a buffer, at most: ind
 
 PackedResults packed_results(const Graph& g, std::span<const NodeId> order, std::span<const NodeId> results,
                              const Target& target) {
-  std::set<uint32_t> wanted;
-  for (NodeId r : results) wanted.insert(r.v);
+  std::set<uint32_t> wanted;  // parts of a result are written where they belong
+  for (NodeId r : results) {
+    wanted.insert(r.v);
+    if (const ir::Node& n = g[r]; n.op == ir::Op::Concat && n.attr[0] == 0)
+      for (NodeId part : n.in) wanted.insert(part.v);
+  }
   std::map<uint32_t, std::vector<NodeId>> by_loop;
   for (NodeId id : order)
     if (g[id].op == ir::Op::Proj) by_loop[g[id].in[0].v].push_back(id);

@@ -70,7 +70,7 @@ class Chooser {
           const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target)
       : g_(g), target_(target), dispatched_(dispatched), scans_(scans) {
     const uint32_t buffers = kernel_buffers(target);
-    leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : 2;
+    leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : std::max(2u, buffers - 1);
     c_.order = ir::postorder(g, results);
     for (const auto& [id, reduction] : beside) shared_.insert(reduction);
     c_.beside = std::move(beside);
@@ -134,10 +134,21 @@ class Chooser {
     return packs.size() + others;
   }
 
-  // Of the kernel that a loop would run in: its results, and its operands or what they are computed from.
-  size_t least_buffers(NodeId loop) {
-    return buffers_written(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop)));
+  // Arrays that are part of what a loop repeats.
+  size_t constants_inside(NodeId loop) const {
+    size_t out = 0;
+    for (NodeId id : ir::postorder(g_, g_.function(ir::loop_parts(g_, g_[loop]).function).results)) {
+      const Node& n = g_[id];
+      out += n.op == Op::MapAccum ? constants_inside(id) : n.op == Op::Const && n.type.shape.rank() > 0 ? 1 : 0;
+    }
+    return out;
   }
+
+  // Of the kernel that a loop would run in, beside its operands.
+  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + constants_inside(loop); }
+
+  // With its operands, or what they are computed from.
+  size_t least_buffers(NodeId loop) { return own_buffers(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop))); }
 
   void visit(NodeId id) {
     const Node& n = g_[id];
@@ -274,13 +285,13 @@ class Chooser {
   void limit_size(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
-      if (buffers_read(extent_(id)) + buffers_written(id) <= kernel_buffers(target_)) return;
+      if (buffers_read(extent_(id)) + own_buffers(id) <= kernel_buffers(target_)) return;
       for (NodeId in : n.in)
         if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
       return;
     }
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
-    for (int tries = 0; tries < 8; ++tries) {
+    for (int tries = 0; tries < 32; ++tries) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
       if (e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
@@ -294,6 +305,7 @@ class Chooser {
     for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
     NodeId best;
     double best_score = -1;
+    const bool reads_too_much = buffers_read(whole) > leaf_limit_;  // what reads one buffer relieves nobody of it
     const double enough = kGoodCut * (static_cast<double>(schedule::kKernelCode) + 40.0 * static_cast<double>(leaf_limit_));
     std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
     std::unordered_set<uint32_t> seen;
@@ -303,13 +315,15 @@ class Chooser {
       const Node& n = g_[id];
       if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second)
         continue;
-      const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather;
+      const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
+                             (reads_too_much && (n.op == Op::Concat || n.op == Op::Stack));
       if (candidate && count(n.type.shape) <= 2 * largest) {
         const Extent e = extent_(id, 2 * schedule::kKernelCode);
         const double code =
             static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
         // A large array is a dear cut.
-        if (e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_) {
+        const size_t read = buffers_read(e);
+        if (e.code <= schedule::kKernelCode && read <= leaf_limit_ && (!reads_too_much || read > 1)) {
           const double score = code / (1 + count(n.type.shape) / largest);
           if (score > best_score) {
             best_score = score;

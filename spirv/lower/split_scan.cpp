@@ -202,7 +202,9 @@ std::vector<Expr> Splitter::split(NodeId id) {
     given[ir::param(g_, static_cast<int64_t>(j), f.params[j]).id.v] = (j < n_acc + n_es ? at_step(operand) : operand).id;
   }
   rewrite::Lifting lifting(g_, ranges_, 0, parts.length);
+  std::map<uint32_t, Expr> stacks;  // of all steps, there already
   const auto bulk = [&](NodeId node) {
+    if (const auto it = stacks.find(node.v); it != stacks.end()) return it->second;
     ir::Memo memo = given;
     const NodeId roots[] = {node};
     return lifting.lift({&g_, ir::rebuild(g_, roots, memo)[0]});
@@ -244,8 +246,12 @@ std::vector<Expr> Splitter::split(NodeId id) {
     }
     const States states = scan(step.op, {terms, {}}, start, parts.reverse, needs[slot], s);
     out[slot] = states.last;
-    if (needs[slot].before) given[state_param(slot).v] = at_step(states.before).id;
-    if (needs[slot].after) given[f.results[slot].v] = at_step(states.after).id;
+    const auto keep = [&](NodeId state, Expr stack) {
+      given[state.v] = at_step(stack).id;
+      stacks[state.v] = stack;
+    };
+    if (needs[slot].before) keep(state_param(slot), states.before);
+    if (needs[slot].after) keep(f.results[slot], states.after);
   }
   for (NodeId r : std::span(f.results).subspan(n_acc)) out.push_back(bulk(r));
   return out;

@@ -211,6 +211,16 @@ TEST(Scan, LongLoopsAreScansOfFewDispatches) {
   }
 }
 
+// A result that is joined of the first state and the others is not joined by copying.
+TEST(Scan, StatesAreWrittenWhereTheyBelong) {
+  const Program p = program("def f(x: f32[10000]) -> f32[10001] = scan(fn(s, v) => s + v, 0.0, x)");
+  for (const Target& t : {test::cpu_target(), gpu_target()}) {
+    lower::Plan plan;
+    EXPECT_TRUE(runs_right(p, inputs_of(p), t, 0, &plan));
+    EXPECT_LT(plan.scratch_bytes, 4u * 10000);
+  }
+}
+
 TEST(Scan, DerivativesAreScansToo) {
   for (const char* text : {"def main(x: f32[9000]) -> f32 = sum(square(cumsum(x))) * 0.01",
                            "def main(x: f32[9000]) -> f32 = sum(square(scan(fn(s, e) => s + e * e, 0.0, x))) * 0.001"}) {
