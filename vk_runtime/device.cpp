@@ -1,6 +1,7 @@
 #include "vk_runtime/device.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "vk_runtime/cache_file.h"
@@ -56,7 +57,11 @@ void create_device(Device::Impl& d) {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(d.plan.extensions.size());
   info.ppEnabledExtensionNames = d.plan.extensions.data();
-  check(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), "vkCreateDevice", d.name());
+  const auto create = [&] {
+    check(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), "vkCreateDevice", d.name());
+  };
+  // Whoever says how many threads there are also decides where they run.
+  d.facts.own_threads && !std::getenv("LP_NUM_THREADS") ? with_threads_apart(create) : create();
   // Until the table is loaded nobody can destroy the device but this one entry.
   d.fns.vkDestroyDevice =
       reinterpret_cast<PFN_vkDestroyDevice>(d.instance_fns.vkGetDeviceProcAddr(d.device, "vkDestroyDevice"));

@@ -69,6 +69,7 @@ struct Device::Impl {
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   std::mutex queue_mutex;
   std::atomic<bool> lost = false;
+  uint64_t watched_ns = 0;              // so long a host looks for the end of its commands before it sleeps
   std::atomic<bool> abandoned = false;  // work may run on that no call waits for: nothing is destroyed any more
   /// What work uses that nobody waited for to its end, kept until it has ended.
   struct Left {

@@ -1,5 +1,6 @@
 // The commands of a run: written in parts, submitted, waited for.
 #include <algorithm>
+#include <chrono>
 
 #include "vk_runtime/errors.h"
 #include "vk_runtime/session_impl.h"
@@ -116,6 +117,10 @@ bool Session::Impl::still_runs() {
 }
 
 void Session::Impl::wait(VkFence for_fence, uint64_t timeout_ns) {
+  using Clock = std::chrono::steady_clock;
+  const auto watched_until = Clock::now() + std::chrono::nanoseconds(std::min(d.watched_ns, timeout_ns));
+  while (d.watched_ns > 0 && Clock::now() < watched_until && d.fns.vkGetFenceStatus(d.device, for_fence) == VK_NOT_READY) {
+  }
   const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &for_fence, VK_TRUE, timeout_ns);
   if (waited == VK_TIMEOUT)
     throw Error("SG0312", "'" + d.name() + "' is not done after " + std::to_string(timeout_ns / 1'000'000) +

@@ -34,6 +34,11 @@ int this_process();
 /// name already or there is no way to lend it one. Other threads see it as well, and nothing that they read is freed.
 bool with_variable(const char* name, const char* value, const std::function<void()>& f);
 
+/// Calls `f`. Threads that this one starts meanwhile get a processor each, if there are as many as this one may run on: some
+/// systems wake two of them on one processor and leave the other idle for milliseconds. Nothing else happens where the
+/// system knows of no such thing.
+void with_threads_apart(const std::function<void()>& f);
+
 /// The contents of a file that nobody but this user can have written, of `most` bytes at most; else nothing. Never blocks.
 std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most);
 /// Puts a file that only this user may read in the place of another, or of none, at once: nobody sees half of it. Makes the

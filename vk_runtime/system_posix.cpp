@@ -1,13 +1,19 @@
 // POSIX systems: Linux, Android, macOS.
 #include <dlfcn.h>
 #include <fcntl.h>
+#ifdef __linux__
+#include <sched.h>
+#include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include "vk_runtime/errors.h"
@@ -71,6 +77,56 @@ bool with_variable(const char* name, const char* value, const std::function<void
   f();
   return true;
 }
+
+#ifdef __linux__
+namespace {
+
+constexpr char kApart[] = "spirograd-apart";
+
+std::vector<pid_t> threads_apart() {
+  std::vector<pid_t> out;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    if (std::getline(file, name) && name == kApart) out.push_back(static_cast<pid_t>(std::stol(task.path().filename())));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+// A thread inherits the name of the one that starts it, which tells those that are meant from all others. Drivers start a
+// few more before those that compute.
+void with_threads_apart(const std::function<void()>& f) {
+  const std::vector<pid_t> old = threads_apart();
+  {
+    char name[16] = {};
+    ::prctl(PR_GET_NAME, name);
+    ::prctl(PR_SET_NAME, kApart);
+    const Defer restore([&] { ::prctl(PR_SET_NAME, name); });
+    f();
+  }
+  std::vector<pid_t> threads;
+  const std::vector<pid_t> all = threads_apart();
+  std::set_difference(all.begin(), all.end(), old.begin(), old.end(), std::back_inserter(threads));
+  cpu_set_t mine;
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return;
+  const auto processors = static_cast<size_t>(CPU_COUNT(&mine));
+  if (processors < 2 || threads.size() < processors) return;
+  size_t next = threads.size() - processors;
+  for (int cpu = 0; cpu < CPU_SETSIZE && next < threads.size(); ++cpu) {
+    if (!CPU_ISSET(cpu, &mine)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ::sched_setaffinity(threads[next++], sizeof one, &one);
+  }
+}
+#else
+void with_threads_apart(const std::function<void()>& f) { f(); }
+#endif
 
 namespace {
 

@@ -23,6 +23,8 @@ int this_process() { return static_cast<int>(::GetCurrentProcessId()); }
 // Libraries may have environments of their own here.
 bool with_variable(const char*, const char*, const std::function<void()>&) { return false; }
 
+void with_threads_apart(const std::function<void()>& f) { f(); }
+
 namespace {
 
 std::filesystem::path native(const std::string& utf8) { return std::u8string(utf8.begin(), utf8.end()); }

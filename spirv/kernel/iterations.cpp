@@ -14,6 +14,28 @@ uint64_t largest_count(const Inst& loop) {
   return loop.imm == 0 ? static_cast<uint64_t>(std::numeric_limits<int32_t>::max()) : loop.imm;
 }
 
+// Both arms of every If; what has no known bound counts once.
+template <class F>
+void for_each_executed(const Kernel& k, F&& f) {
+  double times = 1;
+  std::vector<double> outer;
+  for (const Inst& i : k.body) {
+    if (i.op == KOp::Loop) {
+      outer.push_back(times);
+      times *= i.imm == 0 ? 1 : static_cast<double>(i.imm);
+    } else if (i.op == KOp::EndLoop) {
+      times = outer.back();
+      outer.pop_back();
+    } else {
+      f(i, times);
+    }
+  }
+}
+
+constexpr double kDivision = 8;  // other operations that a quotient or a square root takes as long as
+
+bool is_division(KOp op) { return op == KOp::Div || op == KOp::Sqrt || op == KOp::Quot || op == KOp::Rem; }
+
 }  // namespace
 
 uint64_t loop_iterations(const Kernel& k) {
@@ -33,20 +55,32 @@ uint64_t loop_iterations(const Kernel& k) {
 }
 
 double float_operations(const Kernel& k) {
-  double total = 0, times = 1;
-  std::vector<double> outer;
-  for (const Inst& i : k.body) {
-    if (i.op == KOp::Loop) {
-      outer.push_back(times);
-      times *= i.imm == 0 ? 1 : static_cast<double>(i.imm);
-    } else if (i.op == KOp::EndLoop) {
-      times = outer.back();
-      outer.pop_back();
-    } else if ((kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Float) && is_float(i.type)) {
-      total += times;
-    }
-  }
+  double total = 0;
+  for_each_executed(k, [&](const Inst& i, double times) {
+    if ((kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Float) && is_float(i.type)) total += times;
+  });
   return total;
+}
+
+Executed executed(const Kernel& k) {
+  Executed out;
+  for_each_executed(k, [&](const Inst& i, double times) {
+    switch (kind(i.op)) {
+      case Kind::Leaf:
+      case Kind::Variable:
+      case Kind::Control: break;  // registers and jumps
+      case Kind::Memory: (i.op == KOp::Load ? out.loads : has_result(i.op) ? out.operations : out.stores) += times; break;
+      case Kind::Float:
+      case Kind::Integer: out.operations += times * (is_division(i.op) ? kDivision : 1); break;
+      case Kind::Arithmetic:
+      case Kind::Bitwise:
+      case Kind::Comparison:
+      case Kind::Select:
+      case Kind::Conversion:
+      case Kind::Subgroup: out.operations += times; break;
+    }
+  });
+  return out;
 }
 
 }  // namespace spirograd::kernel

@@ -16,4 +16,11 @@ uint64_t loop_iterations(const Kernel& k);
 /// of a loop has no known bound, which counts once.
 double float_operations(const Kernel& k);
 
+/// What one invocation executes, counted in the same way: operations of any type, quotients and square roots as eight;
+/// elements of buffers that it loads; what it writes to buffers or to arrays of the workgroup.
+struct Executed {
+  double operations = 0, loads = 0, stores = 0;
+};
+Executed executed(const Kernel& k);
+
 }  // namespace spirograd::kernel

@@ -229,10 +229,10 @@ class Lowering {
         const bool reads = b.access != kernel::Access::Write;
         step.uses.push_back({b.buffer, 0, b.bytes, reads, writes});
       }
-      for (const Compute& s : group) {
-        step.label += (step.label.empty() ? "" : "; ") + s.label;
-        step.work += s.kind == Compute::Kind::Loop ? s.work * static_cast<double>(iterations) : s.work;
-      }
+      for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
+      const kernel::Executed each = kernel::executed(made.kernel);
+      step.work = static_cast<double>(made.kernel.invocations) *
+                  (each.operations + each.loads * target_.price.load + each.stores * target_.price.store);
       check_limits(made, step);
       step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made, region.partial));
       plan_.steps.push_back(std::move(step));

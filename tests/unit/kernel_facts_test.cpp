@@ -7,6 +7,7 @@
 
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/interval.h"
+#include "spirv/kernel/iterations.h"
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
@@ -128,6 +129,28 @@ TEST(KernelFacts, PathsDivideByTheirConditions) {
   k.b.end_loop();
   k.b.end_if();
   EXPECT_TRUE(k.b.uniform_path());
+}
+
+// What an invocation does, by the lengths of its loops: the number of a loop and of the invocation come for nothing.
+TEST(KernelFacts, WhatIsExecutedIsCounted) {
+  Builder b("k", 64, 64);
+  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);
+  const uint32_t shared = b.shared("s", Scalar::F32, 8);
+  const Value sum = b.var(b.f32(0)), at = b.bitcast(Scalar::I32, b.index());  // 1 operation
+  const Value i = b.begin_loop(b.i32(5));
+  b.set(sum, b.add(b.get(sum), b.load(x, i)));  // 1, and a load
+  const Value j = b.begin_loop(b.i32(7));
+  b.set(sum, b.op(KOp::Div, b.get(sum), b.load(x, b.add(i, j))));  // 1 + 8, and a load
+  b.end_loop();
+  b.end_loop();
+  b.shared_store(shared, b.i32(0), b.get(sum));
+  b.store(y, at, b.op(KOp::Sqrt, b.shared_load(shared, b.i32(1))));  // 1 + 8, and two are written
+  const Kernel k = std::move(b).finish();
+  const Executed e = executed(k);
+  EXPECT_EQ(e.operations, 1 + 5 * (1 + 7 * 9) + 9);
+  EXPECT_EQ(e.loads, 5 + 5 * 7);
+  EXPECT_EQ(e.stores, 2);
+  EXPECT_EQ(float_operations(k), 5 * (1 + 7 * 1) + 1);
 }
 
 }  // namespace

@@ -21,35 +21,46 @@ Step repeat(uint32_t count, uint32_t body) {
   return s;
 }
 
+constexpr double kWaking = 1e6;
+const Prices two = software_prices(8, 2);
+
+bool little(const std::vector<Step>& steps, const Prices& p = two) { return is_little(steps, p, kWaking); }
+
+// Two threads save half of the work, eight seven parts of eight. They are woken for each dispatch, and another one for all.
 TEST(LittleWork, IsWhatTakesLessTimeThanWakingThreads) {
-  const Prices two = software_prices(8, 2), eight = software_prices(8, 8), one = software_prices(8, 1);
-  const auto little = [](const std::vector<Step>& steps, const Prices& p) { return is_little(steps, p); };
-  EXPECT_TRUE(little({dispatch(0.9 * two.dispatch)}, two));
-  EXPECT_FALSE(little({dispatch(1.1 * two.dispatch)}, two));
-  EXPECT_TRUE(little({dispatch(1.1 * two.dispatch), dispatch(0.7 * two.dispatch)}, two)) << "two are woken for";
-  EXPECT_FALSE(little({dispatch(0.2 * eight.dispatch)}, eight)) << "one of eight threads takes eight times as long";
-  EXPECT_TRUE(little({dispatch(0.1 * eight.dispatch)}, eight));
+  const Prices eight = software_prices(8, 8), one = software_prices(8, 1);
+  EXPECT_TRUE(little({dispatch(3.9 * kWaking)}));
+  EXPECT_FALSE(little({dispatch(4.1 * kWaking)}));
+  EXPECT_TRUE(little({dispatch(4.1 * kWaking), dispatch(1.7 * kWaking)}));
+  EXPECT_FALSE(little({dispatch(2.4 * kWaking)}, eight));
+  EXPECT_TRUE(little({dispatch(2.2 * kWaking)}, eight));
   EXPECT_TRUE(little({dispatch(1e12)}, one)) << "nothing is lost where there is one thread";
-  EXPECT_TRUE(little({repeat(1000, 1), dispatch(0.9 * two.dispatch)}, two));
-  EXPECT_FALSE(little({dispatch(0.5 * two.dispatch), repeat(1000, 1), dispatch(1.1 * two.dispatch)}, two));
+  EXPECT_TRUE(little({repeat(1000, 1), dispatch(1.9 * kWaking)}));
+  EXPECT_FALSE(little({dispatch(kWaking), repeat(1000, 1), dispatch(2.1 * kWaking)}));
 }
 
 TEST(LittleWork, IsWhatThreadsCouldNotShare) {
-  const Prices two = software_prices(8, 2);
-  EXPECT_TRUE(is_little(std::vector{dispatch(1e12, 1)}, two));
-  EXPECT_FALSE(is_little(std::vector{dispatch(1e12, 2)}, two));
-  EXPECT_TRUE(is_little(std::vector{dispatch(1.4 * two.dispatch, 3)}, two)) << "two of three are not shared";
-  EXPECT_FALSE(is_little(std::vector{dispatch(1.6 * two.dispatch, 3)}, two));
+  EXPECT_TRUE(little({dispatch(1e12, 1)}));
+  EXPECT_FALSE(little({dispatch(1e12, 2)}));
+  EXPECT_TRUE(little({dispatch(5.9 * kWaking, 3)})) << "two of three are not shared";
+  EXPECT_FALSE(little({dispatch(6.1 * kWaking, 3)}));
 }
 
 TEST(LittleWork, IsNotWhatNobodyHasEstimated) {
-  const Prices two = software_prices(8, 2);
-  EXPECT_FALSE(is_little(std::vector{dispatch(0)}, two));
+  EXPECT_FALSE(little({dispatch(0)}));
   Step idle = dispatch(0), fill;
   idle.groups = 0;
   fill.kind = Step::Kind::Fill;
-  EXPECT_TRUE(is_little(std::vector{idle, fill, dispatch(1)}, two));
-  EXPECT_FALSE(is_little(std::vector{fill}, two)) << "nobody is woken";
+  EXPECT_TRUE(little({idle, fill, dispatch(1)}));
+  EXPECT_FALSE(little({fill})) << "nobody is woken";
+}
+
+TEST(LittleWork, WakingIsMeasuredOnce) {
+  const double here = waking(two);
+  EXPECT_GE(here, 10 * 4600 * 8) << "ten microseconds at least";
+  EXPECT_LE(here, 300 * 4600 * 8);
+  EXPECT_EQ(waking(two), here);
+  EXPECT_EQ(waking(software_prices(16, 2)), 2 * here) << "so much more is done meanwhile";
 }
 
 }  // namespace

@@ -4,8 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <thread>
+#include <vector>
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace spirograd::vk {
 namespace {
@@ -44,6 +52,49 @@ TEST(Loader, WhatIsNotThereIsNull) {
   EXPECT_NE(symbol_of(loader, "vkGetInstanceProcAddr"), nullptr);
   EXPECT_EQ(symbol_of(loader, "vkSpirogradNever"), nullptr);
 }
+
+#ifdef __linux__
+// As many threads as processors: each on its own. Fewer are left alone, as are those of others.
+TEST(Threads, AreKeptApart) {
+  cpu_set_t mine;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  const int processors = CPU_COUNT(&mine);
+  char name_before[16] = {}, name_behind[16] = {};
+  ::pthread_getname_np(::pthread_self(), name_before, sizeof name_before);
+  for (const int n : {processors, processors - 1, processors + 1}) {
+    std::atomic<bool> leave = false;
+    std::thread other([&] { leave.wait(false); });
+    std::vector<std::thread> threads;
+    with_threads_apart([&] {
+      for (int i = 0; i < n; ++i) threads.emplace_back([&] { leave.wait(false); });
+    });
+    const auto allowed = [](std::thread& t) {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      EXPECT_EQ(::pthread_getaffinity_np(t.native_handle(), sizeof set, &set), 0);
+      return set;
+    };
+    const bool apart = processors >= 2 && n >= processors;
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    for (size_t i = 0; i < threads.size(); ++i) {
+      const cpu_set_t set = allowed(threads[i]);
+      const bool is_last = static_cast<int>(threads.size() - i) <= processors;
+      EXPECT_EQ(CPU_COUNT(&set), apart && is_last ? 1 : processors) << i << " of " << n;
+      if (is_last) CPU_OR(&together, &together, &set);
+    }
+    EXPECT_TRUE(n == 0 || CPU_EQUAL(&together, &mine)) << "none is left out";
+    const cpu_set_t others = allowed(other);
+    EXPECT_TRUE(CPU_EQUAL(&others, &mine));
+    leave = true;
+    leave.notify_all();
+    for (std::thread& t : threads) t.join();
+    other.join();
+  }
+  ::pthread_getname_np(::pthread_self(), name_behind, sizeof name_behind);
+  EXPECT_STREQ(name_behind, name_before);
+}
+#endif
 
 TEST(Environment, AVariableIsLent) {
   if (this_system() == System::Windows) {
