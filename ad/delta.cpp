@@ -103,6 +103,11 @@ class Dualiser {
     Point p{.a = {}, .b = {}, .c = {}, .y = {&g_, id}};
     Expr* slots[] = {&p.a, &p.b, &p.c};
     for (size_t j = 0; j < in.size(); ++j) *slots[j] = {&g_, n.in[j]};
+    // Twice the same: what arrives is doubled, which is often less than the product.
+    if (n.op == Op::Mul && n.in[0] == n.in[1] && in[0] != kZeroDelta) {
+      const DeltaId once = deltas_.scale(p.a, in[0], Zeros::Mask, r.partial[0](p).strong);
+      return deltas_.scale(full(g_, n.type, 2), once, Zeros::Mask, false);
+    }
     DeltaId total = kZeroDelta;
     std::array<DeltaId, 2> branch{};
     Expr mask;

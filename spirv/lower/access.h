@@ -17,6 +17,9 @@ class NodeSet {
     if (id >= in_.size()) in_.resize(id + 1, false);
     in_[id] = true;
   }
+  void erase(uint32_t id) {
+    if (id < in_.size()) in_[id] = false;
+  }
   void clear() { in_.clear(); }
 
  private:

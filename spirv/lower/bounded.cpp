@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/ordered.h"
 #include "spirv/lower/panels.h"
 
 namespace spirograd::lower {
@@ -197,7 +198,10 @@ Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& targe
   SplitScatters scatters = split_scatters(g, scans.roots, target, scheduler);
   move_nodes(draft, scatters.moved);
   draft.scatters = std::move(scatters.scatters);
-  FactoredReductions factored = factor_reductions(g, scatters.roots, target, scheduler);
+  OrderedArrays ordered = order_arrays(g, scatters.roots, draft.stored, draft.scans, target);
+  move_nodes(draft, ordered.moved);
+  draft.stored.merge(ordered.stored);
+  FactoredReductions factored = factor_reductions(g, ordered.roots, target, scheduler);
   move_nodes(draft, factored.moved);
   draft.roots = std::move(factored.roots);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);

@@ -9,6 +9,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/executable.h"
+#include "spirv/lower/recompute.h"
 #include "spirv/lower/use.h"
 #include "spirv/schedule/cost.h"
 
@@ -25,8 +26,8 @@ constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for 
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
 constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
-constexpr double kGiven = 0.4;          // of the price of a load: inputs, which expressions often read at the same place
 constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
+constexpr int64_t kSideBySide = 8;      // points that share what they read, at least
 constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
 
 bool is_leaf(const Node& n) {
@@ -39,29 +40,6 @@ double count(const Shape& s) {
   double c = 1;
   for (int64_t d : s) c *= static_cast<double>(d);
   return c;
-}
-
-// Operations per element of each node, computed from what is stored: everything else below it is recomputed. Saturates.
-std::unordered_map<uint32_t, double> recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored,
-                                                     const Target& t) {
-  std::unordered_map<uint32_t, double> cost;
-  const auto used = [&](NodeId id) { return stored.contains(id.v) ? t.price.load : cost[id.v]; };
-  for (NodeId id : order) {
-    const Node& n = g[id];
-    double c = op_cost(n);
-    if (n.op == Op::Param || (n.op == Op::Const && n.type.shape.rank() > 0)) {
-      c = kGiven * t.price.load;
-    } else if (n.op == Op::Scatter || is_loop_result(n) || n.op == Op::MapAccum) {
-      c = t.price.load;
-    } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
-      const double length = count(g[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
-      c = length * (used(n.in[0]) + 1);
-    } else {
-      for (NodeId in : n.in) c += used(in);
-    }
-    cost[id.v] = std::min(c, 1e15);
-  }
-  return cost;
 }
 
 class Chooser {
@@ -90,6 +68,7 @@ class Chooser {
       uses_.clear();
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
     }
+    drop_cheap();
     for (NodeId id : c_.order) limit_size(id);
     return std::move(c_);
   }
@@ -106,6 +85,16 @@ class Chooser {
       c_.loops_in_kernel[id.v] = form;
     } else {
       for (NodeId in : n.in) forced_.insert(in.v);
+    }
+  }
+
+  // What is cheap now that something below it is stored: users were asked before what they use.
+  void drop_cheap() {
+    Costs cost;
+    for (NodeId id : c_.order) {
+      cost[id.v] = recompute_cost(g_, id, c_.roots, cost, target_);
+      const bool bound = forced_.contains(id.v) || c_.beside.contains(id.v);
+      if (ir::is_pointwise(g_[id].op) && c_.roots.contains(id.v) && !bound && cost[id.v] <= kCheap) c_.roots.erase(id.v);
     }
   }
 
@@ -165,7 +154,9 @@ class Chooser {
       const double invocations = count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape);
       const auto other = c_.beside.find(id.v);
       const uint32_t kernel = other == c_.beside.end() ? id.v : other->second;
-      uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank()))}};
+      Place own;
+      for (int a = 0; a < n.type.shape.rank() && n.op != Op::Scatter; ++a) own.push_back({1u << a, a});
+      uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank())), std::move(own)}};
     }
     for (const Use& u : uses_[id.v]) pass_on(id, u);
     uses_.erase(id.v);
@@ -264,10 +255,25 @@ class Chooser {
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double slow = schedule::idle(u.invocations, target_), e = evaluations(u);
-      again += e * (u.loops.empty() ? alone : cost) * slow;  // outside of loops the user's kernel has tiles as well
+      again += e * (u.loops.empty() || (reduces && shares_reads(id, u)) ? alone : cost) * slow;
       stored += e * target_.price.load * slow;
     }
     return again > stored;
+  }
+
+  // Whether neighbouring points of the kernel, which it computes side by side, share all that a reduction inside of its
+  // loops reads, as they do in a kernel of its own.
+  bool shares_reads(NodeId id, const Use& u) {
+    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
+    const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
+    return !u.point.empty() && std::all_of(reads.begin(), reads.end(), [&](const Access& a) {
+      uint32_t depends = 0;
+      for (size_t axis = 0; axis < u.point.size(); ++axis)
+        if (a.axes >> axis & 1) depends |= u.point[axis].axes;
+      for (int d = 0; d < domain.rank(); ++d)
+        if (domain[d] >= kSideBySide && !(depends >> d & 1)) return true;
+      return false;
+    });
   }
 
   // A reduction whose neighbouring elements read some of the same for long.
@@ -346,7 +352,7 @@ class Chooser {
   NodeSet stored_before_;  // by the previous round
   NodeSet shared_;         // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;
-  std::unordered_map<uint32_t, double> cost_;
+  Costs cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
 };
 

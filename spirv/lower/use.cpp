@@ -24,7 +24,7 @@ double evaluations(const Use& u) {
 }
 
 Use operand_use(const ir::Graph& g, const ir::Node& n, size_t j, const Use& u) {
-  Use v{u.kernel, u.invocations, u.loops, {}};
+  Use v{u.kernel, u.invocations, u.loops, {}, {}};
   Coordinate reduced;
   if (ir::info(n.op).kind == ir::Kind::Reduce) {
     double iterations = 1;
@@ -38,6 +38,7 @@ Use operand_use(const ir::Graph& g, const ir::Node& n, size_t j, const Use& u) {
     reduced.axes = 1u << (v.loops.size() - 1);
   }
   v.place = operand_place(g, n, j, u.place, reduced);
+  if (u.point.size() == u.place.size()) v.point = operand_place(g, n, j, u.point);
   return v;
 }
 

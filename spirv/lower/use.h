@@ -13,7 +13,8 @@ struct Use {
   uint32_t kernel = 0;
   double invocations = 1;
   std::vector<double> loops;  // iterations of the reductions around the node, outermost first
-  Place place;                // of the node: a coordinate's axes are the loops that it depends on
+  Place place;                // of the node: a coordinate's axes are the loops that it depends on,
+  Place point;                // and here those of the kernel's own point; empty: nothing is known of it
 };
 
 /// Elements of the node that the kernel computes, repetitions included.

@@ -51,7 +51,7 @@ TEST(Passes, StopWhereTheLimitSays) {
     EXPECT_EQ(rules.total, most);
     EXPECT_EQ(test::difference(ir::evaluate(bulk, inputs), ir::evaluate(p, inputs)), "") << rules.last;
   }
-  EXPECT_EQ(all.total, 4);
+  EXPECT_EQ(all.total, 5);
 }
 
 TEST(Passes, TheFirstRuleThatBreaksAProgramIsFoundByBisection) {

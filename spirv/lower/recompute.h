@@ -1,0 +1,21 @@
+// What it costs to compute a node again rather than to load it.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+
+#include "frontend/ir/graph.h"
+#include "spirograd/target.h"
+#include "spirv/lower/access.h"
+
+namespace spirograd::lower {
+
+/// Operations per element, by node; at most 1e15.
+using Costs = std::unordered_map<uint32_t, double>;
+
+/// Of a node, computed from what is stored: everything else below it is computed again. Pre: `below` has its operands.
+double recompute_cost(const ir::Graph& g, ir::NodeId id, const NodeSet& stored, const Costs& below, const Target& t);
+/// Of all nodes of a postorder.
+Costs recompute_costs(const ir::Graph& g, std::span<const ir::NodeId> order, const NodeSet& stored, const Target& t);
+
+}  // namespace spirograd::lower

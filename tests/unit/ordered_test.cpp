@@ -1,0 +1,120 @@
+// Large arrays between kernels: which are stored, and with their axes in which order. Values agree with the interpreter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "frontend/rewrite/passes.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "support/lowered.h"
+
+namespace spirograd {
+namespace {
+
+Program program(const std::string& text) {
+  const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
+  return rewrite::optimise_for_lowering(p, {.verify = true});
+}
+
+std::vector<std::vector<double>> inputs_of(const Program& p) {
+  std::vector<std::vector<double>> out;
+  for (const Param& param : p.params) {
+    out.emplace_back();
+    for (int64_t i = 0; i < param.type.shape.count(); ++i)
+      out.back().push_back(static_cast<double>(static_cast<float>(std::sin(0.07 * static_cast<double>(i) + 1))));
+  }
+  return out;
+}
+
+std::vector<Shape> stored(const Program& p, const Target& target = test::cpu_target()) {
+  std::vector<Shape> out;
+  for (const BufferDesc& b : lower::lower(p, target).buffers)
+    if (b.role == Role::Scratch) out.push_back(b.type.shape);
+  return out;
+}
+
+bool stores(const Program& p, const Shape& shape, const Target& target = test::cpu_target()) {
+  const std::vector<Shape> all = stored(p, target);
+  return std::find(all.begin(), all.end(), shape) != all.end();
+}
+
+// Products of all pairs of 2048 and 32, read along the 2048 for each of the 32.
+const std::string kPairs =
+    "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> f32[32, 8, 8] {\n"
+    "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
+    "  for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c])\n"
+    "}";
+
+TEST(Ordered, WhatIsReducedOverItsFirstAxisIsStoredWithItFurtherIn) {
+  const Program p = program(kPairs);
+  EXPECT_TRUE(stores(p, {32, 2048, 8}));
+  EXPECT_FALSE(stores(p, {2048, 32, 8}));
+  const auto inputs = inputs_of(p);
+  EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::cpu_target()), inputs, 1e-5));
+}
+
+TEST(Ordered, SmallArraysAreInACache) {
+  std::string few = kPairs;
+  for (size_t at; (at = few.find("2048")) != std::string::npos;) few.replace(at, 4, "500");
+  EXPECT_TRUE(stores(program(few), {500, 32, 8}));
+}
+
+TEST(Ordered, NeighboursThatAreServedTogetherReadTheLastAxis) {
+  EXPECT_TRUE(stores(program(kPairs), {2048, 32, 8}, test::gpu_target()));
+}
+
+TEST(Ordered, ResultsStayAsTheyAre) {
+  const Program p = program(
+      "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> (f32[2048, 32, 8], f32[32, 8, 8]) {\n"
+      "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
+      "  (z, for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))\n"
+      "}");
+  EXPECT_FALSE(stores(p, {32, 2048, 8}));
+}
+
+// Twice as many elements are read the other way round.
+TEST(Ordered, MostReadersDecide) {
+  const Program p = program(
+      "def main(w: f32[32, 8, 8], x: f32[2048, 8], y: f32[32, 24]) -> (f32[2048, 8, 24], f32[32, 8, 8]) {\n"
+      "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
+      "  (for i: 2048, r: 8, c: 24 => sum(for j: 32 => z[i, j, r] * y[j, c]),\n"
+      "   for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))\n"
+      "}");
+  EXPECT_TRUE(stores(p, {2048, 32, 8}));
+}
+
+// Points side by side share what the inner sums read, as they would in a kernel of their own.
+TEST(Stored, SumsInsideOfSumsAreNotWherePointsShareWhatTheyRead) {
+  const Program p = program(
+      "def main(w: f32[48, 16, 20], x: f32[512, 20]) -> f32[512, 48] =\n"
+      "  for i: 512, j: 48 => sum(for r: 16 => square(sum(for c: 20 => w[j, r, c] * x[i, c])))");
+  EXPECT_TRUE(stored(p).empty());
+  const auto inputs = inputs_of(p);
+  EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::cpu_target()), inputs, 1e-5));
+}
+
+TEST(Stored, MatricesAreWhereASumIsAllThatReadsThem) {
+  EXPECT_TRUE(stores(program("def main(a: f32[320, 128], b: f32[128, 256]) -> f32 = sum(square(a @ b))"), {320, 256}));
+}
+
+// The mixture's gradient: products for all points, components and coordinates are read three times, and stored once. What is
+// one multiplication away from them is not stored as well.
+TEST(Stored, TheMixtureHasOneArrayOfAllItsProducts) {
+  std::ifstream file(std::string(SPIROGRAD_SOURCE_DIR) + "/samples/gmm.sg");
+  std::stringstream source;
+  source << file.rdbuf();
+  const Program gmm = text::instantiate(text::parse(source.str(), "gmm.sg").value(), "gmm",
+                                        text::ShapeVariables{{"N", 10000}, {"K", 50}, {"D", 20}})
+                          .value();
+  const Program gradient = rewrite::optimise_for_lowering(grad(gmm, {"alpha", "mu", "q", "l"}).value(), {});
+  const std::vector<Shape> all = stored(gradient);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Shape& s) { return s.count() == 10000 * 50 * 20; }), 1);
+  EXPECT_TRUE(stores(gradient, {50, 10000, 20}));
+  for (const Shape& s : stored(rewrite::optimise_for_lowering(gmm, {}))) EXPECT_LE(s.count(), 10000 * 50) << to_string(s);
+}
+
+}  // namespace
+}  // namespace spirograd
