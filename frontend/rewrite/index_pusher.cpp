@@ -61,7 +61,7 @@ Expr IndexPusher::at_once(Slice& s) {
 
 Step IndexPusher::first_step(const Slice& s) {
   const int limit = is_closed_form(s.table.id) ? 16 * kMaxReads : kMaxReads;
-  const bool costs = s.table.op() != Op::Iota && !s.table.node().in.empty();
+  const bool costs = !s.table.node().in.empty();
   if (costs && ++reads_[s.table.id.v] > limit) return {plain_read(s), {}, {}};
   for (const IndexRule& rule : index_rules())
     if (rule.applies(context_, s)) return rule.push(context_, s);

@@ -20,6 +20,12 @@ bool writes_to(const Compute& s, uint32_t buffer) {
   return std::find(s.writes.begin(), s.writes.end(), buffer) != s.writes.end();
 }
 
+bool reads_from(const Compute& s, std::span<const uint32_t> buffers) {
+  return std::any_of(s.reads.begin(), s.reads.end(), [&](const schedule::Read& r) {
+    return std::find(buffers.begin(), buffers.end(), r.buffer) != buffers.end();
+  });
+}
+
 // Whether `s` may run in the kernel of `group`, which computes some of what it reads: at the same points, in the same order.
 bool joins(std::span<const Compute> group, const Compute& s) {
   if (s.kind != Compute::Kind::Map) return false;
@@ -50,6 +56,7 @@ bool fits_together(std::span<const Compute> group, const Compute& s, const Targe
     // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
     for (uint32_t w : other.writes)
       if (writes_to(s, w) && (other.kind != Compute::Kind::Map || s.kind != Compute::Kind::Map)) return false;
+    if (s.kind == Compute::Kind::Scatter && reads_from(other, s.writes)) return false;  // another part of the whole
     if (in_subgroups && s.reduces && other.reduces && !(s.work <= kSmall && other.work <= kSmall) && !reduce_alike(s, other))
       return false;
     code += other.code;

@@ -148,7 +148,26 @@ TEST_F(MemoryTest, WhatDoesNotFitAnywhereIsAnErrorThatNamesHeapsAndWhatIsLeft) {
     EXPECT_EQ(e.code, "SG0601");
     for (const char* part : {"200 MiB", "64 MiB in all", "1 GiB in all, of which 100 MiB are left to this process"})
       EXPECT_NE(e.str().find(part), std::string::npos) << part << " in " << e.str();
+    EXPECT_EQ(e.str().find("maxMemoryAllocationSize"), std::string::npos) << "nothing is known of it";
   }
+}
+
+TEST_F(MemoryTest, ALimitOfSingleAllocationsIsNamedWhereItIsExceeded) {
+  const auto notes = [&](uint64_t most) {
+    MemoryConfig config;
+    config.properties = mine.properties;
+    config.max_allocation = most;
+    Memory m(fns, VK_NULL_HANDLE, config);
+    try {
+      m.allocate(MemoryKind::Scratch, 2000 * kMiB);
+    } catch (const Error& e) {
+      return e.str();
+    }
+    return std::string();
+  };
+  EXPECT_NE(notes(500 * kMiB).find("maxMemoryAllocationSize is 500 MiB"), std::string::npos) << notes(500 * kMiB);
+  EXPECT_NE(notes(4000 * kMiB).find("64 MiB in all"), std::string::npos);
+  EXPECT_EQ(notes(4000 * kMiB).find("maxMemoryAllocationSize"), std::string::npos);
 }
 
 TEST_F(MemoryTest, MemoryThatIsNotCoherentIsFlushedAndInvalidatedByWholeAtoms) {

@@ -1,6 +1,7 @@
 // Scatters on devices of every kind, on the host: any indices, sizes beside every limit, and which schedules are chosen.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/rewrite/passes.h"
@@ -109,6 +110,21 @@ TEST(Scatter, SeveralAtOnceAndThoseOfGradients) {
 }
 
 // An infinite update that goes nowhere is nowhere.
+// Sums into one part of a result, of what is read from another part: of one buffer, if both lay there.
+TEST(Scatter, APartOfAResultThatAddsUpAnotherPart) {
+  const Program p = program(
+      "def f(x: f32[2000], i: i32[2001]) -> f32[4031] {\n"
+      "  let c = scan(fn(s, v) => s + v, 0.0, x)\n"
+      "  concat(c, scatter([2000], c, i), scatter([30], x, i[1:]))\n"
+      "}");
+  for (const Target& t : targets())
+    for (const auto& i : indices(2001, 30)) EXPECT_TRUE(right(p, t, {values(2000), i}));
+  const lower::Plan plan = lower::lower(p, gpu_target());
+  EXPECT_TRUE(std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const BufferDesc& b) {
+    return b.role == Role::Scratch && b.type == f32({2000});
+  })) << "it has a buffer of its own";
+}
+
 TEST(Scatter, WhatIsDroppedLeavesNoTrace) {
   const Program p = program("def f(x: f32[3000], i: i32[3000]) = scatter([8], x, i)");
   std::vector<double> x(3000, 1), i(3000);
