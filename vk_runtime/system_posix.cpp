@@ -14,6 +14,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include "vk_runtime/errors.h"
@@ -86,10 +87,11 @@ constexpr char kApart[] = "spirograd-apart";
 std::vector<pid_t> threads_apart() {
   std::vector<pid_t> out;
   std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream file(task.path() / "comm");
+  for (std::filesystem::directory_iterator task("/proc/self/task", error), end; !error && task != end;
+       task.increment(error)) {
+    std::ifstream file(task->path() / "comm");
     std::string name;
-    if (std::getline(file, name) && name == kApart) out.push_back(static_cast<pid_t>(std::stol(task.path().filename())));
+    if (std::getline(file, name) && name == kApart) out.push_back(static_cast<pid_t>(std::stol(task->path().filename())));
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -100,6 +102,8 @@ std::vector<pid_t> threads_apart() {
 // A thread inherits the name of the one that starts it, which tells those that are meant from all others. Drivers start a
 // few more before those that compute.
 void with_threads_apart(const std::function<void()>& f) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   const std::vector<pid_t> old = threads_apart();
   {
     char name[16] = {};
