@@ -88,6 +88,11 @@ TEST(Builder, IdentitiesReturnTheOperand) {
   EXPECT_EQ(t.b.logical_and(p, t.b.boolean(true)), p);
   EXPECT_EQ(t.b.select(t.b.boolean(false), x, one), one);
   EXPECT_EQ(t.b.select(p, x, x), x);
+  const Value q = t.b.op(KOp::Lt, x, t.b.i32(77)), yes = t.b.boolean(true), no = t.b.boolean(false);
+  EXPECT_EQ(t.b.select(p, yes, q), t.b.op(KOp::Or, p, q));
+  EXPECT_EQ(t.b.select(p, q, no), t.b.op(KOp::And, p, q));
+  EXPECT_EQ(t.b.select(p, no, q), t.b.op(KOp::And, t.b.op(KOp::Not, p), q));
+  EXPECT_EQ(t.b.select(p, q, yes), t.b.op(KOp::Or, t.b.op(KOp::Not, p), q));
   EXPECT_EQ(t.b.op(KOp::Not, t.b.op(KOp::Not, p)), p);
 }
 

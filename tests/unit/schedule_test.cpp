@@ -129,6 +129,7 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = serial 512"), "it has 1 axes, the reduction 2");
   expect_in(broken("k = serial 10; a = serial 511"), "its parts count 511 elements, the axis has 512");
   expect_in(broken("k = serial 10; a = serial 11 serial 60"), "its parts count 660 elements, the axis has 512");
+  expect_in(broken("k = serial 10; a = serial 9 serial 64"), "its parts count 576 elements, the axis has 512");
   EXPECT_EQ(broken("k = serial 10; a = serial 9 serial 15 unroll 4"), "") << "and what is left of the copies is a loop";
   expect_in(broken("k = serial 10; a = serial 10 serial 15 unroll 4"), "its parts count 600");
   expect_in(broken("k = grid 10; a = serial 512"), "are serial, unrolled or local, not grid");
