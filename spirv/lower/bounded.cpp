@@ -188,28 +188,30 @@ std::vector<Expr> strip_mine(Graph& g, NodeId map_accum, int64_t chunk, std::set
 
 Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& target, const schedule::Scheduler& scheduler) {
   SplitScans scans = split_scans(g, results, target, scheduler);
-  Draft draft{.roots = {},
+  Draft draft{.roots = std::move(scans.roots),
               .stored = std::move(scans.stored),
               .alone = {},
               .dispatched = {},
               .scans = std::move(scans.scans),
               .scatters = {},
               .partial = {}};
-  SplitScatters scatters = split_scatters(g, scans.roots, target, scheduler);
-  move_nodes(draft, scatters.moved);
+  const auto go_on_with = [&](auto& made) {
+    move_nodes(draft, made.moved);
+    draft.roots = std::move(made.roots);
+  };
+  SplitScatters scatters = split_scatters(g, draft.roots, target, scheduler);
+  go_on_with(scatters);
   draft.scatters = std::move(scatters.scatters);
-  OrderedArrays ordered = order_arrays(g, scatters.roots, draft.stored, draft.scans, target);
-  move_nodes(draft, ordered.moved);
+  Rewritten ordered = order_arrays(g, draft.roots, draft.stored, draft.scans, target);
+  go_on_with(ordered);
   draft.stored.merge(ordered.stored);
-  FactoredReductions factored = factor_reductions(g, ordered.roots, target, scheduler);
-  move_nodes(draft, factored.moved);
-  draft.roots = std::move(factored.roots);
+  FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
+  go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
   draft.partial = std::move(factored.partial);
-  PackedOperands packed = pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler);
-  move_nodes(draft, packed.moved);
-  draft.roots = std::move(packed.roots);
-  draft.stored.insert(packed.panels.begin(), packed.panels.end());
+  Rewritten packed = pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler);
+  go_on_with(packed);
+  draft.stored.merge(packed.stored);
   return draft;
 }
 

@@ -16,16 +16,16 @@ using ir::Op;
 
 namespace {
 
-constexpr int64_t kLarge = int64_t{1} << 18;  // elements: smaller arrays are in a cache, with all their pages
-constexpr int64_t kFarApart = 1024;           // bytes between two steps
-constexpr int64_t kLong = 64;                 // steps
-constexpr size_t kMostVisits = 64;            // nodes between a reduction and what it reads
+constexpr int64_t kManyPages = int64_t{1} << 18;  // elements: smaller arrays are in a cache, with all their pages
+constexpr int64_t kFarApart = 1024;               // bytes between two steps
+constexpr int64_t kLong = 64;                     // steps
+constexpr size_t kMostVisits = 64;                // nodes between a reduction and what it reads
 
 bool is_reduce(const Node& n) { return ir::info(n.op).kind == ir::Kind::Reduce; }
 
 bool may_be_moved(const Node& n) {
   const Shape& s = n.type.shape;
-  return (is_reduce(n) || ir::is_pointwise(n.op)) && s.rank() >= 3 && s.count() >= kLarge && s[0] >= kLong &&
+  return (is_reduce(n) || ir::is_pointwise(n.op)) && s.rank() >= 3 && s.count() >= kManyPages && s[0] >= kLong &&
          s.count() / s[0] * device_bytes(n.type.dtype) >= kFarApart;
 }
 
@@ -41,7 +41,7 @@ class Readers {
   Readers(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results) : g_(g), partition_(partition) {
     for (NodeId r : results) results_.insert(r.v);
     for (NodeId id : partition.order)
-      if (is_reduce(g[id]) && g[g[id].in[0]].type.shape.count() >= kLarge) ask(g[id]);
+      if (is_reduce(g[id]) && g[g[id].in[0]].type.shape.count() >= kManyPages) ask(g[id]);
   }
   const std::map<uint32_t, Votes>& votes() const { return votes_; }
 
@@ -90,9 +90,9 @@ class Readers {
 
 }  // namespace
 
-OrderedArrays order_arrays(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
-                           const Target& target) {
-  OrderedArrays out;
+Rewritten order_arrays(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
+                       const Target& target) {
+  Rewritten out;
   out.roots.assign(roots.begin(), roots.end());
   const std::vector<NodeId> order = ir::postorder(g, roots);
   // Where neighbours are served together they read the last axis in any case.

@@ -4,20 +4,15 @@
 #pragma once
 
 #include <set>
-#include <vector>
+#include <span>
 
-#include "frontend/ir/traverse.h"
+#include "spirv/lower/rewritten.h"
 #include "spirv/lower/split_scan.h"
 
 namespace spirograd::lower {
 
-struct OrderedArrays {
-  std::vector<ir::NodeId> roots;  // in place of the given ones
-  std::set<uint32_t> stored;      // nodes that must be materialised
-  ir::Memo moved;                 // what has become of the nodes below
-};
 /// `stored`: nodes that get a buffer in any case.
-OrderedArrays order_arrays(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& stored,
-                           const Scans& scans, const Target& target);
+Rewritten order_arrays(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
+                       const Target& target);
 
 }  // namespace spirograd::lower

@@ -84,7 +84,7 @@ NodeSet outermost_reductions(const ir::Graph& g, const Partition& partition) {
 class Packing {
  public:
   Packing(ir::Graph& g, const Partition& partition, const Target& target, const schedule::Scheduler& scheduler,
-          PackedOperands& out)
+          Rewritten& out)
       : g_(g),
         partition_(partition),
         outermost_(outermost_reductions(g, partition)),
@@ -220,7 +220,7 @@ class Packing {
     if (panels * panel != n) in_order = ir::window(in_order, last, 0, panels * panel);
     const Shape parts = ordered.erased(last).inserted(last, panel).inserted(last, panels);
     const Expr copy = ir::move_axis(ir::reshape(in_order, parts), last, static_cast<int>(layout.panel_axis));
-    out_.panels.insert(copy.id.v);
+    out_.stored.insert(copy.id.v);
     Expr back = ir::move_axis(copy, static_cast<int>(layout.panel_axis), last);
     back = ir::reshape(back, ordered.erased(last).inserted(last, panels * panel));
     if (panels * panel != n) back = ir::window(back, last, 0, n);
@@ -235,14 +235,14 @@ class Packing {
   NodeSet stored_;  // what the partition would store, as it is now
   const Target& target_;
   const schedule::Scheduler& scheduler_;
-  PackedOperands& out_;
+  Rewritten& out_;
 };
 
 }  // namespace
 
-PackedOperands pack_operands(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored,
-                             const Scans& scans, const Target& target, const schedule::Scheduler& scheduler) {
-  PackedOperands out;
+Rewritten pack_operands(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
+                        const Target& target, const schedule::Scheduler& scheduler) {
+  Rewritten out;
   out.roots.assign(roots.begin(), roots.end());
   const std::vector<NodeId> order = ir::postorder(g, roots);
   const auto may_contract = [&](NodeId id) { return is_reduction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt; };

@@ -4,21 +4,16 @@
 #pragma once
 
 #include <set>
-#include <vector>
+#include <span>
 
-#include "frontend/ir/traverse.h"
+#include "spirv/lower/rewritten.h"
 #include "spirv/lower/split_scan.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
 
-struct PackedOperands {
-  std::vector<ir::NodeId> roots;  // in place of the given ones
-  std::set<uint32_t> panels;      // nodes that must be materialised
-  ir::Memo moved;                 // what has become of the nodes below
-};
 /// `stored`: nodes that get a buffer in any case.
-PackedOperands pack_operands(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& stored,
-                             const Scans& scans, const Target& target, const schedule::Scheduler& scheduler);
+Rewritten pack_operands(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& stored,
+                        const Scans& scans, const Target& target, const schedule::Scheduler& scheduler);
 
 }  // namespace spirograd::lower

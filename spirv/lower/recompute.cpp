@@ -14,17 +14,17 @@ using ir::Op;
 namespace {
 
 constexpr int64_t kFraction = 4;
-constexpr int64_t kLarge = int64_t{1} << 20;  // elements
+constexpr int64_t kInMemory = int64_t{1} << 20;  // elements: beyond caches
 constexpr double kGiven = 0.4;  // of the price of a load: inputs, which expressions often read at the same place
 
 }  // namespace
 
 double recompute_cost(const Graph& g, NodeId id, const NodeSet& stored, const Costs& below, const Target& t) {
-  // What is stretched to an array beyond caches, from a fraction of its elements, is stored itself where it is dear.
+  // What is stretched to such an array, from a fraction of its elements, is stored itself where it is dear.
   const auto used = [&](NodeId in) {
     const int64_t all = g[in].type.shape.count();
     const bool stretched =
-        g[in].op == Op::Broadcast && all >= kLarge && g[g[in].in[0]].type.shape.count() * kFraction <= all;
+        g[in].op == Op::Broadcast && all >= kInMemory && g[g[in].in[0]].type.shape.count() * kFraction <= all;
     return stored.contains(in.v) ? t.price.load : stretched ? std::min(below.at(in.v), t.price.load) : below.at(in.v);
   };
   const Node& n = g[id];

@@ -41,12 +41,11 @@ bool stores(const Program& p, const Shape& shape, const Target& target = test::c
   return std::find(all.begin(), all.end(), shape) != all.end();
 }
 
-// Products of all pairs of 2048 and 32, read along the 2048 for each of the 32.
-const std::string kPairs =
-    "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> f32[32, 8, 8] {\n"
-    "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
-    "  for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c])\n"
-    "}";
+// Products of all pairs of 2048 and 32,
+const std::string kProducts = "{ let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n";
+// read along the 2048 for each of the 32.
+const std::string kAlongFirst = "(for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))";
+const std::string kPairs = "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> f32[32, 8, 8] " + kProducts + kAlongFirst + "}";
 
 TEST(Ordered, WhatIsReducedOverItsFirstAxisIsStoredWithItFurtherIn) {
   const Program p = program(kPairs);
@@ -67,22 +66,16 @@ TEST(Ordered, NeighboursThatAreServedTogetherReadTheLastAxis) {
 }
 
 TEST(Ordered, ResultsStayAsTheyAre) {
-  const Program p = program(
-      "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> (f32[2048, 32, 8], f32[32, 8, 8]) {\n"
-      "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
-      "  (z, for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))\n"
-      "}");
+  const Program p = program("def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> (f32[2048, 32, 8], f32[32, 8, 8]) " + kProducts +
+                            "(z, " + kAlongFirst + ") }");
   EXPECT_FALSE(stores(p, {32, 2048, 8}));
 }
 
 // Twice as many elements are read the other way round.
 TEST(Ordered, MostReadersDecide) {
-  const Program p = program(
-      "def main(w: f32[32, 8, 8], x: f32[2048, 8], y: f32[32, 24]) -> (f32[2048, 8, 24], f32[32, 8, 8]) {\n"
-      "  let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
-      "  (for i: 2048, r: 8, c: 24 => sum(for j: 32 => z[i, j, r] * y[j, c]),\n"
-      "   for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))\n"
-      "}");
+  const Program p =
+      program("def main(w: f32[32, 8, 8], x: f32[2048, 8], y: f32[32, 24]) -> (f32[2048, 8, 24], f32[32, 8, 8]) " +
+              kProducts + "(for i: 2048, r: 8, c: 24 => sum(for j: 32 => z[i, j, r] * y[j, c]), " + kAlongFirst + ") }");
   EXPECT_TRUE(stores(p, {2048, 32, 8}));
 }
 

@@ -109,7 +109,6 @@ TEST(Scatter, SeveralAtOnceAndThoseOfGradients) {
   }
 }
 
-// An infinite update that goes nowhere is nowhere.
 // Sums into one part of a result, of what is read from another part: of one buffer, if both lay there.
 TEST(Scatter, APartOfAResultThatAddsUpAnotherPart) {
   const Program p = program(
@@ -125,6 +124,7 @@ TEST(Scatter, APartOfAResultThatAddsUpAnotherPart) {
   })) << "it has a buffer of its own";
 }
 
+// An infinite update that goes nowhere is nowhere.
 TEST(Scatter, WhatIsDroppedLeavesNoTrace) {
   const Program p = program("def f(x: f32[3000], i: i32[3000]) = scatter([8], x, i)");
   std::vector<double> x(3000, 1), i(3000);
