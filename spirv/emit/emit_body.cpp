@@ -5,7 +5,7 @@ namespace spirograd::spirv {
 namespace {
 
 // GLSL.std.450 instruction numbers.
-enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31 };
+enum Ext : uint32_t { kTrunc = 3, kFloor = 8, kSqrt = 31, kFma = 50 };
 
 Op opcode(kernel::ComparisonOp op, Scalar t) {
   using kernel::ComparisonOp;
@@ -98,6 +98,14 @@ Id Emitter::arithmetic(const Inst& i) {
   return 0;
 }
 
+// The decoration keeps it one operation, whose result does not depend on what stands beside it. Drivers take others apart,
+// and then take a factor that two sums have in common out of them, past what a float can hold.
+Id Emitter::multiply_add(const Inst& i) {
+  const Id id = ext(i.type, kFma, {ids_[i.in[0]], ids_[i.in[1]], ids_[i.in[2]]});
+  module_.decorate(id, spv::Decoration::NoContraction);
+  return id;
+}
+
 Id Emitter::float_only(const Inst& i) {
   using kernel::FloatOp;
   const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
@@ -106,6 +114,7 @@ Id Emitter::float_only(const Inst& i) {
     case FloatOp::Sqrt: return ext(i.type, kSqrt, {a});
     case FloatOp::Floor: return ext(i.type, kFloor, {a});
     case FloatOp::Trunc: return ext(i.type, kTrunc, {a});
+    case FloatOp::MulAdd: return multiply_add(i);
   }
   return 0;
 }

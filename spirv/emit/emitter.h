@@ -87,6 +87,7 @@ class Emitter {
   Id leaf(const Inst& i);
   Id negate(const Inst& i);
   Id arithmetic(const Inst& i);
+  Id multiply_add(const Inst& i);
   Id float_only(const Inst& i);
   Id remainder(const Inst& i);
   Id high_word(const Inst& i);

@@ -53,6 +53,11 @@ std::optional<uint64_t> Builder::constant_bits(Value v) const {
   return at(v).imm;
 }
 
+std::optional<std::pair<Value, Value>> Builder::factors(Value v) const {
+  if (at(v).op != KOp::Mul) return std::nullopt;
+  return std::pair(at(v).in[0], at(v).in[1]);
+}
+
 bool Builder::is_constant(Value v, uint64_t bits) const { return at(v).op == KOp::Const && at(v).imm == bits; }
 
 Value Builder::append(Inst inst, Interval interval) {
@@ -154,6 +159,14 @@ Value Builder::plain(KOp op, Value a, Value b) {
   if ((op == KOp::Quot || op == KOp::Rem) && v + 1 == kernel_.body.size() && interval(a).lo >= 0 && interval(b).lo > 0)
     natural_divisions_.push_back(v);
   return v;
+}
+
+Value Builder::mul_add(Value a, Value b, Value c) {
+  assert(takes(KOp::MulAdd, type(a)) && type(a) == type(b) && type(a) == type(c));
+  const Value product = mul(a, b);
+  if (!factors(product)) return add(product, c);
+  if (b < a) std::swap(a, b);
+  return pure({KOp::MulAdd, type(a), {a, b, c}, 0}, whole(type(a)));
 }
 
 Value Builder::select(Value condition, Value a, Value b) {

@@ -42,6 +42,8 @@ class Builder {
   /// themselves.
   void assume(Value v, Interval i);
   std::optional<uint64_t> constant_bits(Value v) const;
+  /// The factors of a product.
+  std::optional<std::pair<Value, Value>> factors(Value v) const;
 
   Value constant(Scalar t, double value);  // value converted to t exactly or by rounding
   Value i32(int64_t value) { return constant(Scalar::I32, static_cast<double>(value)); }
@@ -77,6 +79,7 @@ class Builder {
   /// Any pure operation of one to three operands; types are checked by assertions.
   Value op(KOp op, Value a);
   Value op(KOp op, Value a, Value b);
+  Value mul_add(Value a, Value b, Value c);  // floats
   Value select(Value condition, Value a, Value b);
   Value bitcast(Scalar t, Value a);
   Value convert(Scalar t, Value a);

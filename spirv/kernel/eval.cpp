@@ -18,11 +18,11 @@ namespace {
 
 constexpr size_t kLanes = 32;
 constexpr size_t kTypes = 5;
-using Pure = void (*)(uint64_t* out, const uint64_t* a, const uint64_t* b);  // on a batch
+using Pure = void (*)(uint64_t* out, const uint64_t* a, const uint64_t* b, const uint64_t* c);  // on a batch
 
 template <KOp op, Scalar operand, Scalar result>
-void run_pure(uint64_t* out, const uint64_t* a, const uint64_t* b) {
-  for (size_t l = 0; l < kLanes; ++l) out[l] = apply(op, operand, result, a[l], b[l]);
+void run_pure(uint64_t* out, const uint64_t* a, const uint64_t* b, const uint64_t* c) {
+  for (size_t l = 0; l < kLanes; ++l) out[l] = apply(op, operand, result, a[l], b[l], c[l]);
 }
 
 template <size_t... k>
@@ -261,10 +261,11 @@ class Machine {
       case Kind::Conversion: {
         if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
         const Pure function = pure_function(kernel_, i);
-        const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]);
+        const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]), *c = lanes_of(i.in[2]);
         const Scalar operand = kernel_.body[i.in[0]].type;
-        for (size_t l = 0; latitude_ && l < lanes(); ++l) out[l] = apply_with(*latitude_, i.op, operand, i.type, a[l], b[l]);
-        for (size_t l = 0; !latitude_ && l < lanes(); l += kLanes) function(out + l, a + l, b + l);
+        for (size_t l = 0; latitude_ && l < lanes(); ++l)
+          out[l] = apply_with(*latitude_, i.op, operand, i.type, a[l], b[l], c[l]);
+        for (size_t l = 0; !latitude_ && l < lanes(); l += kLanes) function(out + l, a + l, b + l, c + l);
         return at;
       }
       case Kind::Select: {

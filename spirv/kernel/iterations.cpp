@@ -34,7 +34,10 @@ void for_each_executed(const Kernel& k, F&& f) {
 
 constexpr double kDivision = 8;  // other operations that a quotient or a square root takes as long as
 
-bool is_division(KOp op) { return op == KOp::Div || op == KOp::Sqrt || op == KOp::Quot || op == KOp::Rem; }
+double operations_of(KOp op) {
+  const bool divides = op == KOp::Div || op == KOp::Sqrt || op == KOp::Quot || op == KOp::Rem;
+  return divides ? kDivision : op == KOp::MulAdd ? 2 : 1;
+}
 
 }  // namespace
 
@@ -57,7 +60,8 @@ uint64_t loop_iterations(const Kernel& k) {
 double float_operations(const Kernel& k) {
   double total = 0;
   for_each_executed(k, [&](const Inst& i, double times) {
-    if ((kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Float) && is_float(i.type)) total += times;
+    if ((kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Float) && is_float(i.type))
+      total += times * (i.op == KOp::MulAdd ? 2 : 1);
   });
   return total;
 }
@@ -71,13 +75,13 @@ Executed executed(const Kernel& k) {
       case Kind::Control: break;  // registers and jumps
       case Kind::Memory: (i.op == KOp::Load ? out.loads : has_result(i.op) ? out.operations : out.stores) += times; break;
       case Kind::Float:
-      case Kind::Integer: out.operations += times * (is_division(i.op) ? kDivision : 1); break;
+      case Kind::Integer:
       case Kind::Arithmetic:
       case Kind::Bitwise:
       case Kind::Comparison:
       case Kind::Select:
       case Kind::Conversion:
-      case Kind::Subgroup: out.operations += times; break;
+      case Kind::Subgroup: out.operations += times * operations_of(i.op); break;
     }
   });
   return out;

@@ -32,7 +32,8 @@ double exact(KOp op, double x, double y) {
 
 }  // namespace
 
-uint64_t apply_with(const Latitude& l, KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b) {
+uint64_t apply_with(const Latitude& l, KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b, uint64_t c) {
+  if (op == KOp::MulAdd) return apply_with(l, KOp::Add, operand, result, apply_with(l, KOp::Mul, operand, result, a, b), c);
   const bool rounds = op == KOp::Add || op == KOp::Sub || op == KOp::Mul || op == KOp::Div || op == KOp::Sqrt;
   if (operand != Scalar::F32 || !rounds) return apply(op, operand, result, a, b);
   const auto in = [&](uint64_t bits) { return l.flush_denormals ? flushed(as_f32(bits)) : as_f32(bits); };

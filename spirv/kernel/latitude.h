@@ -16,6 +16,6 @@ struct Latitude {
 
 /// As apply() for pure operations on f32, with the latitude used. Which way a result is off depends on its operands alone: a
 /// device gives the same bits each time.
-uint64_t apply_with(const Latitude& latitude, KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b);
+uint64_t apply_with(const Latitude& latitude, KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b, uint64_t c = 0);
 
 }  // namespace spirograd::kernel

@@ -13,6 +13,7 @@
 //   Add Sub Mul Neg                           floats and integers
 //   Div         floats                        Quot Rem     integers, divisor known to be non-zero, no overflow
 //   Sqrt Floor Trunc                          floats, correctly rounded / exact
+//   MulAdd      in = a, b, c of floats: a * b + c, rounded once or twice, as the device does it fastest
 //   Min Max     integers only                 MulHiU       high word of u32 * u32
 //   Shl ShrU ShrS                             shift count in [0, 31]; ShrU fills with 0, ShrS with the sign
 //   And Or Xor Not                            bool: logical; integers: bitwise
@@ -52,7 +53,7 @@ enum class KOp : uint8_t {
   Const, Index, LocalIndex, GroupIndex, LaneIndex,
   Load, Store, AtomicAdd, SharedLoad, SharedStore, LocalLoad, LocalStore,
   Add, Sub, Mul, Neg,
-  Div, Sqrt, Floor, Trunc,
+  Div, Sqrt, Floor, Trunc, MulAdd,
   Quot, Rem, Min, Max, Shl, ShrU, ShrS, MulHiU,
   And, Or, Xor, Not,
   Eq, Ne, Lt, Le, Gt, Ge,
@@ -85,7 +86,7 @@ enum class MemoryOp : uint8_t {
   Load = static_cast<uint8_t>(KOp::Load), Store, AtomicAdd, SharedLoad, SharedStore, LocalLoad, LocalStore
 };
 enum class ArithmeticOp : uint8_t { Add = static_cast<uint8_t>(KOp::Add), Sub, Mul, Neg };
-enum class FloatOp : uint8_t { Div = static_cast<uint8_t>(KOp::Div), Sqrt, Floor, Trunc };
+enum class FloatOp : uint8_t { Div = static_cast<uint8_t>(KOp::Div), Sqrt, Floor, Trunc, MulAdd };
 enum class IntegerOp : uint8_t { Quot = static_cast<uint8_t>(KOp::Quot), Rem, Min, Max, Shl, ShrU, ShrS, MulHiU };
 enum class BitwiseOp : uint8_t { And = static_cast<uint8_t>(KOp::And), Or, Xor, Not };
 enum class ComparisonOp : uint8_t { Eq = static_cast<uint8_t>(KOp::Eq), Ne, Lt, Le, Gt, Ge };
@@ -128,6 +129,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {KOp::Sqrt,           "sqrt",            Kind::Float,      1, true},
     {KOp::Floor,          "floor",           Kind::Float,      1, true},
     {KOp::Trunc,          "trunc",           Kind::Float,      1, true},
+    {KOp::MulAdd,         "mul_add",         Kind::Float,      3, true},
     {KOp::Quot,           "quot",            Kind::Integer,    2, true},
     {KOp::Rem,            "rem",             Kind::Integer,    2, true},
     {KOp::Min,            "min",             Kind::Integer,    2, true},
@@ -182,7 +184,7 @@ consteval bool covers(Kind kind, SubOp first, SubOp last) {
 static_assert(covers(Kind::Leaf, LeafOp::Const, LeafOp::LaneIndex));
 static_assert(covers(Kind::Memory, MemoryOp::Load, MemoryOp::LocalStore));
 static_assert(covers(Kind::Arithmetic, ArithmeticOp::Add, ArithmeticOp::Neg));
-static_assert(covers(Kind::Float, FloatOp::Div, FloatOp::Trunc));
+static_assert(covers(Kind::Float, FloatOp::Div, FloatOp::MulAdd));
 static_assert(covers(Kind::Integer, IntegerOp::Quot, IntegerOp::MulHiU));
 static_assert(covers(Kind::Bitwise, BitwiseOp::And, BitwiseOp::Not));
 static_assert(covers(Kind::Comparison, ComparisonOp::Eq, ComparisonOp::Ge));

@@ -38,12 +38,13 @@ uint64_t apply_arithmetic(ArithmeticOp op, F x, F y) {
 }
 
 template <class F>
-uint64_t apply_float(FloatOp op, F x, F y) {
+uint64_t apply_float(FloatOp op, F x, F y, F z) {
   switch (op) {
     case FloatOp::Div: return bits(x / y);
     case FloatOp::Sqrt: return bits(std::sqrt(x));
     case FloatOp::Floor: return bits(std::floor(x));
     case FloatOp::Trunc: return bits(std::trunc(x));
+    case FloatOp::MulAdd: return bits(x * y + z);
   }
   return 0;
 }
@@ -110,9 +111,9 @@ inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
   return 0;
 }
 
-/// A pure operation of one or two operands of type `operand` (for Convert and Bitcast: to `result`). A type that the
-/// operation does not take, which the verifier rejects, gives any bits.
-inline uint64_t apply(KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b) {
+/// A pure operation of one to three operands of type `operand` (for Convert and Bitcast: to `result`), Select aside. A type
+/// that the operation does not take, which the verifier rejects, gives any bits.
+inline uint64_t apply(KOp op, Scalar operand, Scalar result, uint64_t a, uint64_t b, uint64_t c = 0) {
   switch (kind(op)) {
     case Kind::Arithmetic: {
       const auto arithmetic = as<ArithmeticOp>(op);
@@ -121,8 +122,8 @@ inline uint64_t apply(KOp op, Scalar operand, Scalar result, uint64_t a, uint64_
       return apply_arithmetic(arithmetic, as_u32(a), as_u32(b));  // wraps around; the same bits for i32
     }
     case Kind::Float:
-      return operand == Scalar::F32 ? apply_float(as<FloatOp>(op), as_f32(a), as_f32(b))
-                                    : apply_float(as<FloatOp>(op), as_f64(a), as_f64(b));
+      return operand == Scalar::F32 ? apply_float(as<FloatOp>(op), as_f32(a), as_f32(b), as_f32(c))
+                                    : apply_float(as<FloatOp>(op), as_f64(a), as_f64(b), as_f64(c));
     case Kind::Integer:
       return operand == Scalar::I32 ? apply_integer(as<IntegerOp>(op), as_i32(a), as_i32(b))
                                     : apply_integer(as<IntegerOp>(op), as_u32(a), as_u32(b));

@@ -195,6 +195,7 @@ class Verifier {
       require(is_integer(operand(1)), "the shift count is not an integer");
     else
       operand_is(1, i.type);
+    if (operand_count(i.op) > 2) operand_is(2, i.type);
   }
 
   void conversion(const Inst& i) const {

@@ -29,7 +29,11 @@ Value of_nothing(Builder& b, Op op, Scalar t) {
 
 Value combine(Builder& b, Op op, Value acc, Value x) {
   const bool floats = is_float(b.type(x));
-  if (op == Op::Sum) return b.add(acc, x);
+  if (op == Op::Sum) {
+    // Sums promise an error bound, not bits: a product need not be rounded before it is added.
+    const auto product = floats ? b.factors(x) : std::nullopt;
+    return product ? b.mul_add(product->first, product->second, acc) : b.add(acc, x);
+  }
   if (op == Op::Prod) return b.mul(acc, x);
   const bool max = op == Op::ReduceMax;
   if (!floats) return b.op(max ? KOp::Max : KOp::Min, acc, x);

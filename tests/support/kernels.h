@@ -44,6 +44,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
     for (KOp op : {KOp::Add, KOp::Sub, KOp::Mul, KOp::Div, KOp::Eq, KOp::Ne, KOp::Lt, KOp::Le, KOp::Gt, KOp::Ge})
       keep(k.op(op, r, s));
     for (KOp op : {KOp::Neg, KOp::Sqrt, KOp::Floor, KOp::Trunc}) keep(k.op(op, r));
+    keep(k.mul_add(r, s, r));
     keep(k.select(p, r, s));
   };
   const auto integers = [&](Value r, Value s, Scalar t) {

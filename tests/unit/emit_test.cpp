@@ -81,8 +81,8 @@ TEST(Emit, NoKernelNeeds64BitIntegers) {
 TEST(Emit, EveryFloatOperationForbidsContraction) {
   const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
   size_t arithmetic = 0;
-  for (const char* op : {"OpFAdd ", "OpFSub ", "OpFMul ", "OpFDiv "}) arithmetic += occurrences(text, op);
-  EXPECT_GE(arithmetic, 8u);
+  for (const char* op : {"OpFAdd ", "OpFSub ", "OpFMul ", "OpFDiv ", " Fma "}) arithmetic += occurrences(text, op);
+  EXPECT_GE(arithmetic, 10u);
   EXPECT_EQ(occurrences(text, "NoContraction"), arithmetic);
 }
 

@@ -120,6 +120,19 @@ TEST(Builder, WholeNumbersAreNotRoundedAgain) {
   }
 }
 
+TEST(Builder, ProductsAndSumsInOneAreWhereBothRemain) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.b.i32(0)), y = t.b.load(t.floats, t.b.i32(1)), z = t.b.load(t.floats, t.b.i32(2));
+  const Value whole = t.b.mul_add(x, y, z);
+  EXPECT_EQ(t.b.mul_add(y, x, z), whole);
+  EXPECT_NE(t.b.mul_add(x, z, y), whole);
+  EXPECT_NE(whole, t.b.add(t.b.mul(x, y), z));
+  EXPECT_EQ(t.b.mul_add(x, t.b.f32(1), z), t.b.add(x, z));
+  EXPECT_EQ(t.b.mul_add(t.b.f32(2), t.b.f32(3), z), t.b.add(t.b.f32(6), z));
+  EXPECT_EQ(t.b.factors(t.b.mul(x, y)), std::pair(x, y));
+  EXPECT_EQ(t.b.factors(whole), std::nullopt);
+}
+
 TEST(Builder, NoFloatInstructionHasAZeroFactorOrDivisor) {
   // Some drivers compute x * 0, x - x, 0 / x and x / 0 without looking at x.
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();

@@ -144,13 +144,14 @@ TEST(KernelFacts, WhatIsExecutedIsCounted) {
   b.end_loop();
   b.end_loop();
   b.shared_store(shared, b.i32(0), b.get(sum));
-  b.store(y, at, b.op(KOp::Sqrt, b.shared_load(shared, b.i32(1))));  // 1 + 8, and two are written
+  const Value root = b.op(KOp::Sqrt, b.shared_load(shared, b.i32(1)));  // 1 + 8
+  b.store(y, at, b.mul_add(root, root, root));                          // 2, and two are written
   const Kernel k = std::move(b).finish();
   const Executed e = executed(k);
-  EXPECT_EQ(e.operations, 1 + 5 * (1 + 7 * 9) + 9);
+  EXPECT_EQ(e.operations, 1 + 5 * (1 + 7 * 9) + 9 + 2);
   EXPECT_EQ(e.loads, 5 + 5 * 7);
   EXPECT_EQ(e.stores, 2);
-  EXPECT_EQ(float_operations(k), 5 * (1 + 7 * 1) + 1);
+  EXPECT_EQ(float_operations(k), 5 * (1 + 7 * 1) + 1 + 2);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ const Example kExamples[] = {
     {KOp::Sqrt, kFloats, 6.25, 0, 2.5},
     {KOp::Floor, kFloats, -2.5, 0, -3},
     {KOp::Trunc, kFloats, -2.5, 0, -2},
+    {KOp::MulAdd, kFloats, 5, 3, 18},
     {KOp::Quot, kIntegers, 7, 2, 3},
     {KOp::Quot, {Scalar::I32}, -7, 2, -3},
     {KOp::Quot, {Scalar::U32}, -1, 2, 2147483647},

@@ -39,6 +39,10 @@ TEST(Latitude, IsUsedUpToItsBounds) {
   EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Div, 2.0f, 3.0f), std::nextafter(2.0f / 3.0f, 0.0f));
   EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Div, 1.0f, 3.0f), std::nextafter(third, 0.0f));
   EXPECT_EQ(apply_f32({.toward_zero = true}, KOp::Mul, 3e38f, 3e38f), std::numeric_limits<float>::max());
+  EXPECT_EQ(as_f32(apply_with({.toward_zero = true}, KOp::MulAdd, Scalar::F32, Scalar::F32, bits(3e38f), bits(2.0f),
+                              bits(-std::numeric_limits<float>::max()))),
+            0.0f)
+      << "the product first, which is the greatest float";
   std::vector<bool> seen(5);
   for (int i = 1; i < 1000; ++i) {
     const float x = static_cast<float>(i), exact = 1.0f / x, off = apply_f32({.ulp = 2}, KOp::Div, 1.0f, x);

@@ -136,6 +136,18 @@ class Translate : public testing::TestWithParam<Language> {
   Modules modules_{GetParam()};
 };
 
+// What is rounded operation by operation goes through functions that Metal must not optimise, which takes ten times as long.
+TEST_P(Translate, SumsOfProductsAreOneOperation) {
+  const std::string product = "def main(a: f32[64, 64], b: f32[64, 64]) = a @ b";
+  modules_.add("a product", text::instantiate(text::parse(product, "test.sg").value()).value());
+  expect_all();
+  for (size_t j = 0; j < modules_.size(); ++j) {
+    const std::string text = modules_.text(j), used = text.substr(text.find("main0(") + 1);
+    EXPECT_NE(text.find(GetParam().options[2] == 'm' ? "= fma(" : "= mad("), std::string::npos) << text;
+    EXPECT_EQ(used.find("spvFMul("), std::string::npos) << text;
+  }
+}
+
 TEST_P(Translate, Samples) {
   modules_.add_with_derivatives("line", text::instantiate(module_of("samples/line.sg"), "loss", {{"N", 1000}}).value());
   modules_.add_with_derivatives("roughness",
