@@ -72,6 +72,12 @@ TEST(Emit, BuffersOfOneElementTypeAndAccessShareTheirType) {
     EXPECT_LE(occurrences(valid_text(sum, device(), form), "OpTypeRuntimeArray"), 2u);
 }
 
+TEST(Emit, CapabilitiesStandOnce) {
+  const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
+  for (const char* name : {"Shader", "Float64", "PhysicalStorageBufferAddresses"})
+    EXPECT_EQ(occurrences(text, "OpCapability " + std::string(name) + "\n"), 1u) << name;
+}
+
 TEST(Emit, NoKernelNeeds64BitIntegers) {
   const std::string text = valid_text(test::every_operation(true), device(), BindingForm::Address);
   EXPECT_EQ(text.find("Int64"), std::string::npos);

@@ -70,6 +70,7 @@ struct Driver {
       table({{kLocal | kVisible | kCached, 0}, {kVisible | kCoherent, 1}}, {64 * kMiB, 1024 * kMiB});
   uint64_t room[2] = {64 * kMiB, 1024 * kMiB};
   std::vector<uint32_t> asked;
+  VkResult defect = VK_SUCCESS;  // of allocations
   VkBufferUsageFlags usage = 0;  // of the last buffer,
   bool has_address = false;      // and whether its memory may have an address
   std::vector<VkMappedMemoryRange> flushed, invalidated;
@@ -92,6 +93,7 @@ class MemoryTest : public ::testing::Test {
     fns.vkAllocateMemory = [](VkDevice, const VkMemoryAllocateInfo* i, const VkAllocationCallbacks*, VkDeviceMemory* m) {
       driver->asked.push_back(i->memoryTypeIndex);
       driver->has_address = i->pNext != nullptr;
+      if (driver->defect != VK_SUCCESS) return driver->defect;
       uint64_t& room = driver->room[driver->properties.memoryTypes[i->memoryTypeIndex].heapIndex];
       if (i->allocationSize > room) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
       room -= i->allocationSize;
@@ -149,6 +151,18 @@ TEST_F(MemoryTest, WhatDoesNotFitAnywhereIsAnErrorThatNamesHeapsAndWhatIsLeft) {
     for (const char* part : {"200 MiB", "64 MiB in all", "1 GiB in all, of which 100 MiB are left to this process"})
       EXPECT_NE(e.str().find(part), std::string::npos) << part << " in " << e.str();
     EXPECT_EQ(e.str().find("maxMemoryAllocationSize"), std::string::npos) << "nothing is known of it";
+  }
+}
+
+TEST_F(MemoryTest, OtherErrorsAreToldAtOnce) {
+  mine.defect = VK_ERROR_TOO_MANY_OBJECTS;
+  Memory m = memory();
+  try {
+    m.allocate(MemoryKind::Scratch, kMiB);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_NE(e.message.find("vkAllocateMemory"), std::string::npos) << e.str();
+    EXPECT_EQ(mine.asked.size(), 1u);
   }
 }
 

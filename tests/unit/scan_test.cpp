@@ -221,6 +221,14 @@ TEST(Scan, StatesAreWrittenWhereTheyBelong) {
   }
 }
 
+// A state that only adds up leaves its loop; the other one stays, in front of it or behind.
+TEST(Scan, SumsLeaveLoopsThatGoOn) {
+  for (const char* step : {"(a + v * v, tanh(b + v))", "(tanh(a + v), b + v * v)"}) {
+    const Program p = program("def f(x: f32[300]) = fold(fn((a, b), v) => " + std::string(step) + ", (0.5, 0.25), x)");
+    for (const Target& t : {test::cpu_target(), gpu_target()}) EXPECT_TRUE(runs_right(p, inputs_of(p), t, 1e-6)) << step;
+  }
+}
+
 TEST(Scan, DerivativesAreScansToo) {
   for (const char* text : {"def main(x: f32[9000]) -> f32 = sum(square(cumsum(x))) * 0.01",
                            "def main(x: f32[9000]) -> f32 = sum(square(scan(fn(s, e) => s + e * e, 0.0, x))) * 0.001"}) {
