@@ -163,4 +163,20 @@ std::vector<Array> count_loop(LoopRequest r, const std::function<std::vector<Arg
   });
 }
 
+Array choose(const Arg& go, const Arg& next, const Arg& kept, const Loc& loc) {
+  const Arg all[] = {go, next, kept};
+  return operation("while_loop", all, Numbers::MaskFirst, loc, [](ir::Graph&, std::span<const ir::Expr> in) {
+    if (in[0].type() != boolean())
+      throw Error("SG0102", "while_loop: the condition must be one bool, not " + to_string(in[0].type()))
+          .hint("compare, as in s < 100");
+    return ir::cond(in[0], in[1], in[2]);
+  });
+}
+
+Array counted(const Arg& go, const Loc& loc) {
+  return operation("while_loop", {&go, 1}, Numbers::Alone, loc, [&](ir::Graph& g, std::span<const ir::Expr> in) {
+    return go.kind == Arg::Kind::Array ? ir::cast(in[0], DType::I32) : ir::scalar(g, DType::I32, go.number);
+  });
+}
+
 }  // namespace spirograd::detail

@@ -26,8 +26,11 @@ NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<con
   return bound;
 }
 
-// Outer terms that the bound part uses directly, each once, in the order in which a walk from the results meets them.
-std::vector<Expr> captured_terms(Graph& g, std::span<const NodeId> roots, std::span<const Expr> vars) {
+}  // namespace
+
+std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results) {
+  std::vector<NodeId> roots;
+  for (Expr r : results) roots.push_back(r.id);
   const std::vector<NodeId> order = open_postorder(g, roots);
   const NodeSet bound = bound_nodes(g, order, vars);
   NodeSet wanted;
@@ -44,16 +47,12 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const NodeId> roots, std::s
   return captured;
 }
 
-}  // namespace
-
 std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<const Expr> es, std::span<const Expr> vars,
                              std::span<const Expr> results, bool reverse, int64_t length) {
-  std::vector<NodeId> roots;
-  for (Expr r : results) roots.push_back(r.id);
   Loop loop;
   loop.acc.assign(acc.begin(), acc.end());
   loop.es.assign(es.begin(), es.end());
-  loop.consts = captured_terms(g, roots, vars);
+  loop.consts = captured_terms(g, vars, results);
   loop.reverse = reverse;
   loop.length = length;
   std::vector<Expr> params(vars.begin(), vars.end());

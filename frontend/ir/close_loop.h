@@ -9,13 +9,14 @@
 
 namespace spirograd::ir {
 
+/// Each largest term below `results` that uses none of `vars` and no index of a build inside, in the order in which a walk
+/// in postorder meets them. Var placeholders of builds and loops that are still open around count as such outer terms.
+/// Literals, iotas and broadcast literals do not: they stay inside.
+std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
+
 /// `vars`: the Var nodes that stood for the state and then for the elements while the body was traced, one per entry of
 /// `acc` and then of `es`. `results`: what the body returned, the new state first, then the values to be stacked.
-///
-/// Each largest term below `results` that uses none of `vars` and no index of a build inside the body becomes a "const" of
-/// the loop, in the order in which a walk in postorder meets them. Var placeholders of builds and loops that are still open
-/// around this one count as such outer terms. Literals, iotas and broadcast literals stay inside. Results as map_accum:
-/// final state, then stacks.
+/// Captured terms become the "consts" of the loop. Results as map_accum: final state, then stacks.
 std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<const Expr> es, std::span<const Expr> vars,
                              std::span<const Expr> results, bool reverse, int64_t length);
 

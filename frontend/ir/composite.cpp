@@ -318,6 +318,23 @@ Expr cumulative(Op op, Expr a, int axis, std::string_view what) {
 Expr cumsum(Expr a, int axis) { return cumulative(Op::Add, a, axis, "cumsum"); }
 Expr cumprod(Expr a, int axis) { return cumulative(Op::Mul, a, axis, "cumprod"); }
 
+Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i) {
+  if (arrays.empty()) throw Error("SG0404", std::string(what) + ": no argument is split");
+  Parts out{{}, -1};
+  for (Expr x : arrays) {
+    if (axis < 0 || axis >= x.rank())
+      throw Error("SG0101", std::string(what) + ": an argument is " + to_string(x.type()) + " and has no axis " +
+                                std::to_string(axis));
+    const int64_t n = x.shape()[static_cast<int>(axis)];
+    if (out.extent >= 0 && out.extent != n)
+      throw Error("SG0101", std::string(what) + ": arguments are split into " + std::to_string(out.extent) + " and into " +
+                                std::to_string(n));
+    out.extent = n;
+    out.parts.push_back(gather(move_axis(x, static_cast<int>(axis), 0), {&i, 1}));
+  }
+  return out;
+}
+
 Expr scan_rows(Expr start, Expr stack) {
   const Expr parts[] = {replicate(start, 0, 1), stack};
   return concat(parts, 0);

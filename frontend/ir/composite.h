@@ -78,6 +78,13 @@ Expr matmul(Expr a, Expr b);
 Expr cumsum(Expr a, int axis);
 Expr cumprod(Expr a, int axis);
 
+/// Part `i` of each array along one axis, which they share, and its extent. At least one array.
+struct Parts {
+  std::vector<Expr> parts;
+  int64_t extent;
+};
+Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i);
+
 /// Rows of a scan: the start, then the k-stack of the later states.
 Expr scan_rows(Expr start, Expr stack);
 

@@ -2,6 +2,7 @@
 #include "frontend/text/builtins.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "frontend/base/near_name.h"
@@ -14,9 +15,13 @@ using ir::Expr;
 
 namespace {
 
+std::array<std::span<const Builtin>, 6> all_builtins() {
+  return {math_builtins(), array_builtins(), composite_builtins(), loop_builtins(), derivative_builtins(), batch_builtins()};
+}
+
 std::unordered_map<std::string_view, const Builtin*> make_index() {
   std::unordered_map<std::string_view, const Builtin*> index;
-  for (std::span<const Builtin> rows : {math_builtins(), array_builtins(), composite_builtins(), loop_builtins()})
+  for (std::span<const Builtin> rows : all_builtins())
     for (const Builtin& b : rows) index.emplace(b.name, &b);
   return index;
 }
@@ -41,7 +46,7 @@ const Builtin* find_builtin(std::string_view name) {
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
-  for (std::span<const Builtin> rows : {math_builtins(), array_builtins(), composite_builtins(), loop_builtins()})
+  for (std::span<const Builtin> rows : all_builtins())
     for (const Builtin& b : rows) names.emplace_back(b.name);
   std::sort(names.begin(), names.end());
   return names;

@@ -44,14 +44,17 @@ struct Builtin {
   std::string_view usage;
   Value (*run)(Call&);
   Follows follows = Follows::Nothing;
-  bool floats = false;  // whole numbers count as floats
+  bool floats = false;          // whole numbers count as floats
+  std::string_view names = "";  // a keyword that is not evaluated: names of parameters
 };
 
 const Builtin* find_builtin(std::string_view name);
-std::span<const Builtin> math_builtins();       // builtins_math.cpp: pointwise
-std::span<const Builtin> array_builtins();      // builtins_array.cpp: layout, reductions, indexed
-std::span<const Builtin> composite_builtins();  // builtins_composite.cpp: softmax, matmul, literals of the printed form
-std::span<const Builtin> loop_builtins();       // loops.cpp
+std::span<const Builtin> math_builtins();        // builtins_math.cpp: pointwise
+std::span<const Builtin> array_builtins();       // builtins_array.cpp: layout, reductions, indexed
+std::span<const Builtin> composite_builtins();   // builtins_composite.cpp: softmax, matmul, literals of the printed form
+std::span<const Builtin> loop_builtins();        // loops.cpp
+std::span<const Builtin> derivative_builtins();  // derivatives.cpp
+std::span<const Builtin> batch_builtins();       // batches.cpp
 
 /// The arguments that `follows` names, those of a tuple one by one.
 std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args);

@@ -11,6 +11,8 @@ using ir::Expr;
 
 namespace {
 
+std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
+
 // The definition whose body is elaborated; restored also when an error passes.
 struct Within {
   Within(int& current_, int def) : current(current_), before(std::exchange(current_, def)) {}
@@ -75,7 +77,8 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
       for (const auto& [word, value] : call.keywords)
         if (word == argument.text)
           throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice", argument.place);
-      call.keywords.emplace_back(argument.text, eval(*argument.kids[0], env));
+      const bool names = builtin && argument.text == builtin->names;
+      call.keywords.emplace_back(argument.text, names ? Value{} : eval(*argument.kids[0], env));
     } else {
       call.args.push_back(raw ? Value{} : eval(argument, env));
     }
@@ -85,22 +88,30 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
   return call_by_keywords(call, *closure);
 }
 
-// Keyword arguments of definitions fill the remaining parameters by name.
+std::vector<std::string_view> Elaborator::parameters_of(const Closure& closure) const {
+  std::vector<std::string_view> names = closure.params;
+  if (closure.def >= 0)
+    for (const ParamSyntax& p : source_.defs[static_cast<size_t>(closure.def)].params) names.push_back(p.name);
+  if (closure.fn)
+    for (size_t j = 0; j + 1 < closure.fn->kids.size(); ++j) names.push_back(closure.fn->kids[j]->text);
+  return names;
+}
+
+// Keyword arguments of definitions, and of their derivatives, fill the remaining parameters by name.
 Value Elaborator::call_by_keywords(const Call& call, const Closure& closure) {
   const Place place = call.ast.place;
-  if (closure.def < 0) throw source_.error("SG0404", "a function literal takes no keywords", place);
-  const DefSyntax& def = source_.defs[static_cast<size_t>(closure.def)];
-  std::vector<const Value*> slots(def.params.size(), nullptr);
-  std::vector<std::string> names;
-  for (size_t j = 0; j < def.params.size(); ++j) {
-    names.emplace_back(def.params[j].name);
-    if (j < call.args.size()) slots[j] = &call.args[j];
-  }
+  if (closure.fn) throw source_.error("SG0404", "a function literal takes no keywords", place);
+  const std::vector<std::string_view> params = parameters_of(closure);
+  const std::vector<std::string> names(params.begin(), params.end());
+  const std::string called = closure.def < 0 ? "this function" : quoted(source_.defs[static_cast<size_t>(closure.def)].name);
+  if (call.args.size() > names.size())
+    throw source_.error("SG0404", called + " takes " + std::to_string(names.size()) + " arguments by name", place);
+  std::vector<const Value*> slots(names.size(), nullptr);
+  for (size_t j = 0; j < call.args.size(); ++j) slots[j] = &call.args[j];
   for (const auto& [word, value] : call.keywords) {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end())
-      throw source_.error("SG0404", "'" + std::string(def.name) + "' has no parameter '" + std::string(word) + "'", place)
-          .hint(did_you_mean(word, names));
+      throw source_.error("SG0404", called + " has no parameter " + quoted(word), place).hint(did_you_mean(word, names));
     const Value*& slot = slots[static_cast<size_t>(at - names.begin())];
     if (slot) throw source_.error("SG0404", "parameter '" + *at + "' is given twice", place);
     slot = &value;
@@ -113,6 +124,7 @@ Value Elaborator::call_by_keywords(const Call& call, const Closure& closure) {
 
 Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place place) {
   if (closure.def >= 0) return call_def(static_cast<size_t>(closure.def), std::move(args), place);
+  if (closure.native) return closure.native(*this, std::move(args), place);
   if (!closure.builtin.empty()) {
     const Ast none{Form::Call, 0, {}, 1, place, 0, {}, {}};
     const Builtin* builtin = find_builtin(closure.builtin);
@@ -225,6 +237,10 @@ Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, Plac
     }
     return call_with(index, nodes, place);
   };
+  return at_open_types(std::move(operands), any_float, called);
+}
+
+Value Elaborator::at_open_types(std::vector<Value> operands, bool any_float, const std::function<Value(DType)>& called) {
   DType usual = any_float ? DType::F32 : DType::I32;
   std::optional<Error> first_error;
   const auto try_call = [&](DType t) -> std::optional<Value> {

@@ -22,6 +22,7 @@ struct Builtin;
 struct Closure;
 struct Call;
 struct Weak;
+class Elaborator;
 
 /// What an expression stands for.
 struct Value {
@@ -88,11 +89,15 @@ const Value* lookup(const Env& env, std::string_view name);
 std::vector<std::string> visible_names(const Env& env);
 
 struct Closure {
+  using Native = std::function<Value(Elaborator&, std::vector<Value>, Place)>;
+
   const Ast* fn = nullptr;  // a function literal with its surroundings,
   Env env;
-  int caller = 0;            // and the definition that contains it;
-  int def = -1;              // or a definition;
-  std::string_view builtin;  // or an operation
+  int caller = 0;                             // and the definition that contains it;
+  int def = -1;                               // or a definition;
+  std::string_view builtin;                   // or an operation;
+  Native native = {};                         // or what an operation has made of other functions,
+  std::vector<std::string_view> params = {};  // with names of its parameters, as far as they have any
 };
 
 class Elaborator {
@@ -128,11 +133,19 @@ class Elaborator {
   void flatten(const Value& v, std::vector<ir::Expr>& out);
 
   Value binary(ir::Op op, const Value& a, const Value& b);
+  /// Either of two values of one form, by one bool.
+  Value choose(ir::Expr condition, const Value& yes, const Value& no);
   Value convert(const Value& v, DType t);  // f32(x): a weak value becomes that type, others are cast
   Value run(const Builtin& builtin, Call& call);
 
+  /// Names of its parameters; "" for patterns, none for operations.
+  std::vector<std::string_view> parameters_of(const Closure& closure) const;
+
   /// A weak array. Made once with its usual type, which checks it and gives the shape.
   Value weak(bool is_float, std::vector<Value> operands, Weak::Make make);
+  /// The results of `called`, a pure function of the element type that the weak `operands` take. As open as they are where
+  /// it works for f32 (i32 if there is no float among them) and for f64; else those of the type for which it works.
+  Value at_open_types(std::vector<Value> operands, bool any_float, const std::function<Value(DType)>& called);
   /// f of nodes of one dtype: at once if any value has a dtype, else as a weak value. `floats`: f is for floats only.
   using Pointwise = std::function<ir::Expr(std::span<const ir::Expr>)>;
   Value lift(std::vector<Value> values, std::string_view what, Pointwise f, bool floats = false);
@@ -157,7 +170,6 @@ class Elaborator {
   Value eval_operators(const Ast& ast, const Env& env);
   Value eval_negate(const Ast& ast, const Env& env);
   Value eval_if(const Ast& ast, const Env& env);
-  Value choose(ir::Expr condition, const Value& yes, const Value& no);
   Value eval_for(const Ast& ast, const Env& env);
   Value eval_block(const Ast& ast, const Env& env);
   Value eval_call(const Ast& ast, const Env& env);

@@ -57,6 +57,33 @@ Value fori(Call& c) {
   return run_loop(c, step_of(c, 1), c.args[2], xs, false, n, LoopRows::None).state;
 }
 
+// Steps behind the last one keep the state, so the condition stays false; what they compute counts for nothing, and carries
+// no derivative.
+Value while_loop(Call& c) {
+  const Closure &condition = step_of(c, 0), &body = step_of(c, 1);
+  const int64_t most = static_integer(c.required("at_most"), "while: at_most");
+  ir::check_steps(c.name, most);
+  const auto goes_on = [&](const Value& state) {
+    const Value v = c.elaborator.apply(condition, {state}, c.ast.place);
+    if (!v.is_array() || v.expr.type() != boolean())
+      throw Error("SG0102", "while: the condition must be one bool, not " + describe(v)).hint("compare, as in s < 100.0");
+    return v.expr;
+  };
+  const auto counted = [&](Expr go) { return ir::cast(go, DType::I32); };
+  const auto step = [&](const Value& state_and_count, const Value&) {
+    const Value &state = state_and_count.items[0], &count = state_and_count.items[1];
+    const Expr go = goes_on(state);
+    return Value::tuple({c.elaborator.choose(go, c.elaborator.apply(body, {state}, c.ast.place), state),
+                         c.elaborator.binary(ir::Op::Add, count, Value::array(counted(go)))});
+  };
+  const Value start = Value::tuple({c.args[2], Value::array(ir::scalar(c.graph(), DType::I32, 0))}),
+              steps = Value::array(ir::iota(c.graph(), {most}, 0));
+  const Value end = typed_loop(c.elaborator, {std::string(c.name), start, steps, false, most, LoopRows::None}, step).state;
+  // One more than the bound where the bound has cut it off.
+  const Value count = c.elaborator.binary(ir::Op::Add, end.items[1], Value::array(counted(goes_on(end.items[0]))));
+  return Value::tuple({end.items[0], count});
+}
+
 Value map_accum(Call& c) {
   const Closure& body = step_of(c, 0);
   if (body.def < 0) c.fail("needs the name of a def", "fold, scan, map_accum_l and fori take fn(..) => ..");
@@ -83,6 +110,7 @@ constexpr Builtin kRows[] = {
     {"mapAccumL", 3, 3, "", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
     {"mapAccumR", 3, 3, "", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
     {"fori",      3, 3, "", "fori(n, fn(i, state) => state2, start)",              fori},
+    {"while",     3, 3, "at_most", "let (state, steps) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, start, at_most=50)", while_loop},
     {"map_accum", 1, 1, "reverse length acc es consts", "map_accum(body, reverse=false, length=5, acc=(..), es=(..), consts=(..))", map_accum},
 };
 // clang-format on

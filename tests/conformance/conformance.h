@@ -22,7 +22,8 @@ struct Along {
 
 /// Empty: not stated. Values of several arrays are joined.
 struct Case {
-  std::string line;     // of the tables: C01 to C76 from an existing system's suite, D01 to D30 derived by hand
+  std::string line;     // of the tables: C01 to C76 from an existing system's suite, D01 to D30 derived by hand,
+                        // E01 to E20 with derivatives inside
   std::string program;  // the .sg function, and the key in programs()
   std::vector<Values> inputs;
   Values value;
@@ -35,7 +36,8 @@ struct Case {
 
 std::vector<Case> suite_cases();    // C
 std::vector<Case> derived_cases();  // D
-/// Both, in order.
+std::vector<Case> nested_cases();   // E
+/// All, in order.
 std::vector<Case> all_cases();
 
 enum class Surface { Text, Cpp };
@@ -45,6 +47,7 @@ using Make = std::function<Result<Program>(DType)>;
 using Programs = std::map<std::string, Make>;
 void add_suite_programs(Programs& programs);
 void add_derived_programs(Programs& programs);
+void add_nested_programs(Programs& programs);
 
 /// The program of that name over floats of `dtype`. Throws Error.
 Program program(Surface surface, const std::string& name, DType dtype);

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "spirograd/build.h"
-#include "spirograd/loops.h"
+#include "spirograd/derivatives.h"
 #include "spirograd/ops.h"
 #include "spirograd/text.h"
 #include "spirograd/trace.h"
@@ -207,6 +207,39 @@ void add_loops(std::vector<Sample>& out) {
   });
 }
 
+void add_derivatives(std::vector<Sample>& out) {
+  const auto wave = [](Array x) { return sum(sin(x) * x); };
+  const auto scaled = [](Array x) { return x * 2.0f; };
+  const auto add = [&](const char* name, const char* text, Body cpp) { out.push_back({name, text, std::move(cpp)}); };
+  add("grad", "grad(fn(x) => sum(sin(x) * x))(v)", [=](const In& in) { return grad(wave)(in.v); });
+  add("value_and_grad", "{ let (y, d) = value_and_grad(fn(x) => sum(sin(x) * x))(v)\n y + d }", [=](const In& in) {
+    const auto [y, d] = value_and_grad(wave)(in.v);
+    return y + d;
+  });
+  add("jvp", "{ let (y, d) = jvp(fn(x) => sum(sin(x) * x), v, v)\n y + d }", [=](const In& in) {
+    const auto [y, d] = jvp(wave, std::tuple(in.v), std::tuple(in.v));
+    return y + d;
+  });
+  add("vjp", "{ let (y, back) = vjp(fn(x) => x * 2.0, v)\n back(y) }", [=](const In& in) {
+    const auto [y, back] = vjp(scaled, in.v);
+    return back(y);
+  });
+  add("linearize", "{ let (y, along) = linearize(fn(x) => x * 2.0, v)\n along(y) }", [=](const In& in) {
+    const auto [y, along] = linearize(scaled, in.v);
+    return along(y);
+  });
+  add("jacobian", "jacobian(fn(x) => x * 2.0)(v)", [=](const In& in) { return jacobian(scaled)(in.v); });
+  add("hessian", "hessian(fn(x) => sum(sin(x) * x))(v)", [=](const In& in) { return hessian(wave)(in.v); });
+  add("hvp", "hvp(fn(x) => sum(sin(x) * x))(v, v)", [=](const In& in) { return hvp(wave)(in.v, in.v); });
+  add("vmap", "vmap(fn(x) => sum(sin(x) * x))(x)", [=](const In& in) { return vmap(wave)(in.x); });
+  out.push_back({"while", "{ let (s, n) = while(fn(s) => s < 3, fn(s) => s + 1, k[0], at_most=9)\n s + n }",
+                 [](const In& in) {
+                   const auto [s, n] = while_loop([](Array a) { return a < 3; }, [](Array a) { return a + 1; }, in.k(0), 9);
+                   return s + n;
+                 },
+                 "while_loop"});
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   add_elementwise(out);
@@ -214,6 +247,7 @@ std::vector<Sample> samples() {
   add_reductions(out);
   add_layout(out);
   add_loops(out);
+  add_derivatives(out);
   return out;
 }
 
@@ -231,7 +265,7 @@ const std::map<std::string, const char*>& text_only() {
 // Functions that a public header declares.
 std::set<std::string> declared(const char* header) {
   std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/frontend/include/spirograd/" + header);
-  const std::regex function("^(?:inline )?(?:Array|auto|detail::state_of<S>) (\\w+)\\(.*");
+  const std::regex function("^(?:inline )?(?:requires\\(.*\\) )?(?:Array|auto|detail::state_of<S>) (\\w+)\\(.*");
   std::set<std::string> names;
   std::string line;
   bool public_part = true;
@@ -261,7 +295,7 @@ TEST(Surfaces, EveryFunctionOfTheHeadersIsInText) {
   std::set<std::string> named;
   for (const Sample& s : samples()) named.insert(s.cpp_name.empty() ? s.name : s.cpp_name);
   std::set<std::string> functions;
-  for (const char* header : {"ops.h", "loops.h", "build.h"}) {
+  for (const char* header : {"ops.h", "loops.h", "build.h", "derivatives.h"}) {
     const std::set<std::string> here = declared(header);
     EXPECT_FALSE(here.empty()) << header;
     functions.insert(here.begin(), here.end());

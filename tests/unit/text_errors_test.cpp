@@ -110,6 +110,27 @@ const Case kCases[] = {
     {"def f(x: f32[3], y: f32[4]) = fold(fn(s, e) => s, 0.0, (x, y))", "SG0101", 1, 31, "different numbers of rows"},
     {"def f(x: f32[3]) = map_accum_l(fn(s, e) => s, 0.0, x)", "SG0101", 1, 20, "the step returns (state, row)"},
     {"def g(x: f32) = log(x, x)\n\ndef f(x: f32) = exp(g(x))", "SG0404", 1, 17, "in the call of 'g' at line 3, column 21"},
+    // derivatives as expressions
+    {"def f(x: f32[3]) = grad(fn(v) => v * v)(x)",          "SG0204", 1, 20, "the function gives f32[3], not a scalar"},
+    {"def f(x: f32) = grad(fn(v) => (v, v))(x)",            "SG0204", 1, 17, "the function gives 2 arrays, not a scalar"},
+    {"def f(x: f32) = grad(fn(v) => floor(v))(x)",          "SG0205", 1, 17, "gives i32, which has no derivative"},
+    {"def f(x: i32) = grad(fn(v) => f32(v))(x)",            "SG0201", 1, 17, "argument 1 is i32 and cannot carry a derivative"},
+    {"def f(x: f32) = grad(x)(x)",                          "SG0404", 1, 17, "takes a function first, not f32"},
+    {"def g(abc: f32) = abc\ndef f(x: f32) = grad(g, wrt=abd)(x)", "SG0404", 2, 17, "did you mean 'abc'?"},
+    {"def f(x: f32) = grad(fn(a, b) => a, wrt=(a, a))(x, x)", "SG0404", 1, 17, "names a parameter twice"},
+    {"def f(x: f32) = grad(fn(a) => a, wrt=1)(x)",          "SG0404", 1, 17, "there is no argument 2"},
+    {"def f(x: f32) = grad(fn(a) => a, wrt=a + a)(x)",      "SG0404", 1, 17, "takes names or numbers of parameters"},
+    {"def f(x: f32) = grad(fn(a) => a, wtr=a)(x)",          "SG0402", 1, 38, "unknown name 'a'"},
+    {"def f(x: f32) = grad(fn(a) => a)(x, x)",              "SG0404", 1, 22, "takes 1 arguments, it is given 2"},
+    {"def f(x: f32[2]) = { let (y, d) = jvp(fn(v) => v, x, 1.0)\n d }", "SG0101", 1, 35, "for f32[2] cannot be f32"},
+    {"def f(x: f32[2]) = { let (y, b) = vjp(fn(v) => v, x)\n b(1.0) }", "SG0101", 2, 2, "a cotangent for f32[2] cannot be f32"},
+    {"def f(x: f32[2]) = { let (y, b) = vjp(fn(v) => (v, v), x)\n b(x) }", "SG0404", 2, 2, "for 2 arrays, it is given 1"},
+    {"def f(x: f32) = jacobian(fn(a, b) => a * b, wrt=(a, b))(x, x)", "SG0404", 1, 17, "by one array, not by 2"},
+    {"def f(x: f32) = vmap(sin)(x)",                        "SG0101", 1, 17, "an argument is f32 and has no axis 0"},
+    {"def f(x: f32[2], y: f32[3]) = vmap(fn(a, b) => a)(x, y)", "SG0101", 1, 31, "are split into 2 and into 3"},
+    {"def f(x: f32) = while(fn(s) => s, fn(s) => s, x, at_most=3)", "SG0102", 1, 17, "the condition must be one bool, not f32"},
+    {"def f(x: f32) = while(fn(s) => s < 1, fn(s) => s, x)", "SG0404", 1, 17, "needs the keyword 'at_most='"},
+    {"def f(x: f32) = while(fn(s) => s < 1, fn(s) => [s, s], x, at_most=3)", "SG0101", 1, 17, "while"},
 };
 // clang-format on
 

@@ -102,6 +102,10 @@ std::vector<Array> run_loop(const LoopRequest& request, const LoopBody& body);
 std::vector<Array> count_loop(LoopRequest request,
                               const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body);
 
+/// Of while_loop: `next` where `go`, and 1 for true, as i32.
+Array choose(const Arg& go, const Arg& next, const Arg& kept, const Loc& loc);
+Array counted(const Arg& go, const Loc& loc);
+
 template <class F, class S, class E>
 auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) {
   using Result = decltype(body(std::declval<state_of<S>>(), std::declval<state_of<E>>()));
@@ -166,6 +170,26 @@ detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Loc loc = Loc:
       [&](Index i, std::span<const Array> s) { return detail::flattened(body(i, detail::unflatten(start, s)), loc); });
   std::span<const Array> next = out;
   return detail::unflatten(start, next);
+}
+
+/// While `condition(state)`, one bool, holds: state = body(state); at most `at_most` times. std::pair(the last state, the
+/// number of steps, i32): at_most + 1 says that the bound has cut it off. All at_most steps are computed; those behind the
+/// last one change nothing and carry no derivative.
+template <class C, class F, class S>
+std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, int64_t at_most,
+                                                 Loc loc = Loc::here()) {
+  const auto step = [&](Index, const auto& state_and_count) {
+    const auto& [state, count] = state_and_count;
+    const Array go = condition(state);
+    std::vector<Arg> next = detail::flattened(body(state), loc);
+    const std::vector<Arg> kept = detail::flattened(state, loc);
+    std::vector<Array> chosen;
+    for (size_t j = 0; j < next.size() && j < kept.size(); ++j) chosen.push_back(detail::choose(go, next[j], kept[j], loc));
+    std::span<const Array> rest = chosen;
+    return std::pair(detail::unflatten(state, rest), count + detail::counted(go, loc));
+  };
+  auto [state, count] = fori(at_most, step, std::pair(start, detail::counted(false, loc)), loc);
+  return {state, count + detail::counted(condition(state), loc)};
 }
 
 }  // namespace spirograd

@@ -1,0 +1,114 @@
+#include "ad/function.h"
+
+#include "frontend/ir/close_loop.h"
+#include "frontend/ir/composite.h"
+#include "frontend/ir/own_graph.h"
+#include "frontend/ir/traverse.h"
+#include "spirograd/grad.h"
+
+namespace spirograd::ad {
+
+using ir::Expr;
+using ir::NodeId;
+
+namespace {
+
+// A program over the function's parameters, which are named by their numbers.
+Program program_of(const ir::Graph& g, const ir::Function& f) {
+  Program p;
+  // Only read, and only while the trace is here.
+  p.graph = std::shared_ptr<const ir::Graph>(std::shared_ptr<const ir::Graph>(), &g);
+  for (size_t j = 0; j < f.params.size(); ++j) p.params.push_back({std::to_string(j), f.params[j]});
+  for (size_t j = 0; j < f.results.size(); ++j)
+    p.results.push_back({std::to_string(j), f.results[j].v, g[f.results[j]].type});
+  return p;
+}
+
+}  // namespace
+
+FunctionAt::FunctionAt(ir::Graph& g, const TracedFunction& f, std::vector<Expr> at, Mode mode) : g_(g), at_(std::move(at)) {
+  std::vector<Expr> operands = f.vars;
+  for (Expr e : ir::captured_terms(g, f.vars, f.results)) {
+    operands.push_back(e);
+    at_.push_back(e);
+  }
+  const Program primal = program_of(g, g.function(ir::close_function(g, operands, f.results)));
+  std::vector<std::string> names;
+  for (size_t j = 0; j < f.vars.size(); ++j) names.push_back(std::to_string(j));
+  const Program both = (mode == Mode::Forward ? jvp(primal, names) : vjp(primal, names)).value();
+  for (size_t j = at_.size(); j < both.params.size(); ++j) directions_.push_back(both.params[j].type);
+  const std::vector<NodeId> nodes = ir::copy_into(g, both);
+  values_.assign(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(f.results.size()));
+  linear_.assign(nodes.begin() + static_cast<std::ptrdiff_t>(f.results.size()), nodes.end());
+}
+
+std::vector<Expr> FunctionAt::with_params(std::span<const NodeId> nodes, std::span<const Expr> direction) const {
+  ir::Memo memo;
+  for (size_t j = 0; j < at_.size(); ++j) memo[ir::param(g_, static_cast<int64_t>(j), at_[j].type()).id.v] = at_[j].id;
+  for (size_t j = 0; j < direction.size(); ++j)
+    memo[ir::param(g_, static_cast<int64_t>(at_.size() + j), directions_[j]).id.v] = direction[j].id;
+  std::vector<Expr> out;
+  for (NodeId id : ir::rebuild(g_, nodes, memo)) out.push_back({&g_, id});
+  return out;
+}
+
+std::vector<Expr> FunctionAt::values() const { return with_params(values_, {}); }
+
+std::vector<Expr> FunctionAt::derivative(std::span<const Expr> direction) const { return with_params(linear_, direction); }
+
+std::vector<Expr> value_and_gradient(ir::Graph& g, std::string_view what, const TracedFunction& f, std::vector<Expr> at) {
+  const bool single = f.results.size() == 1;
+  const std::string gives = std::string(what) + ": the function gives " +
+                            (single ? to_string(f.results[0].type()) : std::to_string(f.results.size()) + " arrays");
+  if (!single || f.results[0].rank() != 0)
+    throw Error("SG0204", gives + ", not a scalar").hint("sum it to a scalar, or use vjp with a cotangent of its shape");
+  if (!is_float(f.results[0].dtype())) throw Error("SG0205", gives + ", which has no derivative");
+  const FunctionAt here(g, f, std::move(at), Mode::Reverse);
+  const Expr one = ir::full(g, f.results[0].type(), 1);
+  std::vector<Expr> out = here.values();
+  for (Expr d : here.derivative({&one, 1})) out.push_back(d);
+  return out;
+}
+
+namespace {
+
+// The i-th of all arrays of this type that hold one 1.
+Expr unit(ir::Graph& g, Type type, Expr i) {
+  const Type flat{type.dtype, {type.shape.count()}};
+  const Expr here = ir::binary_broadcast(ir::Op::Eq, ir::iota(g, flat.shape, 0), i);
+  return ir::reshape(ir::select(here, ir::full(g, flat, 1), ir::zeros(g, flat)), type.shape);
+}
+
+Shape joined(std::string_view what, const Shape& a, const Shape& b) {
+  std::vector<int64_t> all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  if (all.size() > static_cast<size_t>(kMaxRank))
+    throw Error("SG0101", std::string(what) + ": a derivative for each pair of " + to_string(a) + " and " + to_string(b) +
+                              " has " + std::to_string(all.size()) + " axes, the limit is " + std::to_string(kMaxRank))
+        .hint("reshape the argument to a vector");
+  return Shape(std::span<const int64_t>(all));
+}
+
+}  // namespace
+
+Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, Expr at) {
+  if (f.results.size() != 1)
+    throw Error("SG0404",
+                std::string(what) + ": the function gives " + std::to_string(f.results.size()) + " arrays, not one")
+        .hint("join them by concat");
+  const Type x = at.type(), y = f.results[0].type();
+  if (!is_float(y.dtype))
+    throw Error("SG0205", std::string(what) + ": the function gives " + to_string(y) + ", which has no derivative");
+  const bool forward = x.shape.count() <= y.shape.count();
+  const Type &from = forward ? x : y, &to = forward ? y : x;
+  const Shape shape = joined(what, from.shape, to.shape);
+  const FunctionAt here(g, f, {at}, forward ? Mode::Forward : Mode::Reverse);
+  const Expr i = ir::fresh_var(g, i32()), direction = unit(g, from, i);
+  const Expr rows = ir::build(from.shape.count(), i, here.derivative({&direction, 1})[0]), all = ir::reshape(rows, shape);
+  if (!forward) return all;
+  std::vector<int64_t> axes;
+  for (int k = 0; k < shape.rank(); ++k) axes.push_back((from.shape.rank() + k) % shape.rank());
+  return axes.empty() ? all : ir::transpose(all, axes);
+}
+
+}  // namespace spirograd::ad

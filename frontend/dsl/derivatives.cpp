@@ -1,0 +1,181 @@
+// Derivatives and batches: the function is traced on placeholders, as the body of a loop is.
+#include "spirograd/derivatives.h"
+
+#include "ad/function.h"
+#include "frontend/dsl/tracer.h"
+#include "frontend/ir/composite.h"
+#include "frontend/ir/own_graph.h"
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::detail {
+namespace {
+
+using Exprs = std::vector<ir::Expr>;
+
+// Runs `make(tracer)`, which gives arrays. The body runs even after a mistake, on arrays without value: the structure of
+// what it returns is needed.
+template <class F>
+std::vector<Array> traced(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc, F&& make) {
+  const auto on_nothing = [&] {
+    body(std::vector<Array>(at.size()));
+    return std::vector<Array>();
+  };
+  Tracer* tracer = Tracer::current();
+  if (!tracer) {
+    Tracer::report_outside(what, loc);
+    return on_nothing();
+  }
+  for (const Arg& a : at)
+    if (!tracer->usable(what, a)) return on_nothing();
+  const uint32_t before = tracer->nodes().size();
+  bool body_ran = false;
+  const FunctionBody watched = [&](std::span<const Array> in) {
+    body_ran = true;
+    return body(in);
+  };
+  try {
+    std::vector<Array> out;
+    for (ir::Expr e : make(*tracer, watched)) out.push_back(tracer->wrap(e));
+    for (uint32_t id = before; id < tracer->nodes().size(); ++id) tracer->nodes().note_loc({id}, loc);
+    return out;
+  } catch (const Error& error) {
+    if (!tracer->first_error()) tracer->report(error, loc);
+    return body_ran ? std::vector<Array>() : on_nothing();
+  }
+}
+
+Exprs results_of(Tracer& tracer, const char* what, const FunctionBody& body, const Exprs& in) {
+  std::vector<Array> arrays;
+  for (ir::Expr e : in) arrays.push_back(tracer.wrap(e));
+  const std::vector<Arg> out = body(arrays);
+  for (const Arg& a : out)
+    if (!tracer.usable(what, a)) throw *tracer.first_error();
+  Exprs results;
+  for (const Arg& a : out) results.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+  return results;
+}
+
+struct AtPoint {
+  ad::TracedFunction function;
+  Exprs at;
+};
+
+AtPoint at_point(Tracer& tracer, const char* what, const std::vector<Arg>& args, const FunctionBody& body) {
+  AtPoint out;
+  for (const Arg& a : args) {
+    out.at.push_back(a.kind == Arg::Kind::Integer ? literal(tracer.nodes(), what, a, DType::F32)
+                                                  : resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+    const Type t = out.at.back().type();
+    if (!is_float(t.dtype))
+      throw Error("SG0201", std::string(what) + ": an argument is " + to_string(t) + " and cannot carry a derivative")
+          .hint("differentiate by arguments that are floats: wrt<..>, or capture the others");
+    out.function.vars.push_back(ir::fresh_var(tracer.nodes(), t));
+  }
+  if (out.at.empty()) throw Error("SG0201", std::string(what) + ": the arguments to differentiate by hold no arrays");
+  out.function.results = results_of(tracer, what, body, out.function.vars);
+  return out;
+}
+
+// Tangents or cotangents for arrays of these types; numbers take theirs.
+Exprs directions(Tracer& tracer, const char* what, const std::vector<Arg>& given, const std::vector<Type>& types) {
+  if (given.size() != types.size())
+    throw Error("SG0404", std::string(what) + ": takes a direction for " + std::to_string(types.size()) +
+                              " arrays, it is given " + std::to_string(given.size()));
+  Exprs out;
+  for (size_t j = 0; j < given.size(); ++j) {
+    if (!tracer.usable(what, given[j])) throw *tracer.first_error();
+    out.push_back(given[j].kind == Arg::Kind::Array ? tracer.expr(given[j].array)
+                                                    : literal(tracer.nodes(), what, given[j], types[j].dtype));
+    const Type t = out.back().type();
+    if (t != types[j])
+      throw Error(t.dtype == types[j].dtype ? "SG0101" : "SG0102",
+                  std::string(what) + ": the direction for " + to_string(types[j]) + " cannot be " + to_string(t));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
+  return traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
+    const AtPoint p = at_point(tracer, what, at, f);
+    return ad::value_and_gradient(tracer.nodes(), what, p.function, p.at);
+  });
+}
+
+Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
+  const std::vector<Array> out = traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
+    const AtPoint p = at_point(tracer, what, at, f);
+    if (p.at.size() != 1)
+      throw Error("SG0404", std::string(what) + ": takes derivatives by one array, not by " + std::to_string(p.at.size()))
+          .hint("join them by concat");
+    return Exprs{ad::jacobian(tracer.nodes(), what, p.function, p.at[0])};
+  });
+  return out.empty() ? Array() : out[0];
+}
+
+std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc) {
+  return traced("vmap", over, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
+    Exprs arrays;
+    for (const Arg& a : over) arrays.push_back(resolve(tracer, "vmap", {&a, 1}, Numbers::Alone)[0]);
+    const ir::Expr i = ir::fresh_var(tracer.nodes(), i32());
+    const auto [parts, extent] = ir::parts_along("vmap", arrays, axis, i);
+    Exprs out;
+    for (ir::Expr e : results_of(tracer, "vmap", f, parts)) out.push_back(ir::build(extent, i, e));
+    return out;
+  });
+}
+
+Linear linear(const char* what, Along along, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
+  struct State {
+    std::optional<ad::FunctionAt> at;
+    std::vector<Type> types;  // of directions
+  };
+  const auto state = std::make_shared<State>();
+  Linear out;
+  out.values = traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
+    const AtPoint p = at_point(tracer, what, at, f);
+    const bool forward = along == Along::Tangents;
+    for (ir::Expr e : p.function.results)
+      if (!is_float(e.dtype()))
+        throw Error("SG0205", std::string(what) + ": a result is " + to_string(e.type()) + " and has no derivative");
+    for (ir::Expr e : forward ? p.at : p.function.results) state->types.push_back(e.type());
+    state->at.emplace(tracer.nodes(), p.function, p.at, forward ? ad::Mode::Forward : ad::Mode::Reverse);
+    return state->at->values();
+  });
+  out.derivative = [state](const char* name, const std::vector<Arg>& direction, const Loc& where) {
+    const auto nothing = [](std::span<const Array>) { return std::vector<Arg>(); };
+    return traced(name, direction, nothing, where, [&](Tracer& tracer, const FunctionBody&) {
+      if (!state->at) throw *tracer.first_error();  // told before
+      return state->at->derivative(directions(tracer, name, direction, state->types));
+    });
+  };
+  return out;
+}
+
+}  // namespace spirograd::detail
+
+namespace spirograd {
+
+std::vector<Array> call(const Program& program, const ArgList& args) {
+  const std::string what = "call of '" + program.name + "'";
+  const auto nothing = [](std::span<const Array>) { return std::vector<Arg>(); };
+  std::vector<Array> out =
+      detail::traced("call", args.args, nothing, args.loc, [&](detail::Tracer& tracer, const detail::FunctionBody&) {
+        ir::require_made(program);
+        std::vector<Type> types;
+        for (const Param& p : program.params) types.push_back(p.type);
+        const detail::Exprs in = detail::directions(tracer, what.c_str(), args.args, types);
+        ir::Graph& g = tracer.nodes();
+        const std::vector<ir::NodeId> results = ir::copy_into(g, program);
+        ir::Memo memo;
+        for (size_t j = 0; j < in.size(); ++j) memo[ir::param(g, static_cast<int64_t>(j), types[j]).id.v] = in[j].id;
+        detail::Exprs inlined;
+        for (ir::NodeId id : ir::rebuild(g, results, memo)) inlined.push_back({&g, id});
+        return inlined;
+      });
+  out.resize(program.results.size());
+  return out;
+}
+
+}  // namespace spirograd

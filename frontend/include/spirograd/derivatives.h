@@ -1,0 +1,219 @@
+// Derivatives and batches of C++ functions inside of a trace. Each takes a callable over Bundles (loops.h) that returns a
+// Bundle, and may read arrays from around it; what it gives can be differentiated, batched and looped over in turn.
+//
+//   trace("fit", {{"w", f32({2})}, {"x", f32({4})}}, [](Array w, Array x) {
+//     auto loss = [&](Array v) { return mean(square(v(0) + v(1) * x)); };
+//     return fori(100, [&](Index, Array v) { return v - 0.1f * grad(loss)(v); }, w);
+//   });
+//
+// Derivatives are taken by the first argument, or by those that `wrt<..>` names by number, from 0; these hold floats. Other
+// arguments, and what is read from around, stay as they are. Mistakes (SG0201, SG0204, SG0205, shapes) are reported by
+// trace(), as those of other operations. grad.h has the same for whole programs.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "spirograd/loops.h"
+#include "spirograd/program.h"
+
+namespace spirograd {
+
+/// Numbers of arguments: grad(f, wrt<0, 2>). One gives its derivative alone, several give a tuple.
+template <size_t... J>
+inline constexpr std::index_sequence<J...> wrt = {};
+
+namespace detail {
+
+using FunctionBody = std::function<std::vector<Arg>(std::span<const Array>)>;
+
+/// The value, then the gradient per argument.
+std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
+Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
+/// Of arrays that share the extent of `axis`: the results of `body` for each of their parts, stacked along a new first axis.
+std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc);
+
+/// A function and its derivative at a point.
+struct Linear {
+  std::vector<Array> values;
+  std::function<std::vector<Array>(const char* what, const std::vector<Arg>& direction, const Loc& loc)> derivative;
+};
+enum class Along : uint8_t { Tangents, Cotangents };
+Linear linear(const char* what, Along along, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
+
+/// `f` as a function of the leaves of its arguments W. Keeps the structure of what it returns.
+template <class F, class Wrt, class... Args>
+struct Partial;
+template <class F, size_t... W, class... Args>
+struct Partial<F, std::index_sequence<W...>, Args...> {
+  static_assert(sizeof...(W) > 0 && ((W < sizeof...(Args)) && ...),
+                "wrt<..> names arguments of the function by number, from 0");
+  using All = std::tuple<Args...>;
+  using Chosen = std::tuple<std::tuple_element_t<W, All>...>;
+  using Traced = state_of<Chosen>;
+
+  template <size_t J>
+  static constexpr size_t place() {
+    constexpr size_t named[] = {W...};
+    for (size_t k = 0; k < sizeof...(W); ++k)
+      if (named[k] == J) return k;
+    return sizeof...(W);
+  }
+  template <size_t J>
+  static decltype(auto) argument(const Traced& traced, const All& all) {
+    if constexpr (place<J>() < sizeof...(W))
+      return (std::get<place<J>()>(traced));
+    else
+      return (std::get<J>(all));
+  }
+  static auto call(F& f, const Traced& traced, const All& all) {
+    return [&]<size_t... J>(std::index_sequence<J...>) { return f(argument<J>(traced, all)...); }
+    (std::index_sequence_for<Args...>());
+  }
+  using Result =
+      std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<const Traced&>(), std::declval<const All&>()))>;
+
+  F& f;
+  All all;
+  Loc loc;
+  std::optional<Result> result = {};
+
+  Chosen chosen() const { return Chosen{std::get<W>(all)...}; }
+  std::vector<Arg> leaves() const { return flattened(chosen(), loc); }
+  FunctionBody body() {
+    return [this](std::span<const Array> vars) {
+      result.emplace(call(f, unflatten(chosen(), vars), all));
+      return flattened(*result, loc);
+    };
+  }
+  /// In the structure of the arguments W: one, or a tuple.
+  auto like_arguments(std::span<const Array> arrays) const {
+    Traced out = unflatten(chosen(), arrays);
+    if constexpr (sizeof...(W) == 1)
+      return std::get<0>(std::move(out));
+    else
+      return out;
+  }
+};
+template <class F, class Wrt, class... Args>
+Partial<F, Wrt, Args...> partial(F& f, Wrt, const Loc& loc, const Args&... args) {
+  return {f, {args...}, loc};
+}
+
+}  // namespace detail
+
+/// A function of the arguments of `f` that gives the derivative of its scalar float result.
+template <class F, class Wrt = std::index_sequence<0>>
+requires(!std::is_convertible_v<F, Program>) auto grad(F f, Wrt by = {}, Loc loc = Loc::here()) {
+  return [f = std::move(f), by, loc](const auto&... args) mutable {
+    auto p = detail::partial(f, by, loc, args...);
+    const std::vector<Array> out = detail::gradient("grad", p.leaves(), p.body(), loc);
+    return p.like_arguments(std::span(out).subspan(out.empty() ? 0 : 1));
+  };
+}
+
+/// std::pair(value, derivative).
+template <class F, class Wrt = std::index_sequence<0>>
+requires(!std::is_convertible_v<F, Program>) auto value_and_grad(F f, Wrt by = {}, Loc loc = Loc::here()) {
+  return [f = std::move(f), by, loc](const auto&... args) mutable {
+    auto p = detail::partial(f, by, loc, args...);
+    const std::vector<Array> out = detail::gradient("value_and_grad", p.leaves(), p.body(), loc);
+    return std::pair(out.empty() ? Array() : out[0], p.like_arguments(std::span(out).subspan(out.empty() ? 0 : 1)));
+  };
+}
+
+/// std::pair(f(args..), its derivative in a direction). `at`, `direction`: std::tuples, one Bundle per argument of `f`.
+template <class F, class... Args, class... Directions>
+auto jvp(F f, const std::tuple<Args...>& at, const std::tuple<Directions...>& direction, Loc loc = Loc::here()) {
+  return std::apply(
+      [&](const auto&... args) {
+        auto p = detail::partial(f, std::index_sequence_for<Args...>(), loc, args...);
+        const detail::Linear both = detail::linear("jvp", detail::Along::Tangents, p.leaves(), p.body(), loc);
+        std::span<const Array> values = both.values;
+        const std::vector<Array> tangents = both.derivative("jvp", detail::flattened(direction, loc), loc);
+        std::span<const Array> rest = tangents;
+        auto value = detail::unflatten(*p.result, values);
+        return std::pair(std::move(value), detail::unflatten(*p.result, rest));
+      },
+      at);
+}
+
+/// std::pair(f(args..), pullback): the pullback is a function from a cotangent, a Bundle like the result, to the cotangents
+/// of all arguments. The value is computed once, however often the pullback is called.
+template <class F, class... Args>
+auto vjp(F f, const Args&... args) {
+  const Loc loc = Loc::here();
+  auto p = detail::partial(f, std::index_sequence_for<Args...>(), loc, args...);
+  detail::Linear both = detail::linear("vjp", detail::Along::Cotangents, p.leaves(), p.body(), loc);
+  std::span<const Array> values = both.values;
+  auto value = detail::unflatten(*p.result, values);
+  const auto chosen = p.chosen();
+  return std::pair(std::move(value), [both, chosen, loc](const auto& cotangent) {
+    const std::vector<Array> out = both.derivative("the pullback", detail::flattened(cotangent, loc), loc);
+    std::span<const Array> next = out;
+    auto all = detail::unflatten(chosen, next);
+    if constexpr (sizeof...(Args) == 1)
+      return std::get<0>(std::move(all));
+    else
+      return all;
+  });
+}
+
+/// std::pair(f(args..), the derivative as a function of tangents of all arguments).
+template <class F, class... Args>
+auto linearize(F f, const Args&... args) {
+  const Loc loc = Loc::here();
+  auto p = detail::partial(f, std::index_sequence_for<Args...>(), loc, args...);
+  detail::Linear both = detail::linear("linearize", detail::Along::Tangents, p.leaves(), p.body(), loc);
+  std::span<const Array> values = both.values;
+  const auto form = *p.result;
+  auto value = detail::unflatten(form, values);
+  return std::pair(std::move(value), [both, form, loc](const auto&... tangents) {
+    const std::vector<Array> out =
+        both.derivative("the linear function", detail::flattened(std::tuple(tangents...), loc), loc);
+    std::span<const Array> next = out;
+    return detail::unflatten(form, next);
+  });
+}
+
+/// A function of the arguments of `f`; the result's shape, then that of the argument. Both are one array.
+template <class F, class Wrt = std::index_sequence<0>>
+auto jacobian(F f, Wrt by = {}, Loc loc = Loc::here()) {
+  return [f = std::move(f), by, loc](const auto&... args) mutable {
+    auto p = detail::partial(f, by, loc, args...);
+    return detail::jacobian_of("jacobian", p.leaves(), p.body(), loc);
+  };
+}
+
+/// The second derivatives of a scalar result by one array.
+template <class F, class Wrt = std::index_sequence<0>>
+auto hessian(F f, Wrt by = {}, Loc loc = Loc::here()) {
+  return [g = grad(std::move(f), by, loc), by, loc](const auto&... args) mutable {
+    auto p = detail::partial(g, by, loc, args...);
+    return detail::jacobian_of("hessian", p.leaves(), p.body(), loc);
+  };
+}
+
+/// hvp(f)(x, v): the product of the second derivatives by the only argument with a direction.
+template <class F>
+auto hvp(F f, Loc loc = Loc::here()) {
+  return [g = grad(std::move(f), std::index_sequence<0>(), loc), loc](const auto& at, const auto& direction) {
+    return jvp(g, std::tuple(at), std::tuple(direction), loc).second;
+  };
+}
+
+/// f for each part of all its arguments along `axis`, side by side; results are stacked along a new first axis.
+template <class F>
+auto vmap(F f, int64_t axis = 0, Loc loc = Loc::here()) {
+  return [f = std::move(f), axis, loc](const auto&... args) mutable {
+    auto p = detail::partial(f, std::index_sequence_for<std::remove_cvref_t<decltype(args)>...>(), loc, args...);
+    const std::vector<Array> out = detail::batch(p.leaves(), axis, p.body(), loc);
+    std::span<const Array> next = out;
+    return detail::unflatten(*p.result, next);
+  };
+}
+
+/// The results of a program for these arrays, inside of a trace.
+std::vector<Array> call(const Program& program, const ArgList& args);
+
+}  // namespace spirograd
