@@ -29,6 +29,12 @@ int Elaborator::find_def(std::string_view name) const {
   return -1;
 }
 
+const StructSyntax* Elaborator::find_struct(std::string_view name) const {
+  for (const StructSyntax& s : source_.structs)
+    if (s.fields.name == name) return &s;
+  return nullptr;
+}
+
 void Elaborator::unknown_function(std::string_view name, const Env& env, Place place) {
   const std::string quoted = "'" + std::string(name) + "'";
   const auto& defs = source_.defs;
@@ -44,12 +50,14 @@ void Elaborator::unknown_function(std::string_view name, const Env& env, Place p
   if (lookup(env, name)) throw source_.error("SG0403", quoted + " is no function", place);
   std::vector<std::string> names = operation_names();
   for (int j = 0; j < current_def_; ++j) names.emplace_back(defs[static_cast<size_t>(j)].name);
+  for (const StructSyntax& s : source_.structs) names.emplace_back(s.fields.name);
   throw source_.error("SG0403", "unknown operation " + quoted, place).hint(did_you_mean(name, names));
 }
 
 Value Elaborator::eval_call(const Ast& ast, const Env& env) {
   const Ast& callee = *ast.kids[0];
   const Builtin* builtin = nullptr;
+  const StructSyntax* record = nullptr;
   std::shared_ptr<const Closure> closure;
   if (callee.form == Form::Name) {
     // A name in front of parentheses is a function: a variable of another kind does not hide it.
@@ -60,8 +68,9 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
       builtin = find_builtin(name(local->type.dtype));  // T(x), T a type parameter
     } else if (const int def = find_def(callee.text); def >= 0) {
       closure = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
-    } else if (builtin = find_builtin(callee.text); !builtin) {
-      unknown_function(callee.text, env, callee.place);
+    } else if (record = find_struct(callee.text); !record) {
+      builtin = find_builtin(callee.text);
+      if (!builtin) unknown_function(callee.text, env, callee.place);
     }
   } else {
     const Value v = eval(callee, env);
@@ -84,6 +93,7 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
     }
   }
   if (builtin) return run(*builtin, call);
+  if (record) return construct(*record, call);
   if (call.keywords.empty()) return apply(*closure, std::move(call.args), callee.place);
   return call_by_keywords(call, *closure);
 }
@@ -91,7 +101,7 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
 std::vector<std::string_view> Elaborator::parameters_of(const Closure& closure) const {
   std::vector<std::string_view> names = closure.params;
   if (closure.def >= 0)
-    for (const ParamSyntax& p : source_.defs[static_cast<size_t>(closure.def)].params) names.push_back(p.name);
+    for (const Declared& d : source_.defs[static_cast<size_t>(closure.def)].declared) names.push_back(d.name);
   if (closure.fn)
     for (size_t j = 0; j + 1 < closure.fn->kids.size(); ++j) names.push_back(closure.fn->kids[j]->text);
   return names;
@@ -155,13 +165,16 @@ Expr Elaborator::result_node(const DefSyntax& def, const Value& v, std::optional
 }
 
 // Results as declared: weak values get the declared dtype, everything else must have the declared type.
-std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
-  const Value v = eval(*def.body, env);
+Elaborator::Results Elaborator::run_body(const DefSyntax& def, const Env& env) {
+  Value v = eval(*def.body, env);
+  // A tuple of one is what is in it.
+  if (v.kind == Value::Kind::Tuple && !v.record && v.items.size() == 1) v = Value(v.items[0]);
   std::vector<Value> flat;
-  if (v.kind == Value::Kind::Tuple && (v.items.size() != 1 || def.results.size() != 1 || !def.has_results)) {
-    flat = v.items;
-  } else {
-    flat.push_back(v.kind == Value::Kind::Tuple ? v.items[0] : v);
+  for (const Value& item : v.kind == Value::Kind::Tuple && !v.record ? v.items : std::vector<Value>{v}) {
+    if (item.record)
+      leaves(item, flat);
+    else
+      flat.push_back(item);
   }
   const std::string what = "'" + std::string(def.name) + "'";
   if (def.has_results && flat.size() != def.results.size())
@@ -183,16 +196,17 @@ std::vector<Value> Elaborator::run_body(const DefSyntax& def, const Env& env) {
                               (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
                           declared.place);
   }
-  return flat;
+  return {std::move(flat), std::move(v)};
 }
 
 Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
   const DefSyntax& def = source_.defs[index];
-  if (args.size() != def.params.size())
+  if (args.size() != def.declared.size())
     throw source_.error("SG0404",
-                        "'" + std::string(def.name) + "' takes " + std::to_string(def.params.size()) +
+                        "'" + std::string(def.name) + "' takes " + std::to_string(def.declared.size()) +
                             " arguments, it is given " + std::to_string(args.size()),
                         place);
+  args = arrays_of(def, args);
   std::map<std::string_view, DType> met;  // type parameters
   for (size_t j = 0; j < args.size(); ++j)
     if (args[j].is_array()) met.try_emplace(def.params[j].type.parameter, args[j].expr.dtype());
@@ -293,8 +307,10 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
     e.source_line = source_.line(place.line);
     throw;
   }
-  for (size_t j = 0; j < nodes.size(); ++j) bind(env, def.params[j].name, Value::array(nodes[j]));
-  std::vector<Value> results;
+  std::vector<Value> arrays;
+  for (Expr e : nodes) arrays.push_back(Value::array(e));
+  bind_params(def, arrays, env);
+  Results results;
   try {
     const Within within(current_def_, static_cast<int>(index));
     results = run_body(def, env);
@@ -304,8 +320,8 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
                         ", column " + std::to_string(place.column));
     throw;
   }
-  const bool single = results.size() == 1;
-  const Value v = single ? results[0] : Value::tuple(std::move(results));
+  size_t at = 0;
+  const Value v = with_leaves(results.form, results.arrays, at);
   calls_.emplace(std::move(key), v);
   return v;
 }
@@ -316,13 +332,15 @@ int64_t Elaborator::body_function(size_t index, Place) {
   const Env no_shapes = nested({});
   Env env = nested({});
   ir::Function f;
+  std::vector<Value> arrays;
   for (const ParamSyntax& p : def.params) {
     const Type t = eval_type(*this, p.type, no_shapes);
-    bind(env, p.name, Value::array(ir::param(graph_, static_cast<int64_t>(f.params.size()), t)));
+    arrays.push_back(Value::array(ir::param(graph_, static_cast<int64_t>(f.params.size()), t)));
     f.params.push_back(t);
   }
+  bind_params(def, arrays, env);
   const Within within(current_def_, static_cast<int>(index));
-  for (const Value& v : run_body(def, env)) f.results.push_back(result_node(def, v, {}).id);
+  for (const Value& v : run_body(def, env).arrays) f.results.push_back(result_node(def, v, {}).id);
   return bodies_[index] = graph_.intern(std::move(f));
 }
 
@@ -360,13 +378,15 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
     for (const ParamSyntax& p : def.params) types.push_back(eval_type(*this, p.type, from_outside));
   }
   bind_types(*this, def, types, given, env);
+  std::vector<Value> arrays;
   for (size_t j = 0; j < types.size(); ++j) {
     const Expr p = ir::param(graph_, static_cast<int64_t>(j), types[j]);
     graph_.note_loc(p.id, source_.loc(def.params[j].place));
-    bind(env, def.params[j].name, Value::array(p));
+    arrays.push_back(Value::array(p));
     out.params.push_back({std::string(def.params[j].name), types[j]});
   }
-  const std::vector<Value> results = run_body(def, env);
+  bind_params(def, arrays, env);
+  const std::vector<Value> results = run_body(def, env).arrays;
   for (size_t j = 0; j < results.size(); ++j) {
     const Expr e = result_node(def, results[j], {});
     std::string name(def.has_results ? def.results[j].name : "");

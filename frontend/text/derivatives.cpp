@@ -72,9 +72,12 @@ std::string ordinal(size_t arg) { return "argument " + std::to_string(arg + 1); 
 // The element type that a parameter declares.
 std::optional<DType> declared_type(Elaborator& e, const Closure& f, size_t arg) {
   if (f.def < 0) return {};
-  const auto& params = e.source().defs[static_cast<size_t>(f.def)].params;
-  if (arg >= params.size() || !params[arg].type.parameter.empty()) return {};
-  return params[arg].type.dtype;
+  const DefSyntax& def = e.source().defs[static_cast<size_t>(f.def)];
+  if (arg >= def.declared.size() || def.declared[arg].record) return {};  // the fields of a struct have types
+  size_t at = 0;
+  for (size_t j = 0; j < arg; ++j) at += def.declared[j].arrays;
+  const TypeSyntax& t = def.params[at].type;
+  return t.parameter.empty() ? std::optional(t.dtype) : std::nullopt;
 }
 
 // `open`: the type of numbers where nothing else says it.
@@ -221,7 +224,7 @@ Value value_and_grad(Call& c) { return gradient_function(c, true); }
 // jvp(f, (x, y), (dx, dy)): a tuple holds the arguments, anything else is the only one.
 Value jvp(Call& c) {
   const Function f = function_of(c);
-  const auto listed = [](const Value& v) { return v.kind == Value::Kind::Tuple ? v.items : Values{v}; };
+  const auto listed = [](const Value& v) { return v.kind == Value::Kind::Tuple && !v.record ? v.items : Values{v}; };
   const Values args = listed(c.args[1]);
   std::vector<size_t> all(args.size());
   for (size_t j = 0; j < all.size(); ++j) all[j] = j;

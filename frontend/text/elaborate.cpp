@@ -247,10 +247,11 @@ Value Elaborator::eval_if(const Ast& ast, const Env& env) {
 }
 
 Value Elaborator::choose(Expr condition, const Value& yes, const Value& no) {
-  if (yes.kind == Value::Kind::Tuple && no.kind == Value::Kind::Tuple && yes.items.size() == no.items.size()) {
+  if (yes.kind == Value::Kind::Tuple && no.kind == Value::Kind::Tuple && yes.items.size() == no.items.size() &&
+      yes.record == no.record) {
     std::vector<Value> items;
     for (size_t j = 0; j < yes.items.size(); ++j) items.push_back(choose(condition, yes.items[j], no.items[j]));
-    return Value::tuple(std::move(items));
+    return Value::tuple(std::move(items), yes.record);
   }
   if (yes.kind == Value::Kind::Tuple || no.kind == Value::Kind::Tuple)
     throw Error("SG0102", "if: the branches are " + describe(yes) + " and " + describe(no));
@@ -326,6 +327,7 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
 
 Value Elaborator::eval_field(const Ast& ast, const Env& env) {
   const Value a = eval(*ast.kids[0], env);
+  if (a.record) return field_of(a, ast.text);
   const Shape& shape = shape_of(a, ast.text);
   if (ast.text == "T") {
     std::vector<int64_t> perm;

@@ -35,12 +35,13 @@ struct Value {
     Type,  // f32, f32[2,3] as an argument
   };
   Kind kind = Kind::Tuple;
-  ir::Expr expr;                // Array
-  bool is_float = false;        // Literal, Weak
-  Shape shape;                  // Literal, Weak
-  std::vector<double> numbers;  // Literal
-  Weak* made = nullptr;         // Weak: how it is made; the Elaborator owns it
-  std::vector<Value> items;     // Tuple
+  ir::Expr expr;                         // Array
+  bool is_float = false;                 // Literal, Weak
+  Shape shape;                           // Literal, Weak
+  std::vector<double> numbers;           // Literal
+  Weak* made = nullptr;                  // Weak: how it is made; the Elaborator owns it
+  std::vector<Value> items;              // Tuple
+  const StructSyntax* record = nullptr;  // Tuple: whose fields these are, or null
   std::shared_ptr<const Closure> function;
   Type type;
 
@@ -52,7 +53,7 @@ struct Value {
   }
   static Value integer(int64_t n);
   static Value literal(double x, bool is_float);
-  static Value tuple(std::vector<Value> items);
+  static Value tuple(std::vector<Value> items, const StructSyntax* record = nullptr);
   bool is_array() const { return kind == Kind::Array; }
   bool is_literal() const { return kind == Kind::Literal; }
   /// Whether the element type is still open, and whether it may become `t`.
@@ -182,11 +183,18 @@ class Elaborator {
   void locate_new_nodes(Place place);
   void locate(Error& e, Place place) const;
 
+  /// A struct of these arguments, by position and by name.
+  Value construct(const StructSyntax& record, const Call& call);
   Value call_def(size_t def, std::vector<Value> args, Place place);
   Value call_weakly(size_t def, const std::vector<Value>& args, Place place);
   Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
+  const StructSyntax* find_struct(std::string_view name) const;
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none
-  std::vector<Value> run_body(const DefSyntax& def, const Env& env);
+  struct Results {
+    std::vector<Value> arrays;
+    Value form;  // that has them as its leaves
+  };
+  Results run_body(const DefSyntax& def, const Env& env);
   ir::Expr result_node(const DefSyntax& def, const Value& v, std::optional<DType> want);
   [[noreturn]] void unknown_function(std::string_view name, const Env& env, Place place);
 
@@ -219,6 +227,14 @@ void bind_given(const DefSyntax& def, const GivenTypes& given, Env& env);
 Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env);
 /// Type parameters of a definition in the order in which they stand there.
 std::vector<std::string_view> type_parameters(const DefSyntax& def);
+
+// ---- structs (records.cpp)
+
+/// The arrays of arguments, one after the other, as `def` declares them; SG0103 where one is no such struct.
+std::vector<Value> arrays_of(const DefSyntax& def, const std::vector<Value>& args);
+/// The parameters of `def` by name: arrays, and structs of such. `arrays`: one for each of def.params.
+void bind_params(const DefSyntax& def, std::span<const Value> arrays, Env& env);
+const Value& field_of(const Value& record, std::string_view name);
 
 // ---- static arguments (value.cpp)
 int64_t static_integer(const Value& v, std::string_view what);

@@ -15,8 +15,12 @@ class Parser : public ExpressionParser {
   void file() {
     skip_line_ends();
     while (peek().kind != Token::Kind::End) {
-      if (!peek().is("def")) fail("expected 'def', found " + shown(peek()));
-      definition();
+      if (peek().kind == Token::Kind::Name && peek().text == "struct")  // no word of the language elsewhere
+        structure();
+      else if (peek().is("def"))
+        definition();
+      else
+        fail("expected 'def' or 'struct', found " + shown(peek()));
       if (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Newline && !peek().is(";"))
         fail_operator("expected the end of the line");
       skip_line_ends();
@@ -29,21 +33,10 @@ class Parser : public ExpressionParser {
     take();
     def.place = peek().place;
     def.name = expect_name("the name of the function");
-    if (const auto [first, fresh] = defined_.emplace(def.name, def.place); !fresh)
-      throw source_.error("SG0408", "function '" + std::string(def.name) + "' is defined twice", def.place)
-          .note("the first stands at " + source_.file + ":" + std::to_string(first->second.line))
-          .hint("rename one of them");
+    defines("function", def);
     expect("(", "after the name of the function");
     while (!peek().is(")")) {
-      ParamSyntax p;
-      p.place = peek().place;
-      p.name = expect_name("a parameter name");
-      expect(":", "and a type after the parameter name");
-      p.type = type();
-      for (const ParamSyntax& other : def.params)
-        if (other.name == p.name)
-          throw source_.error("SG0408", "parameter '" + std::string(p.name) + "' stands twice", p.place);
-      def.params.push_back(p);
+      declaration("parameter", def);
       if (!accept(",")) break;
     }
     expect(")", "after the parameters");
@@ -58,6 +51,83 @@ class Parser : public ExpressionParser {
     }
     check_type_parameters(def);
     source_.defs.push_back(std::move(def));
+  }
+
+  void defines(const char* what, const DefSyntax& def) {
+    if (const auto [first, fresh] = defined_.emplace(def.name, def.place); !fresh)
+      throw source_.error("SG0408", std::string(what) + " '" + std::string(def.name) + "' is defined twice", def.place)
+          .note("the first stands at " + source_.file + ":" + std::to_string(first->second.line))
+          .hint("rename one of them");
+  }
+
+  // name: type
+  void declaration(const char* what, DefSyntax& def) {
+    Declared d;
+    d.place = peek().place;
+    d.name = expect_name(("a " + std::string(what) + " name").c_str());
+    expect(":", ("and a type after the " + std::string(what) + " name").c_str());
+    const TypeSyntax t = type();
+    for (const Declared& other : def.declared)
+      if (other.name == d.name)
+        throw source_.error("SG0408", std::string(what) + " '" + std::string(d.name) + "' stands twice", d.place);
+    d.record = t.record;
+    const size_t before = def.params.size();
+    if (t.record)
+      for (const ParamSyntax& p : t.record->fields.params)
+        def.params.push_back({inside(d.name, p.name), with_sizes(p.type, t), d.place});
+    else
+      def.params.push_back({d.name, t, d.place});
+    d.arrays = def.params.size() - before;
+    def.declared.push_back(d);
+  }
+
+  std::string_view inside(std::string_view record, std::string_view field) {
+    return source_.names.emplace_back(std::string(record) + "." + std::string(field));
+  }
+
+  // The type of a field where `use` gives the struct's sizes.
+  TypeSyntax with_sizes(const TypeSyntax& field, const TypeSyntax& use) {
+    TypeSyntax t = field;
+    for (const Ast*& extent : t.extents)
+      if (!use.extents.empty()) extent = with_sizes(extent, use);
+    return t;
+  }
+  const Ast* with_sizes(const Ast* a, const TypeSyntax& use) {
+    if (!a) return a;
+    for (size_t j = 0; j < use.record->sizes.size() && a->form == Form::Name; ++j)
+      if (a->text == use.record->sizes[j]) return use.extents[j];
+    Ast copy = *a;
+    for (const Ast*& kid : copy.kids) kid = with_sizes(kid, use);
+    return &source_.arena.emplace_back(std::move(copy));
+  }
+
+  // Fields stand on lines of their own, or behind commas.
+  void structure() {
+    StructSyntax made;
+    DefSyntax& fields = made.fields;
+    take();
+    fields.place = peek().place;
+    fields.name = expect_name("the name of the struct");
+    if (fields.name[0] < 'A' || fields.name[0] > 'Z')
+      throw source_.error("SG0401", "the name of a struct begins with a capital, as those of all types that you name",
+                          fields.place);
+    defines("struct", fields);
+    if (accept("[")) {
+      do made.sizes.push_back(expect_name("a size"));
+      while (accept(","));
+      expect("]", "after the sizes");
+    }
+    expect("{", "after the name of the struct");
+    skip_line_ends();
+    while (!peek().is("}")) {
+      declaration("field", fields);
+      if (!accept(",") && peek().kind != Token::Kind::Newline && !peek().is(";")) break;
+      skip_line_ends();
+    }
+    expect("}", "after the fields");
+    if (fields.params.empty()) throw source_.error("SG0401", "a struct has fields", fields.place);
+    check_type_parameters(fields);
+    source_.structs.push_back(std::move(made));
   }
 
   // A type parameter is nothing else in its definition: no size, no parameter.
@@ -83,8 +153,22 @@ class Parser : public ExpressionParser {
   void results(DefSyntax& def) {
     def.has_results = true;
     const char* begin = peek().text.data();
+    const auto add = [&](const ResultSyntax& r) {
+      for (const ResultSyntax& other : def.results)
+        if (!r.name.empty() && other.name == r.name)
+          throw source_.error("SG0408", "result '" + std::string(r.name) + "' stands twice", r.type.place);
+      def.results.push_back(r);
+    };
+    const auto add_all = [&](const ResultSyntax& r) {
+      if (!r.type.record) return add(r);
+      for (const ParamSyntax& p : r.type.record->fields.params) {
+        ResultSyntax field{r.name.empty() ? p.name : inside(r.name, p.name), with_sizes(p.type, r.type)};
+        field.type.place = r.type.place;
+        add(field);
+      }
+    };
     if (!accept("(")) {
-      def.results.push_back({"", type()});
+      add_all({"", type()});
     } else {
       while (!peek().is(")")) {
         ResultSyntax r;
@@ -93,10 +177,7 @@ class Parser : public ExpressionParser {
           take();
         }
         r.type = type();
-        for (const ResultSyntax& other : def.results)
-          if (!r.name.empty() && other.name == r.name)
-            throw source_.error("SG0408", "result '" + std::string(r.name) + "' stands twice", r.type.place);
-        def.results.push_back(r);
+        add_all(r);
         if (!accept(",")) break;
       }
       expect(")", "after the results");
@@ -121,25 +202,34 @@ class Parser : public ExpressionParser {
         for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
         if (lower == name(d)) fail("expected a type, found " + shown(word), "write " + std::string(name(d)));
       }
-      t.parameter = word.text;
+      for (const StructSyntax& s : source_.structs)
+        if (s.fields.name == word.text) t.record = &s;
+      if (!t.record) t.parameter = word.text;
       known = true;
     }
     if (!known)
       fail("expected a type, found " + shown(word),
            "types look like f32, i32[N], f64[N, 3]; also u32, bool, and a name with a capital, T[N], for any element type");
     take();
+    if (t.record && t.record->sizes.empty() && peek().is("["))
+      fail("there are no arrays of structs", "give the fields one more axis, and use vmap");
     if (accept("[")) {
       while (!peek().is("]")) {
         t.extents.push_back(expression());
         if (!accept(",")) break;
       }
       expect("]", "after the shape");
+      if (t.record && t.extents.size() != t.record->sizes.size())
+        throw source_.error("SG0401",
+                            "'" + std::string(word.text) + "' has " + std::to_string(t.record->sizes.size()) +
+                                " sizes, it is given " + std::to_string(t.extents.size()),
+                            t.place);
     }
     t.text = since(begin);
     return t;
   }
 
-  std::unordered_map<std::string_view, Place> defined_;  // functions
+  std::unordered_map<std::string_view, Place> defined_;  // functions and structs
 };
 
 }  // namespace

@@ -55,7 +55,10 @@ struct Ast {
   std::vector<const Ast*> kids;
 };
 
+struct StructSyntax;
+
 struct TypeSyntax {
+  const StructSyntax* record = nullptr;  // a struct; extents: what stands for its sizes, or nothing
   DType dtype = DType::F32;
   std::string_view parameter;  // the type parameter used for the dtype, or ""
   std::vector<const Ast*> extents;
@@ -74,14 +77,29 @@ struct ResultSyntax {
   TypeSyntax type;
 };
 
+/// A parameter, or a field of a struct, as it is written: one array, or a struct, whose arrays follow one another.
+struct Declared {
+  std::string_view name;
+  const StructSyntax* record = nullptr;
+  size_t arrays = 1;
+  Place place;
+};
+
 struct DefSyntax {
   std::string_view name;
   Place place;
-  std::vector<ParamSyntax> params;
+  std::vector<Declared> declared;
+  std::vector<ParamSyntax> params;  // their arrays; those of a struct are named model.w
   bool has_results = false;
   std::vector<ResultSyntax> results;
   std::string_view results_text;
   const Ast* body = nullptr;
+};
+
+/// Its fields, as the parameters of a function that has no body.
+struct StructSyntax {
+  std::vector<std::string_view> sizes;  // shape variables that each use may give other values
+  DefSyntax fields;
 };
 
 /// Names that occur in an expression, each as often as it stands there.
@@ -91,6 +109,8 @@ void collect_names(const Ast& a, std::vector<const Ast*>& names);
 struct Source {
   std::string file, text;
   std::deque<Ast> arena;
+  std::deque<std::string> names;  // that stand nowhere in the text
+  std::deque<StructSyntax> structs;
   std::vector<DefSyntax> defs;
 
   Loc loc(Place p) const { return {file, p.line, p.column}; }

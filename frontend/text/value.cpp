@@ -16,9 +16,10 @@ Value Value::literal(double x, bool is_float) {
   return v;
 }
 
-Value Value::tuple(std::vector<Value> items) {
+Value Value::tuple(std::vector<Value> items, const StructSyntax* record) {
   Value v;
   v.kind = Kind::Tuple;
+  v.record = record;
   v.items = std::move(items);
   return v;
 }
@@ -28,7 +29,8 @@ std::string describe(const Value& v) {
     case Value::Kind::Array: return to_string(v.expr.type());
     case Value::Kind::Literal: return v.shape.rank() == 0 ? "a number" : "numbers of shape " + to_string(v.shape);
     case Value::Kind::Weak: return to_string(Type{v.usual_dtype(), v.shape});
-    case Value::Kind::Tuple: return "a tuple of " + std::to_string(v.items.size());
+    case Value::Kind::Tuple:
+      return v.record ? "a " + std::string(v.record->fields.name) : "a tuple of " + std::to_string(v.items.size());
     case Value::Kind::Function: return "a function";
     case Value::Kind::Type: return "a type";
   }
@@ -128,7 +130,7 @@ Value with_leaves(const Value& like, std::span<const Value> flat, size_t& at) {
   if (like.kind != Value::Kind::Tuple) return flat[at++];
   std::vector<Value> items;
   for (const Value& item : like.items) items.push_back(with_leaves(item, flat, at));
-  return Value::tuple(std::move(items));
+  return Value::tuple(std::move(items), like.record);
 }
 
 }  // namespace spirograd::text
