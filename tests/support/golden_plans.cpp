@@ -83,6 +83,13 @@ Target plain_cpu() {
   return t;
 }
 
+Target lane_cpu() {
+  Target t = plain_cpu();
+  t.subgroup_operations = kSubgroupBasic | kSubgroupVote | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
+  t.max_invocations = 1024;
+  return t;
+}
+
 Target plain_gpu() {
   Target t;
   t.float64 = true;

@@ -11,8 +11,10 @@ namespace spirograd::test {
 /// Of a file of tests/golden.
 std::string golden(const std::string& file);
 
-/// A CPU driver that ends loops as some do, a GPU, and one that offers as little as there is.
+/// A CPU driver that ends loops as some do, without subgroups and with them; a GPU, and one that offers as little as there
+/// is.
 Target plain_cpu();
+Target lane_cpu();
 Target plain_gpu();
 Target poor_gpu();
 

@@ -19,8 +19,10 @@ std::string described(const std::string& name, const Program& p) {
   const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
   std::string out = name + ": " + std::to_string(rewrite::operations(simple)) + " operations, text " +
                     test::fingerprint(text::print(simple)) + "\n";
-  for (const auto& [kind, target] :
-       {std::pair{"cpu", test::plain_cpu()}, {"gpu", test::plain_gpu()}, {"poor", test::poor_gpu()}})
+  for (const auto& [kind, target] : {std::pair{"cpu", test::plain_cpu()},
+                                     {"lanes", test::lane_cpu()},
+                                     {"gpu", test::plain_gpu()},
+                                     {"poor", test::poor_gpu()}})
     out += "  " + std::string(kind) + " " + test::summary(simple, target) + "\n";
   return out;
 }

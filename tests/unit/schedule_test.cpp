@@ -244,6 +244,9 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(reduction(64, 32), "k = serial 8 unroll 8; broadcast 8") << "as long as plain sums may be";
   EXPECT_EQ(reduction(41, 32), "k = serial 6 unroll 8; broadcast 8") << "of one element, too";
   EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
+  EXPECT_EQ(reduction(512, 4), "k = serial 8 serial 8 unroll 8; accumulators 4; broadcast 8")
+      << "few points, one chain each";
+  EXPECT_EQ(reduction(512, 5), "k = serial 8 serial 8 unroll 8; broadcast 8");
   ReduceFacts inner{DType::F32, {16}, 32, 7};
   inner.lanes = 8;
   inner.common = 1;

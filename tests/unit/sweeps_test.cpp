@@ -30,7 +30,8 @@ int64_t longest(std::string_view name) {
 
 std::string described(const Program& p) {
   const Program simple = rewrite::optimise_for_lowering(p, {});
-  return "cpu " + test::short_summary(simple, test::plain_cpu()) + ", gpu " + test::short_summary(simple, test::plain_gpu());
+  return "cpu " + test::short_summary(simple, test::plain_cpu()) + ", lanes " +
+         test::short_summary(simple, test::lane_cpu()) + ", gpu " + test::short_summary(simple, test::plain_gpu());
 }
 
 std::string swept() {
