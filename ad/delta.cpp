@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "ad/scope.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ad {
@@ -60,7 +61,7 @@ namespace {
 
 class Dualiser {
  public:
-  Dualiser(Graph& g, DualScope& scope) : g_(g), deltas_(scope.deltas) {}
+  Dualiser(Graph& g, Deltas& deltas) : g_(g), deltas_(deltas) {}
 
   void bind(Expr input, int64_t which) { of_[input.id.v] = deltas_.input(input.type(), which); }
   DeltaId of(NodeId id) const {
@@ -78,6 +79,7 @@ class Dualiser {
  private:
   DeltaId dual(NodeId id, const Node& n) {
     if (n.op == Op::MapAccum) return loop(id, n);
+    if (n.op == Op::WithJvp) return ruled(n);
     if (n.op == Op::Proj) {
       const DeltaId loop = of(n.in[0]);
       if (loop == kZeroDelta || !deltas_[loop].active[static_cast<size_t>(n.attr[0])]) return kZeroDelta;
@@ -134,6 +136,56 @@ class Dualiser {
     return total;
   }
 
+  // The function's body for directions that are 0, each marked to be a node of its own; its Deltas by them take their place.
+  DeltaId ruled(const Node& n) {
+    const Function f = g_.function(n.attr[0]);
+    const auto n_xs = static_cast<size_t>(n.attr[1]);
+    Memo memo;
+    for (size_t j = 1; j < n.in.size(); ++j) memo[param(g_, static_cast<int64_t>(j) - 1, f.params[j - 1]).id.v] = n.in[j];
+    Dualiser inner(g_, deltas_);
+    std::vector<Expr> directions;
+    for (size_t j = 0; j < n_xs; ++j) {
+      const size_t slot = n.in.size() - 1 + j;
+      Expr direction = zeros(g_, f.params[slot]);
+      if (const DeltaId d = of(n.in[1 + j]); d != kZeroDelta) {
+        for (size_t k = 0; k <= j; ++k) direction = unary(Op::StopGradient, direction);
+        inner.of_[direction.id.v] = d;
+        directions.push_back(direction);
+      }
+      memo[param(g_, static_cast<int64_t>(slot), f.params[slot]).id.v] = direction.id;
+    }
+    if (directions.empty()) return kZeroDelta;
+    const Expr tangent{&g_, rebuild(g_, f.results, memo)[0]};
+    const NodeId root = expand_products(g_, {&tangent, 1}, directions)[0].id;
+    const DeltaId before = deltas_.size();
+    for (NodeId id : postorder(g_, {&root, 1})) inner.visit(id);
+    require_linear(directions, before);
+    return inner.of(root);
+  }
+
+  // No factor of a Delta made since then is computed from a direction. Loops are believed.
+  void require_linear(std::span<const Expr> directions, DeltaId since) const {
+    std::unordered_map<uint32_t, bool> depends;
+    for (Expr d : directions) depends[d.id.v] = true;
+    const auto from_direction = [&](NodeId of) {
+      for (NodeId id : postorder(g_, {&of, 1})) {
+        const auto [it, fresh] = depends.try_emplace(id.v, false);
+        for (size_t j = 0; fresh && j < g_[id].in.size(); ++j) it->second |= depends.at(g_[id].in[j].v);
+      }
+      return depends.at(of.v);
+    };
+    for (DeltaId id = since; id < deltas_.size(); ++id) {
+      const Delta& d = deltas_[id];
+      bool factor =
+          (d.kind == DeltaKind::Scale || d.kind == DeltaKind::Over || d.kind == DeltaKind::Choose) && from_direction(d.k.id);
+      for (size_t j = 0; d.kind == DeltaKind::Linear && j < d.in.size(); ++j)
+        factor |= d.in[j] == kZeroDelta && from_direction(d.k.node().in[j]);
+      if (factor)
+        throw Error("SG0207", "a derivative given by custom_jvp is not linear in its tangents")
+            .hint("multiply tangents by what the arguments give, add them up, choose by conditions on the arguments");
+    }
+  }
+
   DeltaId loop(NodeId id, const Node& n) {
     std::vector<DeltaId> in;
     std::vector<bool> operands;
@@ -162,7 +214,7 @@ std::vector<NodeId> ids_of(std::span<const Expr> exprs) {
 
 DualScope dualise(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs) {
   DualScope scope;
-  Dualiser dualiser(g, scope);
+  Dualiser dualiser(g, scope.deltas);
   for (size_t j = 0; j < inputs.size(); ++j) dualiser.bind(inputs[j], static_cast<int64_t>(j));
   for (NodeId id : postorder(g, ids_of(roots))) dualiser.visit(id);
   for (Expr r : roots) scope.roots.push_back(dualiser.of(r.id));
@@ -186,6 +238,8 @@ Activity find_active(Graph& g, std::span<const Expr> roots, std::span<const Expr
       on = it != loops.end() && it->second[static_cast<size_t>(n.attr[0])];
     } else if (n.op == Op::Prod) {
       on = active[n.in[0]];
+    } else if (n.op == Op::WithJvp) {
+      for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]) && !on; ++j) on = active[n.in[j]];
     } else {
       for (size_t j = 0; j < n.in.size() && !on; ++j) on = active[n.in[j]] && differentiable(g, n, static_cast<int>(j));
     }

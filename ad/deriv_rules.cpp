@@ -277,6 +277,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     special(Op::Build,        "removed by vectorisation first"),
     special(Op::MapAccum,     "a loop over pairs, or a loop in the other direction (loops.cpp)"),
     special(Op::Proj,         "one result of a loop (loops.cpp)"),
+    special(Op::WithJvp,      "what its function says"),
 }};
 // clang-format on
 

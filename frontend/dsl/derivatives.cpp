@@ -3,6 +3,7 @@
 
 #include "ad/function.h"
 #include "frontend/dsl/tracer.h"
+#include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
@@ -122,6 +123,39 @@ std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const Funct
     const auto [parts, extent] = ir::parts_along("vmap", arrays, axis, i);
     Exprs out;
     for (ir::Expr e : results_of(tracer, "vmap", f, parts)) out.push_back(ir::build(extent, i, e));
+    return out;
+  });
+}
+
+std::vector<Array> ruled(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                         const Loc& loc) {
+  const char* what = "custom_jvp";
+  const auto twice = [&](std::span<const Array>) { return body(std::vector<Array>(2 * at.size())); };
+  return traced(what, at, twice, loc, [&](Tracer& tracer, const FunctionBody&) {
+    const auto nodes = [&](const std::vector<Arg>& list) {
+      Exprs out;
+      for (const Arg& a : list) {
+        if (!tracer.usable(what, a)) throw *tracer.first_error();
+        out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+      }
+      return out;
+    };
+    const Exprs arguments = nodes(at);
+    Exprs out = nodes(values), xs, directions;
+    for (ir::Expr e : arguments)
+      if (!is_float(e.dtype()))
+        throw Error("SG0201", "custom_jvp: an argument is " + to_string(e.type()) + " and cannot carry a derivative")
+            .hint("capture it instead");
+    for (Exprs* vars : {&xs, &directions})
+      for (ir::Expr e : arguments) vars->push_back(ir::fresh_var(tracer.nodes(), e.type()));
+    Exprs both = xs;
+    both.insert(both.end(), directions.begin(), directions.end());
+    const Exprs changes = results_of(tracer, what, body, both);
+    if (changes.size() != out.size())
+      throw Error("SG0404", "custom_jvp: the rule gives " + std::to_string(changes.size()) + " tangents for " +
+                                std::to_string(out.size()) + " results");
+    for (size_t j = 0; j < out.size(); ++j)
+      if (is_float(out[j].dtype())) out[j] = ir::close_rule(out[j], arguments, xs, directions, changes[j]);
     return out;
   });
 }

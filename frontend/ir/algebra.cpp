@@ -168,6 +168,29 @@ Expr pointwise_of(const Node& n, std::span<const Expr> in) {
 
 }  // namespace
 
+Expr with_jvp(Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts) {
+  Graph& g = *value.graph;
+  const Function& f = g.function(function);
+  Node n;
+  n.op = Op::WithJvp;
+  n.type = value.type();
+  n.attr = {function, static_cast<int64_t>(xs.size())};
+  n.in = {value.id};
+  std::vector<Type> want;
+  for (std::span<const Expr> part : {xs, consts})
+    for (Expr e : part) {
+      n.in.push_back(e.id);
+      want.push_back(e.type());
+    }
+  for (Expr x : xs) want.push_back(x.type());
+  const bool floats = std::all_of(xs.begin(), xs.end(), [](Expr x) { return is_float(x.dtype()); });
+  if (!is_float(n.type.dtype) || !floats || xs.empty() || f.params != want || f.results.size() != 1 ||
+      g[f.results[0]].type != n.type)
+    throw Error("SG0101", "with_jvp: the function does not take the arguments and their tangents to the tangent of " +
+                              to_string(n.type));
+  return make(g, std::move(n));
+}
+
 Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
   switch (kind(n.op)) {
     case Kind::Leaf: return {&g, g.intern(n)};
@@ -179,6 +202,10 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
     case Kind::Indexed:
       return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter(in[0], in.subspan(1), Shape(n.attr));
     case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
+    case Kind::Rule: {
+      const auto n_xs = static_cast<size_t>(n.attr[1]);
+      return with_jvp(in[0], n.attr[0], in.subspan(1, n_xs), in.subspan(1 + n_xs));
+    }
     case Kind::Loop: {
       Node copy = n;
       for (size_t j = 0; j < in.size(); ++j) copy.in[j] = in[j].id;

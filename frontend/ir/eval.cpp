@@ -65,7 +65,8 @@ class Evaluator {
       case Kind::Pointwise:
       case Kind::Layout:
       case Kind::Reduce:
-      case Kind::Indexed: break;
+      case Kind::Indexed:
+      case Kind::Rule: break;
     }
     views_.clear();
     for (size_t j = 0; j < step.in.size(); ++j) views_.push_back({step.in_type[j], frame.get(step.in[j])});
@@ -73,6 +74,7 @@ class Evaluator {
     if (is_pointwise(n.op)) return eval_pointwise(n, views_, out);
     if (info(n.op).kind == Kind::Layout) return eval_layout(n, views_, out);
     if (info(n.op).kind == Kind::Reduce) return eval_reduce(n, views_[0], out);
+    if (n.op == Op::WithJvp) return void(std::copy_n(views_[0].data, n.type.shape.count(), out));
     if (n.op == Op::Gather) return eval_gather(views_, out);
     eval_scatter(n, views_, out);
   }

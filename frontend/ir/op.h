@@ -23,6 +23,9 @@
 //   MapAccum     function, reverse, k, n_acc, n_es, n_consts
 //                                           operands acc0.., es.. (k-stacks), consts..; read through Proj
 //   Proj         j                          result j of a MapAccum: final accumulators, then k-stacks
+//   WithJvp      function, n                operands: a value, n floats x that it depends on, constants; the value itself.
+//   Its
+//                                           tangent is function(x.., constants.., tangents of x..), whatever made the value
 #pragma once
 
 #include <array>
@@ -48,11 +51,12 @@ enum class Op : uint8_t {
   Gather, Scatter,
   Build,
   MapAccum, Proj,
+  WithJvp,
 };
 // clang-format on
-inline constexpr int kOpCount = static_cast<int>(Op::Proj) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::WithJvp) + 1;
 
-enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop };
+enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop, Rule };
 
 // The operations of one kind, for a `switch` that the compiler checks after one on the kind. In the order of Op.
 enum class LeafOp : uint8_t { Param = static_cast<uint8_t>(Op::Param), Const, Iota, IndexVar, Var };
@@ -173,6 +177,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::Build,        "build",         1, Kind::Binder,    0, kNone},
     {Op::MapAccum,     "map_accum",     kVariadic, Kind::Loop,      2, kNone},
     {Op::Proj,         "proj",          1, Kind::Loop,      2, kNone},
+    {Op::WithJvp,      "with_jvp",      kVariadic, Kind::Rule,      0, kNone},
 }};
 // clang-format on
 
@@ -198,6 +203,8 @@ constexpr std::string_view name(Op op) { return info(op).name; }
 constexpr Kind kind(Op op) { return info(op).kind; }
 constexpr bool is_pointwise(Op op) { return kind(op) == Kind::Pointwise; }
 constexpr bool has_flag(Op op, uint8_t flag) { return (info(op).flags & flag) != 0; }
+/// Whose attribute 0 is the number of a function.
+constexpr bool has_function(Op op) { return op == Op::MapAccum || op == Op::WithJvp; }
 /// Of one operand: all but concat and stack.
 constexpr bool is_unary_layout(Op op) { return kind(op) == Kind::Layout && info(op).arity == 1; }
 // Pre: the operation is of that kind.

@@ -26,7 +26,7 @@ Reached reachable(const Graph& g, const Program& program) {
     out.nodes.push_back(id);
     const Node& n = g[{id}];
     for (const NodeId operand : n.in) enter(operand);
-    if (n.op != Op::MapAccum || called[static_cast<size_t>(n.attr[0])]) continue;
+    if (!has_function(n.op) || called[static_cast<size_t>(n.attr[0])]) continue;
     called[static_cast<size_t>(n.attr[0])] = true;
     out.functions.push_back(n.attr[0]);
     for (const NodeId result : g.function(n.attr[0]).results) enter(result);
@@ -66,7 +66,7 @@ std::vector<NodeId> copy_into(Graph& to, const Program& program) {
   for (const uint32_t id : reached.nodes) {
     Node n = from[{id}];
     for (NodeId& operand : n.in) operand = copy[operand.v];
-    if (n.op == Op::MapAccum) {
+    if (has_function(n.op)) {
       // Functions were interned in the order of their numbers, each after its results and before the loop that calls it.
       for (; next != reached.functions.end() && *next <= n.attr[0]; ++next) {
         Function f = from.function(*next);

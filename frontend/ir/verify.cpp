@@ -27,6 +27,22 @@ struct Scope {
 };
 
 // The program first, then each loop body that it reaches, once.
+size_t attribute_count(const Node& n) {
+  switch (info(n.op).kind) {
+    case Kind::Leaf:
+    case Kind::Pointwise: return 0;
+    case Kind::Reduce: return n.op == Op::ArgMax || n.op == Op::ArgMin ? 1 : n.attr.size();
+    case Kind::Indexed: return n.op == Op::Gather ? 0 : n.attr.size();
+    case Kind::Binder: return 2;
+    case Kind::Loop: return n.op == Op::Proj ? 1 : 6;
+    case Kind::Rule: return 2;
+    case Kind::Layout: break;
+  }
+  if (n.op == Op::Reshape) return 0;
+  if (n.op == Op::Window) return 2;
+  return n.op == Op::Broadcast || n.op == Op::Transpose ? n.attr.size() : 1;
+}
+
 std::vector<Scope> scopes(const Program& program) {
   const Graph& g = *program.graph;
   std::vector<Scope> out(1);
@@ -40,8 +56,8 @@ std::vector<Scope> scopes(const Program& program) {
   for (size_t s = 0; s < out.size(); ++s) {
     for (NodeId id : postorder(g, out[s].roots)) {
       const Node& n = g[id];
-      if (n.op != Op::MapAccum) continue;
-      if (n.attr.size() != 6 || n.attr[0] < 0 || n.attr[0] >= g.function_count()) reject(n, "has no body");
+      if (!has_function(n.op)) continue;
+      if (n.attr.size() != attribute_count(n) || n.attr[0] < 0 || n.attr[0] >= g.function_count()) reject(n, "has no body");
       if (!seen.insert(n.attr[0]).second) continue;
       const Function& f = g.function(n.attr[0]);
       out.push_back({"loop body " + std::to_string(seen.size()), f.params, f.results});
@@ -99,21 +115,6 @@ NodeId recreate_loop(Graph& g, const Node& n) {
   return g[map_accum(g, loop)[0].id].in[0];
 }
 
-size_t attribute_count(const Node& n) {
-  switch (info(n.op).kind) {
-    case Kind::Leaf:
-    case Kind::Pointwise: return 0;
-    case Kind::Reduce: return n.op == Op::ArgMax || n.op == Op::ArgMin ? 1 : n.attr.size();
-    case Kind::Indexed: return n.op == Op::Gather ? 0 : n.attr.size();
-    case Kind::Binder: return 2;
-    case Kind::Loop: return n.op == Op::Proj ? 1 : 6;
-    case Kind::Layout: break;
-  }
-  if (n.op == Op::Reshape) return 0;
-  if (n.op == Op::Window) return 2;
-  return n.op == Op::Broadcast || n.op == Op::Transpose ? n.attr.size() : 1;
-}
-
 void check_node(Graph& g, NodeId id, const Scope& scope) {
   const Node& n = g[id];
   const OpInfo& op = info(n.op);
@@ -122,6 +123,7 @@ void check_node(Graph& g, NodeId id, const Scope& scope) {
     reject(n, "has " + std::to_string(n.in.size()) + " operands");
   if (n.attr.size() != attribute_count(n) || !n.data.empty()) reject(n, "is malformed");
   if (n.op == Op::Scatter && n.attr.size() > static_cast<size_t>(kMaxRank)) reject(n, "is malformed");
+  if (n.op == Op::WithJvp && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size()))) reject(n, "is malformed");
   if (n.op == Op::Window && (n.attr[0] < 0 || n.attr[0] >= n.type.shape.rank())) reject(n, "axis out of range");
   NodeId again;
   try {

@@ -151,6 +151,22 @@ Expr lift_projection(L l, Expr t) {
   return t.attr(0) < p.n_acc ? e : move_axis(e, 1, 0);
 }
 
+// The derivative of a batch: that of its elements, over batches of tangents.
+Expr lift_rule(L l, Expr t) {
+  const auto n_xs = static_cast<size_t>(t.attr(1));
+  std::vector<Expr> operands;
+  std::vector<bool> batched;
+  for (int j = 1; j < static_cast<int>(t.node().in.size()); ++j) {
+    const bool x = static_cast<size_t>(j) <= n_xs;
+    batched.push_back(x || l.moves(t.in(j)));  // tangents of all arguments move
+    operands.push_back(batched.back() ? l.operand(t, j) : t.in(j));
+  }
+  batched.insert(batched.end(), n_xs, true);
+  Function f = l.graph().function(t.attr(0));
+  const std::span<const Expr> all = operands;
+  return with_jvp(l.operand(t, 0), batched_body(l, f, batched, 1), all.subspan(0, n_xs), all.subspan(n_xs));
+}
+
 constexpr auto kNothing = nullptr;
 
 // clang-format off
@@ -194,6 +210,9 @@ constexpr BuildRule kBuildRules[] = {
    "def main(x: f32[2,3]) = for i: 2 => fold(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = fold(fn(a, e) => a * e, replicate(1.0, 2), transpose(x))"},
   {"projection",   is<Op::Proj>,                  kNothing,   lift_projection,
    "def main(x: f32[2,3]) = for i: 2 => scan(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = transpose(scan(fn(a, e) => a * e, replicate(1.0, 2), transpose(x)))"},
+  {"rule",         is<Op::WithJvp>,               kNothing,   lift_rule,
+   "def r(x: f32, dx: f32) = dx * x\ndef main(x: f32[3]) = for i: 3 => with_jvp(r, sin(x[i]), wrt=(x[i],))",
+   "def r(x: f32[3], dx: f32[3]) = dx * x\ndef main(x: f32[3]) = with_jvp(r, sin(x), wrt=(x,))"},
 };
 // clang-format on
 

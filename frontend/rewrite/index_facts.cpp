@@ -111,6 +111,7 @@ class Derive {
         if (n_.op == Op::Gather) gathered();
         return;
       case Kind::Binder:
+      case Kind::Rule:
       case Kind::Loop: return;
     }
   }

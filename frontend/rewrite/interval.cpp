@@ -176,6 +176,7 @@ Interval Intervals::derive(const Node& n) const {
     case Kind::Indexed: return n.op == Op::Gather ? gather(n) : scatter(n);
     case Kind::Binder: return known(n.in[0]);
     case Kind::Loop: break;
+    case Kind::Rule: return known(n.in[0]);
   }
   return whole(n.type.dtype);
 }

@@ -100,7 +100,7 @@ class Engine {
     Node n = g_[f.id];
     for (NodeId& operand : n.in)
       if (const auto it = memo_.find(operand.v); it != memo_.end()) operand = it->second;
-    if (n.op == Op::MapAccum) n.attr[0] = function(n.attr[0]);
+    if (has_function(n.op)) n.attr[0] = function(n.attr[0]);
     f.built = g_.intern(std::move(n));
     f.next = 1;
     if (f.built != f.id) g_.note_loc(f.built, g_.loc(f.id));

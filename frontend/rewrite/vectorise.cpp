@@ -50,7 +50,7 @@ class Vectoriser {
     return each(roots, [&](NodeId, NodeId built) {
       const Node& n = g_[built];
       if (n.op == Op::Build) return Lifting(g_, ranges_, n.attr[0], n.attr[1]).lift({&g_, n.in[0]}).id;
-      if (n.op != Op::MapAccum) return built;
+      if (!has_function(n.op)) return built;
       Node loop = n;
       loop.attr[0] = function(loop.attr[0]);
       return g_.intern(std::move(loop));

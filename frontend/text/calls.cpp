@@ -13,14 +13,6 @@ namespace {
 
 std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
 
-// The definition whose body is elaborated; restored also when an error passes.
-struct Within {
-  Within(int& current_, int def) : current(current_), before(std::exchange(current_, def)) {}
-  ~Within() { current = before; }
-  int& current;
-  int before;
-};
-
 }  // namespace
 
 int Elaborator::find_def(std::string_view name) const {
@@ -38,7 +30,7 @@ const StructSyntax* Elaborator::find_struct(std::string_view name) const {
 void Elaborator::unknown_function(std::string_view name, const Env& env, Place place) {
   const std::string quoted = "'" + std::string(name) + "'";
   const auto& defs = source_.defs;
-  if (defs[static_cast<size_t>(current_def_)].name == name)
+  if (static_cast<size_t>(current_def_) < defs.size() && defs[static_cast<size_t>(current_def_)].name == name)
     throw source_.error("SG0405", quoted + " calls itself", place)
         .note("programs have static shapes and end always; there is no recursion")
         .hint("write a loop: fold, scan, fori");
@@ -295,6 +287,7 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
     key.push_back(e.id.v);
     types.push_back(e.type());
   }
+  for (size_t rule : ruling_) key.push_back(-1 - static_cast<int64_t>(rule));
   const Within called(call_depth_, call_depth_ + 1);
   if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
   Env env = nested({});
@@ -321,7 +314,8 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
     throw;
   }
   size_t at = 0;
-  const Value v = with_leaves(results.form, results.arrays, at);
+  Value v = with_leaves(results.form, results.arrays, at);
+  if (def.rule && std::find(ruling_.begin(), ruling_.end(), index) == ruling_.end()) v = with_rule(index, nodes, v);
   calls_.emplace(std::move(key), v);
   return v;
 }

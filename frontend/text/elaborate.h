@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "frontend/ir/algebra.h"
@@ -101,6 +102,15 @@ struct Closure {
   std::vector<std::string_view> params = {};  // with names of its parameters, as far as they have any
 };
 
+/// Another value while it lives, also when an error passes: the definition whose body is elaborated, for one.
+struct Within {
+  Within(int& current_, int value) : current(current_), before(std::exchange(current_, value)) {}
+  ~Within() { current = before; }
+  Within(const Within&) = delete;
+  int& current;
+  int before;
+};
+
 class Elaborator {
  public:
   Elaborator(const Source& source, ir::Graph& graph) : source_(source), graph_(graph) {}
@@ -188,6 +198,8 @@ class Elaborator {
   Value call_def(size_t def, std::vector<Value> args, Place place);
   Value call_weakly(size_t def, const std::vector<Value>& args, Place place);
   Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
+  /// The results of a call with the derivative that custom_jvp gives them.
+  Value with_rule(size_t def, std::span<const ir::Expr> args, const Value& plain);
   const StructSyntax* find_struct(std::string_view name) const;
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none
   struct Results {
@@ -209,6 +221,7 @@ class Elaborator {
   uint32_t located_ = 0;                         // nodes up to here have their places
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result
   std::map<size_t, int64_t> bodies_;
+  std::vector<size_t> ruling_;  // definitions whose rules are elaborated: calls of them there are plain
 };
 
 // ---- types of parameters (bind_types.cpp)

@@ -1,4 +1,5 @@
 // Definitions and types, from tokens to syntax: recursive descent. Bodies are the expression parser's.
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <unordered_map>
@@ -17,10 +18,12 @@ class Parser : public ExpressionParser {
     while (peek().kind != Token::Kind::End) {
       if (peek().kind == Token::Kind::Name && peek().text == "struct")  // no word of the language elsewhere
         structure();
+      else if (peek().kind == Token::Kind::Name && peek().text == "custom_jvp")
+        custom_jvp();
       else if (peek().is("def"))
         definition();
       else
-        fail("expected 'def' or 'struct', found " + shown(peek()));
+        fail("expected 'def', 'struct' or 'custom_jvp', found " + shown(peek()));
       if (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Newline && !peek().is(";"))
         fail_operator("expected the end of the line");
       skip_line_ends();
@@ -83,6 +86,45 @@ class Parser : public ExpressionParser {
 
   std::string_view inside(std::string_view record, std::string_view field) {
     return source_.names.emplace_back(std::string(record) + "." + std::string(field));
+  }
+
+  // custom_jvp f(x, n, dx) = (value, tangent)
+  void custom_jvp() {
+    RuleSyntax rule;
+    take();
+    rule.place = peek().place;
+    const std::string_view name = expect_name("the name of the function");
+    const auto def =
+        std::find_if(source_.defs.begin(), source_.defs.end(), [&](const DefSyntax& d) { return d.name == name; });
+    const std::string quoted = "'" + std::string(name) + "'";
+    if (def == source_.defs.end())
+      throw source_.error("SG0403", "there is no definition of " + quoted + " above its derivative", rule.place);
+    if (def->rule) throw source_.error("SG0408", quoted + " has a derivative already", rule.place);
+    expect("(", "after the name of the function");
+    while (!peek().is(")")) {
+      const Place place = peek().place;
+      rule.params.push_back(expect_name("a parameter name"));
+      if (std::count(rule.params.begin(), rule.params.end(), rule.params.back()) > 1)
+        throw source_.error("SG0408", "parameter '" + std::string(rule.params.back()) + "' stands twice", place);
+      if (!accept(",")) break;
+    }
+    expect(")", "after the parameters");
+    const auto tangents = std::count_if(def->declared.begin(), def->declared.end(),
+                                        [&](const Declared& d) { return may_carry_tangents(*def, d); });
+    const size_t want = def->declared.size() + static_cast<size_t>(tangents);
+    if (rule.params.size() != want)
+      throw source_.error("SG0404",
+                          "the derivative of " + quoted + " takes " + std::to_string(want) + " parameters: those of " +
+                              quoted + ", then a tangent for each that holds floats",
+                          rule.place);
+    if (peek().is("{")) {
+      rule.body = block();
+    } else {
+      expect("=", "or '{' before the body of the derivative");
+      rule.body = expression();
+    }
+    rule.visible = source_.defs.size();
+    def->rule = &source_.rules.emplace_back(std::move(rule));
   }
 
   // The type of a field where `use` gives the struct's sizes.
@@ -238,6 +280,16 @@ void collect_names(const Ast& a, std::vector<const Ast*>& names) {
   if (a.form == Form::Name) names.push_back(&a);
   for (const Ast* kid : a.kids)
     if (kid) collect_names(*kid, names);
+}
+
+bool may_carry_tangents(const DefSyntax& def, const Declared& d) {
+  const auto first =
+      std::find_if(def.declared.begin(), def.declared.end(), [&](const Declared& o) { return o.name == d.name; });
+  size_t at = 0;
+  for (auto before = def.declared.begin(); before != first; ++before) at += before->arrays;
+  return std::any_of(def.params.begin() + static_cast<std::ptrdiff_t>(at),
+                     def.params.begin() + static_cast<std::ptrdiff_t>(at + d.arrays),
+                     [](const ParamSyntax& p) { return !p.type.parameter.empty() || is_float(p.type.dtype); });
 }
 
 void parse_source(Source& source) { Parser(source).file(); }

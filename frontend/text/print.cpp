@@ -265,6 +265,11 @@ class DefPrinter {
         if (n.op == Op::Scatter) return "scatter(" + list(n.attr) + ", " + arguments(in) + ")";
         if (g_[in[1]].type.shape.rank() > 0) return call("gather", n);
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";
+      case Kind::Rule: {
+        const auto n_xs = static_cast<size_t>(n.attr[1]);
+        return "with_jvp(" + bodies_.at(n.attr[0]) + ", " + operand(in[0]) + ", wrt=(" + arguments(in.subspan(1, n_xs)) +
+               ",), consts=(" + arguments(in.subspan(1 + n_xs)) + (in.size() > 1 + n_xs ? ",))" : "))");
+      }
       case Kind::Binder:
       case Kind::Loop: break;
     }
@@ -331,8 +336,8 @@ class DefPrinter {
 // Functions of the loops below `roots`, inner ones first, each once.
 void find_bodies(const Graph& g, std::span<const NodeId> roots, std::vector<int64_t>& found) {
   for (NodeId id : ir::postorder(g, roots)) {
-    if (g[id].op != Op::MapAccum) continue;
-    const int64_t f = ir::loop_parts(g, g[id]).function;
+    if (!ir::has_function(g[id].op)) continue;
+    const int64_t f = g[id].attr[0];
     if (std::find(found.begin(), found.end(), f) != found.end()) continue;
     find_bodies(g, g.function(f).results, found);
     found.push_back(f);

@@ -85,6 +85,14 @@ struct Declared {
   Place place;
 };
 
+/// The derivative that the user gives a definition: of its parameters, then of a tangent for each of those that hold floats.
+struct RuleSyntax {
+  Place place;
+  std::vector<std::string_view> params;
+  const Ast* body = nullptr;
+  size_t visible = 0;  // definitions in front of it
+};
+
 struct DefSyntax {
   std::string_view name;
   Place place;
@@ -94,7 +102,11 @@ struct DefSyntax {
   std::vector<ResultSyntax> results;
   std::string_view results_text;
   const Ast* body = nullptr;
+  const RuleSyntax* rule = nullptr;
 };
+
+/// Whether a tangent comes with it.
+bool may_carry_tangents(const DefSyntax& def, const Declared& d);
 
 /// Its fields, as the parameters of a function that has no body.
 struct StructSyntax {
@@ -111,6 +123,7 @@ struct Source {
   std::deque<Ast> arena;
   std::deque<std::string> names;  // that stand nowhere in the text
   std::deque<StructSyntax> structs;
+  std::deque<RuleSyntax> rules;
   std::vector<DefSyntax> defs;
 
   Loc loc(Place p) const { return {file, p.line, p.column}; }

@@ -73,6 +73,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
     }
     case Kind::Leaf:
     case Kind::Binder:
+    case Kind::Rule:
     case Kind::Loop: break;
   }
   // Scatters and loops read their operands at places of their own.

@@ -95,6 +95,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
     case Kind::Loop:
       if (n.op == Op::Proj) return each([&](const Point& p) { return projection(scope, n, p); });
       break;
+    case Kind::Rule:
     case Kind::Binder: break;
   }
   throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be inlined");

@@ -145,6 +145,7 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       return;
     }
     case Kind::Binder:
+    case Kind::Rule:
     case Kind::Loop: return;
   }
 }

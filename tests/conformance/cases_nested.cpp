@@ -1,4 +1,4 @@
-// The cases E01 to E20: derivatives inside of programs, by formulas.
+// The cases E01 to E24: derivatives inside of programs, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -28,6 +28,11 @@ std::vector<Case> nested_cases() {
       {.line = "E18", .program = "E18", .inputs = {{1, 2, 3, 4}}, .value = {4, 8, 2, 2}, .gradient = {3, 3, 1, 1}},
       {.line = "E19", .program = "E19", .inputs = {{0.5, -0.25}}, .value = {0.71875}, .gradient = {0.1, -0.6}},
       {.line = "E20", .program = "E20", .inputs = {{2}, {3}}, .value = {6, 3, 2}, .gradient = {4, 3}},
+      {.line = "E21", .program = "E21", .inputs = {{3}}, .value = {9}, .gradient = {1}, .hvp = {{{1}, {0}}}},
+      {.line = "E22", .program = "E22", .inputs = {{2}}, .value = {12}, .gradient = {12}, .hvp = {{{1}, {6}}}},
+      {.line = "E23", .program = "E23", .inputs = {{2}, {1, 3, 5}}, .value = {2, 6, 10}, .gradient = {9, 4, 4, 4},
+       .jvp = {{{1, 1, 0, 0}, {5, 3, 5}}}},
+      {.line = "E24", .program = "E24", .inputs = {{8, 16}}, .value = {1, 2}, .gradient = {-1, -1}},
   };
   // clang-format on
 }

@@ -1,4 +1,4 @@
-// The programs E01 to E20 through the C++ surface.
+// The programs E01 to E24 through the C++ surface.
 #include "spirograd/derivatives.h"
 #include "tests/conformance/programs.h"
 
@@ -69,6 +69,24 @@ void add_nested_programs(Programs& p) {
   p["E20"] = over({{}, {}}, [](Array x, Array y) {
     const auto [v, d] = value_and_grad([](Array s, Array t) { return s * t; }, wrt<0, 1>)(x, y);
     return stack({v, std::get<0>(d), std::get<1>(d)});
+  });
+  p["E21"] = over({{}}, [](Array x) {
+    return custom_jvp([](Array t) { return t * t; },
+                      [](Array t, Array dt) { return std::pair(t * t, minimum(2 * t, 1) * dt); })(x);
+  });
+  p["E22"] = over({{}}, [](Array x) {
+    return grad(custom_jvp([](Array t) { return t * t * t; },
+                           [](Array t, Array dt) { return std::pair(t * t * t, 3 * t * t * dt); }))(x);
+  });
+  p["E23"] = over({{}, {3}}, [](Array a, Array x) {
+    auto scaled = custom_jvp([](Array s, Array t) { return s * t; },
+                             [](Array s, Array t, Array ds, Array dt) { return std::pair(s * t, ds * t + 2 * s * dt); });
+    return build(3, [&](Index i) { return scaled(a, x(i)); });
+  });
+  p["E24"] = over({{2}}, [](Array x) {
+    auto halved = custom_jvp([](Array s) { return s * 0.5; }, [](Array s, Array ds) { return std::pair(s, -ds); });
+    return fori(
+        3, [&](Index, Array s) { return halved(s); }, x);
   });
 }
 

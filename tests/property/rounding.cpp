@@ -33,7 +33,8 @@ Rounds rounding_of(ir::Op op) {
     case ir::Kind::Leaf:
     case ir::Kind::Layout:
     case ir::Kind::Binder:
-    case ir::Kind::Loop: break;
+    case ir::Kind::Loop:
+    case ir::Kind::Rule: break;
   }
   return Rounds::No;
 }

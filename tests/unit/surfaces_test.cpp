@@ -256,6 +256,7 @@ std::vector<Sample> samples() {
 const std::map<std::string, const char*>& text_only() {
   static const std::map<std::string, const char*> reasons = {
       {"map_accum", "a loop as it is printed, over a named body"},
+      {"with_jvp", "what custom_jvp makes, as it is printed"},
       {"mapAccumL", "a spelling of before"},
       {"mapAccumR", "a spelling of before"},
   };
@@ -301,7 +302,9 @@ TEST(Surfaces, EveryFunctionOfTheHeadersIsInText) {
     functions.insert(here.begin(), here.end());
   }
   EXPECT_GT(functions.size(), 80u);
-  for (const std::string& name : functions) EXPECT_TRUE(named.contains(name)) << name << ": in C++ only";
+  const std::set<std::string> cpp_only = {"custom_jvp"};  // a form of its own in text
+  for (const std::string& name : functions)
+    EXPECT_NE(named.contains(name), cpp_only.contains(name)) << name << ": in C++ only";
   for (const Sample& s : samples()) {
     const bool found = !s.cpp_name.empty() || functions.contains(s.name);
     EXPECT_TRUE(found) << s.name << ": in no header";

@@ -16,7 +16,7 @@ struct Case {
 // clang-format off
 const Case kCases[] = {
     // syntax
-    {"fun f(x: f32) = x",                        "SG0401", 1, 1,  "expected 'def' or 'struct', found 'fun'"},
+    {"fun f(x: f32) = x",                        "SG0401", 1, 1,  "expected 'def', 'struct' or 'custom_jvp', found 'fun'"},
     {"def f(x: f32) = ",                         "SG0401", 1, 17, "expected an expression, found end of file"},
     {"def f(x: f32) = (x",                       "SG0401", 1, 17, "'(' is never closed"},
     {"def f(x: f32) = x)",                       "SG0401", 1, 18, "')' closes nothing"},
@@ -214,12 +214,7 @@ TEST(TextErrors, FunctionsThatAreNotThere) {
   EXPECT_NE(e.str().find("did you mean 'loss'?"), std::string::npos) << e.str();
 }
 
-TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
-  const std::string source =
-      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = map_accum_l(fn((p, q), e) => ((p + e[0], q), e * "
-      "2), (0.0, n), x)\n"
-      "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), "
-      "r[0])\n}\n";
+void expect_no_crash(const std::string& source) {
   EXPECT_TRUE(text::parse(source, "ok.sg"));
   for (size_t n = 0; n < source.size(); ++n) {
     const auto m = text::parse(source.substr(0, n), "cut.sg");
@@ -228,6 +223,23 @@ TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
     const auto k = text::parse(source.substr(0, n) + source.substr(n + 1), "cut.sg");
     if (k && !k->functions().empty()) (void)text::instantiate(*k);
   }
+}
+
+TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
+  const std::string source =
+      "def f(x: f32[2,3], n: i32) -> (a: f32, b: f32[3]) {\n  let (s, r) = map_accum_l(fn((p, q), e) => ((p + e[0], q), e * "
+      "2), (0.0, n), x)\n"
+      "  let t = for i: 3, j: 2 => if x[j, i] > 1e-3 then x[1:2, :, None][0, i, 0] else -x[quot(i, n), j] ** 2\n  (sum(t), "
+      "r[0])\n}\n";
+  expect_no_crash(source);
+  expect_no_crash(
+      "struct Row[N] {\n  a: f32[N]\n  b: f32\n}\nstruct Two { r: Row[2], s: Row[K] }\n"
+      "def g(t: Two, x: f32[K]) -> f32 = sum(t.s.a * x) * t.r.b\n"
+      "def f(x: f32[3]) -> (y: Row[2], n: i32) {\n  let t = Two(Row([1, 2], b=0.5), s=Row(x, 1))\n"
+      "  let (d, dx) = grad(g, wrt=(t, x))(t, x)\n"
+      "  let (y, back) = vjp(fn(x) => vmap(fn(a, b) => a * b, in_axes=(0, None))(x, 2.0), x)\n"
+      "  let (s, n) = while(fn(s) => s < 3, fn(s) => s + jacobian(sin)(s), back(y)[0], at_most=5)\n  (Row(d.r.a, s), "
+      "n)\n}\n");
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ constexpr Entry kEntries[] = {
     {"SG0204", "a gradient needs a scalar result", "sum the result, name a scalar with --of, or use --jvp"},
     {"SG0205", "an integer or bool result has no derivative", "name a float result with --of"},
     {"SG0206", "a parameter stands twice in --wrt", "name it once"},
+    {"SG0207", "a derivative that custom_jvp gives is not linear in its tangents",
+     "multiply tangents by what the arguments give, add them up, choose by conditions on the arguments"},
     {"SG0301", "there is no Vulkan loader",
      "install it: libvulkan1 of Debian, vulkan-loader of Homebrew; on Windows graphics drivers bring it"},
     {"SG0302", "the loader finds no driver",

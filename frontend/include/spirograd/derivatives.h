@@ -33,6 +33,10 @@ Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBo
 /// Of arrays that share the extent of `axis`: the results of `body` for each of their parts, stacked along a new first axis.
 std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc);
 
+/// `values` with the derivative `body`: of the arguments, then of their tangents.
+std::vector<Array> ruled(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                         const Loc& loc);
+
 /// A function and its derivative at a point.
 struct Linear {
   std::vector<Array> values;
@@ -210,6 +214,25 @@ auto vmap(F f, int64_t axis = 0, Loc loc = Loc::here()) {
     const std::vector<Array> out = detail::batch(p.leaves(), axis, p.body(), loc);
     std::span<const Array> next = out;
     return detail::unflatten(*p.result, next);
+  };
+}
+
+/// A function with the values of `f` and the derivative that `rule` gives it: rule(args.., tangents..) returns
+/// std::pair(value, tangent of the value), linear in the tangents; it is differentiated in turn for higher orders. All
+/// arguments are floats.
+template <class F, class R>
+auto custom_jvp(F f, R rule, Loc loc = Loc::here()) {
+  return [f = std::move(f), rule = std::move(rule), loc](const auto&... args) mutable {
+    const auto value = f(args...);
+    const std::tuple all(args...);
+    const auto body = [&](std::span<const Array> leaves) {
+      auto at = detail::unflatten(all, leaves);
+      auto direction = detail::unflatten(all, leaves);
+      return detail::flattened(std::apply(rule, std::tuple_cat(std::move(at), std::move(direction))).second, loc);
+    };
+    const std::vector<Array> out = detail::ruled(detail::flattened(value, loc), detail::flattened(all, loc), body, loc);
+    std::span<const Array> next = out;
+    return detail::unflatten(value, next);
   };
 }
 
