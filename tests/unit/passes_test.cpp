@@ -38,6 +38,17 @@ TEST(Passes, RunInOrderAndReport) {
   EXPECT_GE(sum, 3);
 }
 
+TEST(Passes, AreVerifiedWhereThatIsAskedFor) {
+  Program broken = roughness();
+  broken.params[0].type = f32({9});  // its nodes say 8
+  try {
+    (void)optimise_for_lowering(broken, {.verify = true});
+    ADD_FAILURE() << "nobody looked";
+  } catch (const Error& e) {
+    EXPECT_NE(e.str().find("after the pass without_rules"), std::string::npos) << e.str();
+  }
+}
+
 TEST(Passes, StopWhereTheLimitSays) {
   const Program bulk = vectorise(roughness());
   RuleLog all;

@@ -126,6 +126,11 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   EXPECT_EQ(broken("k = serial 10; a = serial 16 serial 8 unroll 4; accumulators 4"), "");
   EXPECT_EQ(broken("k = serial 5 serial 2; a = serial 8 serial 64"), "");
   EXPECT_EQ(broken("k = serial 10; a = serial 9 serial 60"), "") << "the last block is shorter";
+  facts.extents = {10, kPlainSum};
+  EXPECT_EQ(broken("k = serial 10; a = serial 8 unroll 9"), "") << "what is left is a loop of its own, beside a plain sum";
+  facts.extents = {10, kPlainSum + 1};
+  EXPECT_NE(broken("k = serial 10; a = serial 8 unroll 9"), "") << "of a sum that is compensated";
+  facts.extents = {10, 512};
   expect_in(broken("k = serial 512"), "it has 1 axes, the reduction 2");
   expect_in(broken("k = serial 10; a = serial 511"), "its parts count 511 elements, the axis has 512");
   expect_in(broken("k = serial 10; a = serial 11 serial 60"), "its parts count 660 elements, the axis has 512");
