@@ -107,9 +107,10 @@ Value at_open_types(Elaborator& e, const Closure& f, const Values& args, const s
 
 // `f` traced over the arguments `wrt`; the others, as all that it reads from around, stay as they are.
 struct Applied {
-  std::vector<Expr> at;  // leaves of the arguments `wrt`, one after the other
-  Values forms;          // these arguments, for what has their form
-  Value result;          // over placeholders
+  std::vector<Expr> at;     // float leaves of the arguments `wrt`, one after the other
+  Values forms;             // these arguments, for what has their form
+  std::vector<bool> moves;  // by leaf of these: not integers and truth values of structs
+  Value result;             // over placeholders
   std::vector<Expr> results;
 
   Applied(Elaborator& e, const Closure& f, Values args, const std::vector<size_t>& wrt, DType open, std::string_view what,
@@ -121,6 +122,9 @@ struct Applied {
       Values flat;
       leaves(args[arg], flat);
       for (Value& v : flat) {
+        const bool in_struct = args[arg].record && v.is_array() && !is_float(v.expr.dtype());
+        moves.push_back(!in_struct);
+        if (in_struct) continue;
         at.push_back(float_leaf(e, f, arg, v, open, what));
         vars.push_back(ir::fresh_var(e.graph(), at.back().type()));
         v = Value::array(vars.back());
@@ -150,11 +154,14 @@ struct Applied {
     size_t next = 0;
     return with_leaves(result, flat, next);
   }
-  // In the form of the arguments: one, or a tuple of them.
+  // In the form of the arguments: one, or a tuple of them. What carries no derivative is 0.
   Value with_arguments(std::span<const Expr> values, bool several) const {
     Values flat, out;
-    for (Expr e : values) flat.push_back(Value::array(e));
+    for (const Value& form : forms) leaves(form, flat);
     size_t next = 0;
+    for (size_t j = 0; j < flat.size(); ++j)
+      flat[j] = Value::array(moves[j] ? values[next++] : ir::zeros(*flat[j].expr.graph, flat[j].expr.type()));
+    next = 0;
     for (const Value& form : forms) out.push_back(with_leaves(form, flat, next));
     return several ? Value::tuple(std::move(out)) : out[0];
   }
@@ -173,6 +180,8 @@ struct Applied {
 std::vector<Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what) {
   Values flat;
   leaves(given, flat);
+  if (flat.size() > types.size())  // fields of structs
+    std::erase_if(flat, [](const Value& v) { return v.is_array() && !is_float(v.expr.dtype()); });
   if (flat.size() != types.size())
     throw Error("SG0404",
                 what + " for " + std::to_string(types.size()) + " arrays, it is given " + std::to_string(flat.size()));

@@ -111,6 +111,16 @@ TEST(Records, HaveDerivativesOfTheSameForm) {
       run(kModel + "def f(x: f32[2]) { let (y, d) = jvp(fn(m) => predict(m, x), Model([1, 2], 0.5), Model([1, 0], 2))\n d }",
           {{3, 4}}),
       (Values{5}));
+  const std::string counted =
+      "struct Counted { w: f32[2], n: i32 }\n"
+      "def g(c: Counted, x: f32[2]) -> f32 = sum(c.w * x) * f32(c.n)\n";
+  EXPECT_EQ(run(counted + "def f(x: f32[2]) { let d = grad(g)(Counted([1, 2], 3), x)\n (d.w, d.n) }", {{3, 4}}),
+            (Values{9, 12, 0}))
+      << "whole numbers carry none";
+  EXPECT_EQ(
+      run(counted + "def f(x: f32[2]) { let (y, d) = jvp(fn(c) => g(c, x), Counted([1, 2], 3), Counted([1, 0], 7))\n d }",
+          {{3, 4}}),
+      (Values{9}));
   // A step down the gradient, field by field.
   EXPECT_EQ(run(kModel + "def f(x: f32[2]) { let g = grad(fn(m) => square(predict(m, x)))(Model([1, 0], 1.0))\n"
                          " let m = Model(w=[1, 0] - 0.5 * g.w, b=1 - 0.5 * g.b)\n (m.w, m.b) }",
