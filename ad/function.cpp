@@ -91,18 +91,21 @@ Shape joined(std::string_view what, const Shape& a, const Shape& b) {
 
 }  // namespace
 
-Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, Expr at) {
+Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<Expr>& at) {
+  if (at.size() != 1)
+    throw Error("SG0404", std::string(what) + ": takes derivatives by one array, not by " + std::to_string(at.size()))
+        .hint("join them by concat");
   if (f.results.size() != 1)
     throw Error("SG0404",
                 std::string(what) + ": the function gives " + std::to_string(f.results.size()) + " arrays, not one")
         .hint("join them by concat");
-  const Type x = at.type(), y = f.results[0].type();
+  const Type x = at[0].type(), y = f.results[0].type();
   if (!is_float(y.dtype))
     throw Error("SG0205", std::string(what) + ": the function gives " + to_string(y) + ", which has no derivative");
   const bool forward = x.shape.count() <= y.shape.count();
   const Type &from = forward ? x : y, &to = forward ? y : x;
   const Shape shape = joined(what, from.shape, to.shape);
-  const FunctionAt here(g, f, {at}, forward ? Mode::Forward : Mode::Reverse);
+  const FunctionAt here(g, f, at, forward ? Mode::Forward : Mode::Reverse);
   const Expr i = ir::fresh_var(g, i32()), direction = unit(g, from, i);
   const Expr rows = ir::build(from.shape.count(), i, here.derivative({&direction, 1})[0]), all = ir::reshape(rows, shape);
   if (!forward) return all;

@@ -46,7 +46,7 @@ std::vector<ir::Expr> value_and_gradient(ir::Graph& g, std::string_view what, co
                                          std::vector<ir::Expr> at);
 
 /// All partial derivatives of one float result by one float variable, in the mode that takes fewer directions. Shape: that
-/// of the result, then that of the variable. SG0404 if there are several, SG0101 if those are too many axes.
-ir::Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, ir::Expr at);
+/// of the result, then that of the variable. SG0404 if there are several of either, SG0101 if those are too many axes.
+ir::Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<ir::Expr>& at);
 
 }  // namespace spirograd::ad

@@ -107,10 +107,7 @@ std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const 
 Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
   const std::vector<Array> out = traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
     const AtPoint p = at_point(tracer, what, at, f);
-    if (p.at.size() != 1)
-      throw Error("SG0404", std::string(what) + ": takes derivatives by one array, not by " + std::to_string(p.at.size()))
-          .hint("join them by concat");
-    return Exprs{ad::jacobian(tracer.nodes(), what, p.function, p.at[0])};
+    return Exprs{ad::jacobian(tracer.nodes(), what, p.function, p.at)};
   });
   return out.empty() ? Array() : out[0];
 }

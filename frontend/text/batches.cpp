@@ -65,7 +65,7 @@ Value vmap(Call& c) {
 
 // clang-format off
 constexpr Builtin kRows[] = {
-    {"vmap", 1, 1, "in_axes", "vmap(f)(xs), vmap(f, in_axes=(0, None))(xs, w)",vmap, Follows::Nothing, false, "in_axes"},
+    {"vmap", 1, 1, "in_axes", "vmap(f)(xs), vmap(f, in_axes=(0, None))(xs, w)", vmap, Follows::Nothing, false, "in_axes"},
 };
 // clang-format on
 

@@ -300,10 +300,7 @@ Value linearize(Call& c) { return with_derivative(c, Mode::Forward); }
 Value jacobian_at(Elaborator& e, const Function& f, const Values& args, const Wrt& wrt, std::string_view what, Place place) {
   return at_open_types(e, *f, args, wrt.args, [=, &e](DType open) {
     const Applied a(e, *f, args, wrt.args, open, what, place);
-    if (a.at.size() != 1)
-      throw Error("SG0404", std::string(what) + ": takes derivatives by one array, not by " + std::to_string(a.at.size()))
-          .hint("join them by concat");
-    return Value::array(ad::jacobian(e.graph(), what, a.function(), a.at[0]));
+    return Value::array(ad::jacobian(e.graph(), what, a.function(), a.at));
   });
 }
 
