@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "ad/dependence.h"
 #include "ad/scope.h"
 #include "frontend/ir/traverse.h"
 
@@ -57,6 +58,12 @@ DeltaId Deltas::loop(Expr map_accum, std::vector<DeltaId> in, std::vector<bool> 
 
 DeltaId Deltas::proj(DeltaId loop, int64_t j, Type type) { return push({DeltaKind::Proj, type, {loop}, {}, j}); }
 
+DeltaId Deltas::given(Expr with_vjp, std::vector<DeltaId> in) {
+  for (DeltaId d : in)
+    if (d != kZeroDelta) return push({DeltaKind::Given, with_vjp.type(), std::move(in), with_vjp});
+  return kZeroDelta;
+}
+
 namespace {
 
 class Dualiser {
@@ -80,6 +87,11 @@ class Dualiser {
   DeltaId dual(NodeId id, const Node& n) {
     if (n.op == Op::MapAccum) return loop(id, n);
     if (n.op == Op::WithJvp) return ruled(n);
+    if (n.op == Op::WithVjp) {
+      std::vector<DeltaId> in;
+      for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]); ++j) in.push_back(of(n.in[j]));
+      return deltas_.given({&g_, id}, std::move(in));
+    }
     if (n.op == Op::Proj) {
       const DeltaId loop = of(n.in[0]);
       if (loop == kZeroDelta || !deltas_[loop].active[static_cast<size_t>(n.attr[0])]) return kZeroDelta;
@@ -136,6 +148,15 @@ class Dualiser {
     return total;
   }
 
+  void require_linear(const Function& f, size_t first) const {
+    std::vector<Expr> tangents;
+    for (size_t j = first; j < f.params.size(); ++j) tangents.push_back(param(g_, static_cast<int64_t>(j), f.params[j]));
+    const Dependence d = dependence(g_, f.results, tangents)[0];
+    if (d == Dependence::Zero || d == Dependence::Linear) return;
+    throw Error("SG0207", "a derivative given by custom_jvp is not linear in its tangents")
+        .hint("multiply tangents by what the arguments give, add them up, choose by conditions on the arguments");
+  }
+
   // The function's body for directions that are 0, each marked to be a node of its own; its Deltas by them take their place.
   DeltaId ruled(const Node& n) {
     const Function f = g_.function(n.attr[0]);
@@ -155,35 +176,11 @@ class Dualiser {
       memo[param(g_, static_cast<int64_t>(slot), f.params[slot]).id.v] = direction.id;
     }
     if (directions.empty()) return kZeroDelta;
+    require_linear(f, f.params.size() - n_xs);
     const Expr tangent{&g_, rebuild(g_, f.results, memo)[0]};
     const NodeId root = expand_products(g_, {&tangent, 1}, directions)[0].id;
-    const DeltaId before = deltas_.size();
     for (NodeId id : postorder(g_, {&root, 1})) inner.visit(id);
-    require_linear(directions, before);
     return inner.of(root);
-  }
-
-  // No factor of a Delta made since then is computed from a direction. Loops are believed.
-  void require_linear(std::span<const Expr> directions, DeltaId since) const {
-    std::unordered_map<uint32_t, bool> depends;
-    for (Expr d : directions) depends[d.id.v] = true;
-    const auto from_direction = [&](NodeId of) {
-      for (NodeId id : postorder(g_, {&of, 1})) {
-        const auto [it, fresh] = depends.try_emplace(id.v, false);
-        for (size_t j = 0; fresh && j < g_[id].in.size(); ++j) it->second |= depends.at(g_[id].in[j].v);
-      }
-      return depends.at(of.v);
-    };
-    for (DeltaId id = since; id < deltas_.size(); ++id) {
-      const Delta& d = deltas_[id];
-      bool factor =
-          (d.kind == DeltaKind::Scale || d.kind == DeltaKind::Over || d.kind == DeltaKind::Choose) && from_direction(d.k.id);
-      for (size_t j = 0; d.kind == DeltaKind::Linear && j < d.in.size(); ++j)
-        factor |= d.in[j] == kZeroDelta && from_direction(d.k.node().in[j]);
-      if (factor)
-        throw Error("SG0207", "a derivative given by custom_jvp is not linear in its tangents")
-            .hint("multiply tangents by what the arguments give, add them up, choose by conditions on the arguments");
-    }
   }
 
   DeltaId loop(NodeId id, const Node& n) {
@@ -238,7 +235,7 @@ Activity find_active(Graph& g, std::span<const Expr> roots, std::span<const Expr
       on = it != loops.end() && it->second[static_cast<size_t>(n.attr[0])];
     } else if (n.op == Op::Prod) {
       on = active[n.in[0]];
-    } else if (n.op == Op::WithJvp) {
+    } else if (kind(n.op) == Kind::Rule) {
       for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]) && !on; ++j) on = active[n.in[j]];
     } else {
       for (size_t j = 0; j < n.in.size() && !on; ++j) on = active[n.in[j]] && differentiable(g, n, static_cast<int>(j));

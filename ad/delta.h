@@ -24,6 +24,7 @@ enum class DeltaKind : uint8_t {
   Linear,  // the operation of node k applied to `in`, one entry per operand; a zero stands for zeros or a primal operand
   Loop,    // the MapAccum node k; `in` per operand, `active` per result. Has no value of its own
   Proj,    // result `which` of the loop in[0]
+  Given,   // the WithVjp node k, whose function gives cotangents; `in` per argument x
 };
 
 /// What the zeros of a tangent or cotangent may stand for. Above None: for what a min, a max or a select did not take, and
@@ -61,6 +62,7 @@ class Deltas {
   DeltaId linear(ir::Expr node, std::vector<DeltaId> in);
   DeltaId loop(ir::Expr map_accum, std::vector<DeltaId> in, std::vector<bool> active);
   DeltaId proj(DeltaId loop, int64_t j, Type type);
+  DeltaId given(ir::Expr with_vjp, std::vector<DeltaId> in);
 
  private:
   DeltaId push(Delta d);

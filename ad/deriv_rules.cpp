@@ -278,6 +278,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     special(Op::MapAccum,     "a loop over pairs, or a loop in the other direction (loops.cpp)"),
     special(Op::Proj,         "one result of a loop (loops.cpp)"),
     special(Op::WithJvp,      "what its function says"),
+    special(Op::WithVjp,      "what its function says; forward, the transpose of that"),
 }};
 // clang-format on
 

@@ -56,6 +56,12 @@ Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const E
       case DeltaKind::Over: tangent[id] = multiplied(d, in(0), zeros[d.in[0]]); break;
       case DeltaKind::Choose: tangent[id] = select(d.k, in(0), in(1)); break;
       case DeltaKind::Linear: tangent[id] = apply_linear(g, d, tangent); break;
+      case DeltaKind::Given: {
+        std::vector<Expr> arguments;
+        for (DeltaId operand : d.in) arguments.push_back(tangent[operand]);
+        tangent[id] = push_given(g, d, arguments);
+        break;
+      }
       case DeltaKind::Loop: {
         std::vector<Expr> operands;
         std::vector<Zeros> operand_zeros;

@@ -38,6 +38,12 @@ std::vector<ir::Expr> push_loop(ir::Graph& g, const Delta& loop, std::span<const
 std::vector<ir::Expr> pull_loop(ir::Graph& g, const Delta& loop, std::span<const ir::Expr> cotangents,
                                 std::span<const Zeros> zeros, Replaced& replaced);
 
+/// Of a value whose user gives the cotangents of its arguments: the tangent is the transpose of that, if it is linear.
+/// Defined in given.cpp. SG0208 if it is not.
+ir::Expr push_given(ir::Graph& g, const Delta& given, std::span<const ir::Expr> tangents);
+/// The cotangents of the arguments; empty where nobody asks.
+std::vector<ir::Expr> pull_given(ir::Graph& g, const Delta& given, ir::Expr cotangent, Zeros zeros);
+
 /// Rewrites every Prod that an input reaches into a balanced tree of multiplications of slices.
 std::vector<ir::Expr> expand_products(ir::Graph& g, std::span<const ir::Expr> roots, std::span<const ir::Expr> inputs);
 

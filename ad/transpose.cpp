@@ -57,6 +57,11 @@ class Transposer {
           if (d.in[j] != kZeroDelta)
             deliver(d.in[j], rule(d.k.op()).transpose({.ct = ct, .y = d.k, .operand = static_cast<int>(j)}));
         break;
+      case DeltaKind::Given: {
+        const std::vector<Expr> arguments = pull_given(g_, d, ct, zeros);
+        for (size_t j = 0; j < arguments.size(); ++j) deliver(d.in[j], arguments[j]);
+        break;
+      }
       case DeltaKind::Proj: {
         Arrived& results = loop_cts_[d.in[0]];
         results.cts.resize(deltas_[d.in[0]].active.size());

@@ -33,6 +33,7 @@ std::vector<Zeros> zeros_upwards(Graph& g, const Deltas& deltas, std::span<const
         // With tangents in both branches the result is that of one of them everywhere.
         if (d.in[0] == kZeroDelta || d.in[1] == kZeroDelta) here = std::max(here, d.zeros);
         break;
+      case DeltaKind::Given: here = Zeros::Mask; break;
       case DeltaKind::Loop: loop_results[id] = push_loop_zeros(g, d, in); break;
       case DeltaKind::Proj: here = loop_results.at(d.in[0])[static_cast<size_t>(d.which)]; break;
     }
@@ -64,7 +65,7 @@ std::vector<Zeros> zeros_downwards(Graph& g, const DualScope& dual, std::span<co
       continue;
     }
     if (d.kind == DeltaKind::Choose) z = std::max(z, d.zeros);
-    if (d.strong) z = Zeros::Mask;
+    if (d.strong || d.kind == DeltaKind::Given) z = Zeros::Mask;
     for (DeltaId operand : d.in) deliver(operand, z);
   }
   return zeros;

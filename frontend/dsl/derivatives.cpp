@@ -3,7 +3,7 @@
 
 #include "ad/function.h"
 #include "frontend/dsl/tracer.h"
-#include "frontend/ir/close_loop.h"
+#include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
@@ -124,35 +124,76 @@ std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const Funct
   });
 }
 
-std::vector<Array> ruled(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
-                         const Loc& loc) {
+// A call as the rule of its function sees it.
+struct RuledCall {
+  Exprs at, xs, values;
+
+  RuledCall(Tracer& tracer, const char* what, const std::vector<Arg>& args, const std::vector<Arg>& results)
+      : at(nodes(tracer, what, args)), values(nodes(tracer, what, results)) {
+    for (ir::Expr e : at) {
+      if (!is_float(e.dtype()))
+        throw Error("SG0201",
+                    std::string(what) + ": an argument is " + to_string(e.type()) + " and cannot carry a derivative")
+            .hint("capture it instead");
+      xs.push_back(ir::fresh_var(tracer.nodes(), e.type()));
+    }
+  }
+
+ private:
+  static Exprs nodes(Tracer& tracer, const char* what, const std::vector<Arg>& list) {
+    Exprs out;
+    for (const Arg& a : list) {
+      if (!tracer.usable(what, a)) throw *tracer.first_error();
+      out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
+    }
+    return out;
+  }
+};
+
+std::vector<Array> with_tangents(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                                 const Loc& loc) {
   const char* what = "custom_jvp";
   const auto twice = [&](std::span<const Array>) { return body(std::vector<Array>(2 * at.size())); };
   return traced(what, at, twice, loc, [&](Tracer& tracer, const FunctionBody&) {
-    const auto nodes = [&](const std::vector<Arg>& list) {
-      Exprs out;
-      for (const Arg& a : list) {
-        if (!tracer.usable(what, a)) throw *tracer.first_error();
-        out.push_back(resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
-      }
-      return out;
-    };
-    const Exprs arguments = nodes(at);
-    Exprs out = nodes(values), xs, directions;
-    for (ir::Expr e : arguments)
-      if (!is_float(e.dtype()))
-        throw Error("SG0201", "custom_jvp: an argument is " + to_string(e.type()) + " and cannot carry a derivative")
-            .hint("capture it instead");
-    for (Exprs* vars : {&xs, &directions})
-      for (ir::Expr e : arguments) vars->push_back(ir::fresh_var(tracer.nodes(), e.type()));
-    Exprs both = xs;
+    const RuledCall call(tracer, what, at, values);
+    Exprs out = call.values, directions, both = call.xs;
+    for (ir::Expr e : call.at) directions.push_back(ir::fresh_var(tracer.nodes(), e.type()));
     both.insert(both.end(), directions.begin(), directions.end());
     const Exprs changes = results_of(tracer, what, body, both);
     if (changes.size() != out.size())
       throw Error("SG0404", "custom_jvp: the rule gives " + std::to_string(changes.size()) + " tangents for " +
                                 std::to_string(out.size()) + " results");
     for (size_t j = 0; j < out.size(); ++j)
-      if (is_float(out[j].dtype())) out[j] = ir::close_rule(out[j], arguments, xs, directions, changes[j]);
+      if (is_float(out[j].dtype())) out[j] = ir::close_jvp(out[j], call.at, call.xs, directions, changes[j]);
+    return out;
+  });
+}
+
+std::vector<Array> with_cotangents(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                                   const Loc& loc) {
+  const char* what = "custom_vjp";
+  const auto all = [&](std::span<const Array>) { return body(std::vector<Array>(at.size() + values.size())); };
+  return traced(what, at, all, loc, [&](Tracer& tracer, const FunctionBody&) {
+    const RuledCall call(tracer, what, at, values);
+    Exprs out = call.values, floats, cts;
+    std::vector<Array> arrived;
+    for (ir::Expr x : call.xs) arrived.push_back(tracer.wrap(x));
+    for (ir::Expr e : out) {
+      const bool moves = is_float(e.dtype());
+      if (moves) {
+        floats.push_back(e);
+        cts.push_back(ir::fresh_var(tracer.nodes(), e.type()));
+      }
+      arrived.push_back(tracer.wrap(moves ? cts.back() : ir::zeros(tracer.nodes(), e.type())));
+    }
+    std::vector<Type> types;
+    for (ir::Expr e : call.at) types.push_back(e.type());
+    const Exprs changes = directions(tracer, what, body(arrived), types);
+    if (floats.empty()) return out;
+    const Exprs ruled = ir::close_vjp(floats, call.at, call.xs, cts, changes);
+    size_t taken = 0;
+    for (ir::Expr& e : out)
+      if (is_float(e.dtype())) e = ruled[taken++];
     return out;
   });
 }

@@ -168,26 +168,31 @@ Expr pointwise_of(const Node& n, std::span<const Expr> in) {
 
 }  // namespace
 
-Expr with_jvp(Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts) {
+Expr with_rule(Op op, Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts) {
   Graph& g = *value.graph;
   const Function& f = g.function(function);
   Node n;
-  n.op = Op::WithJvp;
+  n.op = op;
   n.type = value.type();
   n.attr = {function, static_cast<int64_t>(xs.size())};
   n.in = {value.id};
-  std::vector<Type> want;
+  std::vector<Type> takes, gives, arguments;
   for (std::span<const Expr> part : {xs, consts})
     for (Expr e : part) {
       n.in.push_back(e.id);
-      want.push_back(e.type());
+      takes.push_back(e.type());
     }
-  for (Expr x : xs) want.push_back(x.type());
+  for (Expr x : xs) arguments.push_back(x.type());
+  for (NodeId r : f.results) gives.push_back(g[r].type);
+  const std::vector<Type> result = {n.type};
+  const bool forward = op == Op::WithJvp;
+  const std::vector<Type>&from = forward ? arguments : result, &to = forward ? result : arguments;
+  takes.insert(takes.end(), from.begin(), from.end());
   const bool floats = std::all_of(xs.begin(), xs.end(), [](Expr x) { return is_float(x.dtype()); });
-  if (!is_float(n.type.dtype) || !floats || xs.empty() || f.params != want || f.results.size() != 1 ||
-      g[f.results[0]].type != n.type)
-    throw Error("SG0101", "with_jvp: the function does not take the arguments and their tangents to the tangent of " +
-                              to_string(n.type));
+  if (!is_float(n.type.dtype) || !floats || xs.empty() || f.params != takes || gives != to)
+    throw Error("SG0101", std::string(name(op)) + ": the function does not take " +
+                              (forward ? "tangents of the arguments to that of " : "the cotangent of ") + to_string(n.type) +
+                              (forward ? "" : " to those of the arguments"));
   return make(g, std::move(n));
 }
 
@@ -204,7 +209,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
     case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
     case Kind::Rule: {
       const auto n_xs = static_cast<size_t>(n.attr[1]);
-      return with_jvp(in[0], n.attr[0], in.subspan(1, n_xs), in.subspan(1 + n_xs));
+      return with_rule(n.op, in[0], n.attr[0], in.subspan(1, n_xs), in.subspan(1 + n_xs));
     }
     case Kind::Loop: {
       Node copy = n;

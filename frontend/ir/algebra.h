@@ -47,9 +47,10 @@ Expr arg_reduce(Op op, Expr a, int axis);  // ArgMax, ArgMin; extent >= 1
 Expr gather(Expr table, std::span<const Expr> index);                      // at least one index array
 Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);  // as many as addressed.rank(), at least one
 
-/// `value`, whose derivative is what `function` says: of `xs`, floats, then `consts`, then a tangent for each of `xs`; gives
-/// the tangent of the value.
-Expr with_jvp(Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts);
+/// `value`, whose derivative is what `function` says of `xs`, floats, and `consts`. WithJvp: behind them it takes a tangent
+/// for each of `xs` and gives the tangent of the value. WithVjp: it takes the cotangent of the value and gives those of
+/// `xs`.
+Expr with_rule(Op op, Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts);
 
 /// Re-creates a node of any operation with other operands (and shapes recomputed), through the constructors above. Leaves
 /// are returned as they are. MapAccum and Proj are taken as they are (types of operands must not change).

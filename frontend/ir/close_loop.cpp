@@ -47,16 +47,6 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span
   return captured;
 }
 
-Expr close_rule(Expr value, std::span<const Expr> at, std::span<const Expr> xs, std::span<const Expr> directions,
-                Expr change) {
-  Graph& g = *value.graph;
-  std::vector<Expr> operands(xs.begin(), xs.end());
-  operands.insert(operands.end(), directions.begin(), directions.end());
-  const std::vector<Expr> consts = captured_terms(g, operands, {&change, 1});
-  operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(xs.size()), consts.begin(), consts.end());
-  return with_jvp(value, close_function(g, operands, {&change, 1}), at, consts);
-}
-
 std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<const Expr> es, std::span<const Expr> vars,
                              std::span<const Expr> results, bool reverse, int64_t length) {
   Loop loop;

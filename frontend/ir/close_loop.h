@@ -14,11 +14,6 @@ namespace spirograd::ir {
 /// Literals, iotas and broadcast literals do not: they stay inside.
 std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
 
-/// `value` with the derivative `change`, which was traced over Var nodes: `xs` stood for the arguments `at`, `directions`
-/// for their tangents. SG0101 if `change` has another type than `value`.
-Expr close_rule(Expr value, std::span<const Expr> at, std::span<const Expr> xs, std::span<const Expr> directions,
-                Expr change);
-
 /// `vars`: the Var nodes that stood for the state and then for the elements while the body was traced, one per entry of
 /// `acc` and then of `es`. `results`: what the body returned, the new state first, then the values to be stacked.
 /// Captured terms become the "consts" of the loop. Results as map_accum: final state, then stacks.

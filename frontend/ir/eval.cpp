@@ -74,7 +74,7 @@ class Evaluator {
     if (is_pointwise(n.op)) return eval_pointwise(n, views_, out);
     if (info(n.op).kind == Kind::Layout) return eval_layout(n, views_, out);
     if (info(n.op).kind == Kind::Reduce) return eval_reduce(n, views_[0], out);
-    if (n.op == Op::WithJvp) return void(std::copy_n(views_[0].data, n.type.shape.count(), out));
+    if (info(n.op).kind == Kind::Rule) return void(std::copy_n(views_[0].data, n.type.shape.count(), out));
     if (n.op == Op::Gather) return eval_gather(views_, out);
     eval_scatter(n, views_, out);
   }

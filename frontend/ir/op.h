@@ -24,8 +24,9 @@
 //                                           operands acc0.., es.. (k-stacks), consts..; read through Proj
 //   Proj         j                          result j of a MapAccum: final accumulators, then k-stacks
 //   WithJvp      function, n                operands: a value, n floats x that it depends on, constants; the value itself.
-//   Its
-//                                           tangent is function(x.., constants.., tangents of x..), whatever made the value
+//                                           Its tangent is function(x.., constants.., tangents of x..), whatever made it
+//   WithVjp      function, n                the same, but function(x.., constants.., cotangent of the value) gives the
+//                                           cotangents of x..
 #pragma once
 
 #include <array>
@@ -51,10 +52,10 @@ enum class Op : uint8_t {
   Gather, Scatter,
   Build,
   MapAccum, Proj,
-  WithJvp,
+  WithJvp, WithVjp,
 };
 // clang-format on
-inline constexpr int kOpCount = static_cast<int>(Op::WithJvp) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::WithVjp) + 1;
 
 enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop, Rule };
 
@@ -178,6 +179,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::MapAccum,     "map_accum",     kVariadic, Kind::Loop,      2, kNone},
     {Op::Proj,         "proj",          1, Kind::Loop,      2, kNone},
     {Op::WithJvp,      "with_jvp",      kVariadic, Kind::Rule,      0, kNone},
+    {Op::WithVjp,      "with_vjp",      kVariadic, Kind::Rule,      0, kNone},
 }};
 // clang-format on
 
@@ -204,7 +206,7 @@ constexpr Kind kind(Op op) { return info(op).kind; }
 constexpr bool is_pointwise(Op op) { return kind(op) == Kind::Pointwise; }
 constexpr bool has_flag(Op op, uint8_t flag) { return (info(op).flags & flag) != 0; }
 /// Whose attribute 0 is the number of a function.
-constexpr bool has_function(Op op) { return op == Op::MapAccum || op == Op::WithJvp; }
+constexpr bool has_function(Op op) { return op == Op::MapAccum || kind(op) == Kind::Rule; }
 /// Of one operand: all but concat and stack.
 constexpr bool is_unary_layout(Op op) { return kind(op) == Kind::Layout && info(op).arity == 1; }
 // Pre: the operation is of that kind.

@@ -123,7 +123,7 @@ void check_node(Graph& g, NodeId id, const Scope& scope) {
     reject(n, "has " + std::to_string(n.in.size()) + " operands");
   if (n.attr.size() != attribute_count(n) || !n.data.empty()) reject(n, "is malformed");
   if (n.op == Op::Scatter && n.attr.size() > static_cast<size_t>(kMaxRank)) reject(n, "is malformed");
-  if (n.op == Op::WithJvp && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size()))) reject(n, "is malformed");
+  if (op.kind == Kind::Rule && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size()))) reject(n, "is malformed");
   if (n.op == Op::Window && (n.attr[0] < 0 || n.attr[0] >= n.type.shape.rank())) reject(n, "axis out of range");
   NodeId again;
   try {

@@ -151,20 +151,22 @@ Expr lift_projection(L l, Expr t) {
   return t.attr(0) < p.n_acc ? e : move_axis(e, 1, 0);
 }
 
-// The derivative of a batch: that of its elements, over batches of tangents.
+// The derivative of a batch: that of its elements, over batches of tangents or cotangents.
 Expr lift_rule(L l, Expr t) {
   const auto n_xs = static_cast<size_t>(t.attr(1));
   std::vector<Expr> operands;
   std::vector<bool> batched;
   for (int j = 1; j < static_cast<int>(t.node().in.size()); ++j) {
     const bool x = static_cast<size_t>(j) <= n_xs;
-    batched.push_back(x || l.moves(t.in(j)));  // tangents of all arguments move
+    batched.push_back(x || l.moves(t.in(j)));  // tangents and cotangents of all arguments move
     operands.push_back(batched.back() ? l.operand(t, j) : t.in(j));
   }
-  batched.insert(batched.end(), n_xs, true);
-  Function f = l.graph().function(t.attr(0));
+  const bool forward = t.op() == Op::WithJvp;
+  batched.insert(batched.end(), forward ? n_xs : 1, true);
+  const Function f = l.graph().function(t.attr(0));
+  const int64_t function = batched_body(l, f, batched, static_cast<int>(f.results.size()));  // all results move, too
   const std::span<const Expr> all = operands;
-  return with_jvp(l.operand(t, 0), batched_body(l, f, batched, 1), all.subspan(0, n_xs), all.subspan(n_xs));
+  return with_rule(t.op(), l.operand(t, 0), function, all.subspan(0, n_xs), all.subspan(n_xs));
 }
 
 constexpr auto kNothing = nullptr;
@@ -210,7 +212,7 @@ constexpr BuildRule kBuildRules[] = {
    "def main(x: f32[2,3]) = for i: 2 => fold(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = fold(fn(a, e) => a * e, replicate(1.0, 2), transpose(x))"},
   {"projection",   is<Op::Proj>,                  kNothing,   lift_projection,
    "def main(x: f32[2,3]) = for i: 2 => scan(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = transpose(scan(fn(a, e) => a * e, replicate(1.0, 2), transpose(x)))"},
-  {"rule",         is<Op::WithJvp>,               kNothing,   lift_rule,
+  {"rule",         kind_is<Kind::Rule>,           kNothing,   lift_rule,
    "def r(x: f32, dx: f32) = dx * x\ndef main(x: f32[3]) = for i: 3 => with_jvp(r, sin(x[i]), wrt=(x[i],))",
    "def r(x: f32[3], dx: f32[3]) = dx * x\ndef main(x: f32[3]) = with_jvp(r, sin(x), wrt=(x,))"},
 };

@@ -16,7 +16,7 @@ namespace {
 
 // Values are what they are; only derivatives ask for their rules.
 Program without_rules(const Program& p, RuleLog*) {
-  if (!ir::reaches(p, [](const ir::Node& n) { return n.op == ir::Op::WithJvp; })) return p;
+  if (!ir::reaches(p, [](const ir::Node& n) { return ir::kind(n.op) == ir::Kind::Rule; })) return p;
   Program out = p;
   ir::Graph& g = *ir::make_graph_private(out);
   std::map<int64_t, int64_t> functions;
@@ -24,7 +24,7 @@ Program without_rules(const Program& p, RuleLog*) {
     ir::Memo memo;
     return ir::rebuild(g, roots, memo, [&](ir::NodeId, ir::NodeId built) {
       const ir::Node& n = g[built];
-      if (n.op == ir::Op::WithJvp) return n.in[0];
+      if (ir::kind(n.op) == ir::Kind::Rule) return n.in[0];
       if (n.op != ir::Op::MapAccum) return built;
       ir::Node loop = n;
       const auto [it, fresh] = functions.try_emplace(loop.attr[0], 0);

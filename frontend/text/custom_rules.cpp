@@ -1,12 +1,30 @@
-// Derivatives that users give: custom_jvp f(x, dx) = (value, tangent). The value of f is that of its definition; whoever
-// differentiates it takes the tangent from the rule, which is differentiated in turn for higher orders. Calls of f inside of
-// its own rule are plain, so their derivative is that of the definition.
-#include "frontend/ir/close_loop.h"
-#include "frontend/text/builtins.h"
+// Derivatives that users give: custom_jvp f(x, dx) = (value, tangent) and custom_vjp f(x, ct) = cotangent of x. The value of
+// f is that of its definition; whoever differentiates it asks the rule, which is differentiated in turn for higher orders.
+// Calls of f inside of its own rule are plain, so their derivative is that of the definition.
+#include "frontend/ir/close_rule.h"
+#include "frontend/text/functions.h"
 
 namespace spirograd::text {
 
 using ir::Expr;
+
+// The call of a function as its rule sees it: placeholders for the floats of the arguments.
+struct RuledCall {
+  std::vector<Expr> at, xs;
+  std::vector<Value> primal;  // per array of the arguments
+  std::vector<Type> types;
+
+  explicit RuledCall(std::span<const Expr> args) {
+    for (Expr e : args) {
+      types.push_back(e.type());
+      if (is_float(e.dtype())) {
+        at.push_back(e);
+        xs.push_back(ir::fresh_var(*e.graph, e.type()));
+      }
+      primal.push_back(Value::array(is_float(e.dtype()) ? xs.back() : e));
+    }
+  }
+};
 
 namespace {
 
@@ -40,41 +58,40 @@ void bind_tangents(const DefSyntax& def, std::span<const Value> arrays, Env& env
   bind_params(out, own, env);
 }
 
+std::string derivative_of(const DefSyntax& def) { return "the derivative of '" + std::string(def.name) + "'"; }
+
 }  // namespace
 
 Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const Value& plain) {
   const DefSyntax& def = source_.defs[index];
-  const RuleSyntax& rule = *def.rule;
-  const std::string what = "the derivative of '" + std::string(def.name) + "'";
-  std::vector<Expr> at, xs, directions;
-  std::vector<Value> primal, tangent;
-  std::vector<Type> types;
-  for (Expr e : args) {
-    types.push_back(e.type());
-    if (!is_float(e.dtype())) {
-      primal.push_back(Value::array(e));
-      tangent.push_back(Value::array(ir::zeros(graph_, e.type())));
-      continue;
-    }
-    at.push_back(e);
-    xs.push_back(ir::fresh_var(graph_, e.type()));
-    directions.push_back(ir::fresh_var(graph_, e.type()));
-    primal.push_back(Value::array(xs.back()));
-    tangent.push_back(Value::array(directions.back()));
-  }
-  if (at.empty()) return plain;
-
+  const RuledCall call(args);
+  if (call.at.empty()) return plain;
   Env env = nested({});
-  bind_types(*this, def, types, {}, env);
-  bind_params(renamed(def), primal, env);
+  bind_types(*this, def, call.types, {}, env);
+  bind_params(renamed(def), call.primal, env);
+  return def.rule->forward ? with_tangents(index, call, plain, env) : with_cotangents(index, call, plain, env);
+}
+
+Value Elaborator::apply_rule(size_t index, const Env& env) {
+  const RuleSyntax& rule = *source_.defs[index].rule;
+  const Within within(current_def_, static_cast<int>(rule.visible));
+  const Ruling ruling(ruling_, index);
+  return eval(*rule.body, env);
+}
+
+Value Elaborator::with_tangents(size_t index, const RuledCall& call, const Value& plain, Env env) {
+  const DefSyntax& def = source_.defs[index];
+  const std::string what = derivative_of(def);
+  std::vector<Expr> directions;
+  std::vector<Value> tangent;
+  for (Type t : call.types) {
+    if (is_float(t.dtype)) directions.push_back(ir::fresh_var(graph_, t));
+    tangent.push_back(Value::array(is_float(t.dtype) ? directions.back() : ir::zeros(graph_, t)));
+  }
   bind_tangents(def, tangent, env);
-  const Value both = [&] {
-    const Within within(current_def_, static_cast<int>(rule.visible));
-    const Ruling ruling(ruling_, index);
-    return eval(*rule.body, env);
-  }();
+  const Value both = apply_rule(index, env);
   if (both.kind != Value::Kind::Tuple || both.record || both.items.size() != 2)
-    throw source_.error("SG0103", what + " gives (value, tangent), not " + describe(both), rule.place);
+    throw source_.error("SG0103", what + " gives (value, tangent), not " + describe(both), def.rule->place);
   std::vector<Value> values, changes;
   leaves(plain, values);
   leaves(both.items[1], changes);
@@ -82,7 +99,7 @@ Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const Valu
     throw source_.error(
         "SG0103",
         what + " gives " + std::to_string(changes.size()) + " tangents for " + std::to_string(values.size()) + " results",
-        rule.place);
+        def.rule->place);
   for (size_t j = 0; j < values.size(); ++j) {
     const Expr value = array_of(values[j], what);
     values[j] = Value::array(value);
@@ -92,10 +109,40 @@ Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const Valu
     if (change.type() != value.type())
       throw source_.error("SG0103",
                           what + " gives a tangent of " + to_string(change.type()) + " for " + to_string(value.type()),
-                          rule.place);
-    values[j] = Value::array(ir::close_rule(value, at, xs, directions, change));
+                          def.rule->place);
+    values[j] = Value::array(ir::close_jvp(value, call.at, call.xs, directions, change));
   }
   size_t next = 0;
+  return with_leaves(plain, values, next);
+}
+
+Value Elaborator::with_cotangents(size_t index, const RuledCall& call, const Value& plain, Env env) {
+  const DefSyntax& def = source_.defs[index];
+  const std::string what = derivative_of(def);
+  std::vector<Value> values, arrived;
+  std::vector<Expr> floats, cts;
+  leaves(plain, values);
+  for (Value& v : values) {
+    const Expr value = array_of(v, what);
+    v = Value::array(value);
+    const bool moves = is_float(value.dtype());
+    if (moves) {
+      floats.push_back(value);
+      cts.push_back(ir::fresh_var(graph_, value.type()));
+    }
+    arrived.push_back(Value::array(moves ? cts.back() : ir::zeros(graph_, value.type())));
+  }
+  if (floats.empty()) return plain;
+  size_t next = 0;
+  bind(env, def.rule->params.back(), with_leaves(plain, arrived, next));
+  std::vector<Type> types;
+  for (Expr x : call.at) types.push_back(x.type());
+  const std::vector<Expr> changes = directions(*this, apply_rule(index, env), types, what + ": a cotangent");
+  const std::vector<Expr> ruled = ir::close_vjp(floats, call.at, call.xs, cts, changes);
+  size_t taken = 0;
+  for (Value& v : values)
+    if (is_float(v.expr.dtype())) v = Value::array(ruled[taken++]);
+  next = 0;
   return with_leaves(plain, values, next);
 }
 

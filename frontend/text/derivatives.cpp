@@ -32,6 +32,31 @@ const Ast* written_keyword(const Call& c, std::string_view word) {
   return nullptr;
 }
 
+std::vector<Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what) {
+  Values flat;
+  leaves(given, flat);
+  if (flat.size() > types.size())  // fields of structs
+    std::erase_if(flat, [](const Value& v) { return v.is_array() && !is_float(v.expr.dtype()); });
+  if (flat.size() != types.size())
+    throw Error("SG0404",
+                what + " for " + std::to_string(types.size()) + " arrays, it is given " + std::to_string(flat.size()));
+  std::vector<Expr> out;
+  for (size_t j = 0; j < flat.size(); ++j) {
+    const Expr d = flat[j].may_become(types[j].dtype) ? e.materialise(flat[j], types[j].dtype) : e.array_of(flat[j], what);
+    if (d.type() != types[j])
+      throw Error(d.dtype() == types[j].dtype ? "SG0101" : "SG0102",
+                  what + " for " + to_string(types[j]) + " cannot be " + to_string(d.type()));
+    out.push_back(d);
+  }
+  return out;
+}
+
+std::vector<Type> types_of(std::span<const Expr> list) {
+  std::vector<Type> out;
+  for (Expr e : list) out.push_back(e.type());
+  return out;
+}
+
 namespace {
 
 // ---- which arguments a derivative is taken by
@@ -175,32 +200,6 @@ struct Applied {
  private:
   std::vector<Expr> vars;
 };
-
-// Tangents or cotangents that the user gives, for arrays of these types.
-std::vector<Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what) {
-  Values flat;
-  leaves(given, flat);
-  if (flat.size() > types.size())  // fields of structs
-    std::erase_if(flat, [](const Value& v) { return v.is_array() && !is_float(v.expr.dtype()); });
-  if (flat.size() != types.size())
-    throw Error("SG0404",
-                what + " for " + std::to_string(types.size()) + " arrays, it is given " + std::to_string(flat.size()));
-  std::vector<Expr> out;
-  for (size_t j = 0; j < flat.size(); ++j) {
-    const Expr d = flat[j].may_become(types[j].dtype) ? e.materialise(flat[j], types[j].dtype) : e.array_of(flat[j], what);
-    if (d.type() != types[j])
-      throw Error(d.dtype() == types[j].dtype ? "SG0101" : "SG0102",
-                  what + " for " + to_string(types[j]) + " cannot be " + to_string(d.type()));
-    out.push_back(d);
-  }
-  return out;
-}
-
-std::vector<Type> types_of(std::span<const Expr> list) {
-  std::vector<Type> out;
-  for (Expr e : list) out.push_back(e.type());
-  return out;
-}
 
 // ---- gradients
 

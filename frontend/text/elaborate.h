@@ -23,6 +23,8 @@ struct Builtin;
 struct Closure;
 struct Call;
 struct Weak;
+struct RuledCall;  // custom_rules.cpp
+
 class Elaborator;
 
 /// What an expression stands for.
@@ -198,8 +200,11 @@ class Elaborator {
   Value call_def(size_t def, std::vector<Value> args, Place place);
   Value call_weakly(size_t def, const std::vector<Value>& args, Place place);
   Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
-  /// The results of a call with the derivative that custom_jvp gives them.
+  /// The results of a call with the derivative that custom_jvp or custom_vjp gives them.
   Value with_rule(size_t def, std::span<const ir::Expr> args, const Value& plain);
+  Value with_tangents(size_t def, const RuledCall& call, const Value& plain, Env env);
+  Value with_cotangents(size_t def, const RuledCall& call, const Value& plain, Env env);
+  Value apply_rule(size_t def, const Env& env);
   const StructSyntax* find_struct(std::string_view name) const;
   int find_def(std::string_view name) const;  // visible from the current definition, -1: none
   struct Results {

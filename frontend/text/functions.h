@@ -14,6 +14,9 @@ using Function = std::shared_ptr<const Closure>;
 Value function_value(Closure::Native native, std::vector<std::string_view> params);
 /// The first argument of a call.
 Function function_of(Call& c);
+/// Tangents or cotangents that the user gives, for arrays of these types; fields of structs that are no floats are left out.
+/// `what`: their name in errors.
+std::vector<ir::Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what);
 /// What is written behind a keyword, as it stands there; null without it.
 const Ast* written_keyword(const Call& c, std::string_view word);
 

@@ -101,15 +101,18 @@ Value map_accum(Call& c) {
 }
 
 // The printed form of a value with a derivative of its own.
-Value with_jvp(Call& c) {
+Value with_rule(Call& c, ir::Op op) {
   const Closure& body = step_of(c, 0);
   if (body.def < 0) c.fail("needs the name of a def");
   const int64_t function = c.elaborator.body_function(static_cast<size_t>(body.def), c.ast.place);
   std::vector<Expr> xs, consts;
   c.elaborator.flatten(c.required("wrt"), xs);
   if (const Value* v = c.keyword("consts")) c.elaborator.flatten(*v, consts);
-  return Value::array(ir::with_jvp(c.array(1), function, xs, consts));
+  return Value::array(ir::with_rule(op, c.array(1), function, xs, consts));
 }
+
+Value with_jvp(Call& c) { return with_rule(c, ir::Op::WithJvp); }
+Value with_vjp(Call& c) { return with_rule(c, ir::Op::WithVjp); }
 
 // clang-format off
 constexpr Builtin kRows[] = {
@@ -124,6 +127,7 @@ constexpr Builtin kRows[] = {
     {"while",     3, 3, "at_most", "let (state, steps) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, start, at_most=50)", while_loop},
     {"map_accum", 1, 1, "reverse length acc es consts", "map_accum(body, reverse=false, length=5, acc=(..), es=(..), consts=(..))", map_accum},
     {"with_jvp",  2, 2, "wrt consts", "with_jvp(body, value, wrt=(..), consts=(..))", with_jvp},
+    {"with_vjp",  2, 2, "wrt consts", "with_vjp(body, value, wrt=(..), consts=(..))", with_vjp},
 };
 // clang-format on
 

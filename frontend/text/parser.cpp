@@ -18,12 +18,12 @@ class Parser : public ExpressionParser {
     while (peek().kind != Token::Kind::End) {
       if (peek().kind == Token::Kind::Name && peek().text == "struct")  // no word of the language elsewhere
         structure();
-      else if (peek().kind == Token::Kind::Name && peek().text == "custom_jvp")
-        custom_jvp();
+      else if (peek().kind == Token::Kind::Name && (peek().text == "custom_jvp" || peek().text == "custom_vjp"))
+        custom_rule();
       else if (peek().is("def"))
         definition();
       else
-        fail("expected 'def', 'struct' or 'custom_jvp', found " + shown(peek()));
+        fail("expected 'def', 'struct', 'custom_jvp' or 'custom_vjp', found " + shown(peek()));
       if (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Newline && !peek().is(";"))
         fail_operator("expected the end of the line");
       skip_line_ends();
@@ -89,9 +89,10 @@ class Parser : public ExpressionParser {
   }
 
   // custom_jvp f(x, n, dx) = (value, tangent)
-  void custom_jvp() {
+  // custom_vjp f(x, n, ct) = cotangent of x
+  void custom_rule() {
     RuleSyntax rule;
-    take();
+    rule.forward = take().text == "custom_jvp";
     rule.place = peek().place;
     const std::string_view name = expect_name("the name of the function");
     const auto def =
@@ -111,12 +112,13 @@ class Parser : public ExpressionParser {
     expect(")", "after the parameters");
     const auto tangents = std::count_if(def->declared.begin(), def->declared.end(),
                                         [&](const Declared& d) { return may_carry_tangents(*def, d); });
-    const size_t want = def->declared.size() + static_cast<size_t>(tangents);
+    const size_t want = def->declared.size() + (rule.forward ? static_cast<size_t>(tangents) : 1);
     if (rule.params.size() != want)
-      throw source_.error("SG0404",
-                          "the derivative of " + quoted + " takes " + std::to_string(want) + " parameters: those of " +
-                              quoted + ", then a tangent for each that holds floats",
-                          rule.place);
+      throw source_.error(
+          "SG0404",
+          "the derivative of " + quoted + " takes " + std::to_string(want) + " parameters: those of " + quoted +
+              (rule.forward ? ", then a tangent for each that holds floats" : ", then the cotangent of what it gives"),
+          rule.place);
     if (peek().is("{")) {
       rule.body = block();
     } else {

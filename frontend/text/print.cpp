@@ -267,8 +267,9 @@ class DefPrinter {
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";
       case Kind::Rule: {
         const auto n_xs = static_cast<size_t>(n.attr[1]);
-        return "with_jvp(" + bodies_.at(n.attr[0]) + ", " + operand(in[0]) + ", wrt=(" + arguments(in.subspan(1, n_xs)) +
-               ",), consts=(" + arguments(in.subspan(1 + n_xs)) + (in.size() > 1 + n_xs ? ",))" : "))");
+        return std::string(ir::name(n.op)) + "(" + bodies_.at(n.attr[0]) + ", " + operand(in[0]) + ", wrt=(" +
+               arguments(in.subspan(1, n_xs)) + ",), consts=(" + arguments(in.subspan(1 + n_xs)) +
+               (in.size() > 1 + n_xs ? ",))" : "))");
       }
       case Kind::Binder:
       case Kind::Loop: break;

@@ -85,9 +85,11 @@ struct Declared {
   Place place;
 };
 
-/// The derivative that the user gives a definition: of its parameters, then of a tangent for each of those that hold floats.
+/// The derivative that the user gives a definition: of its parameters, then, forward, of a tangent for each of those that
+/// hold floats, or else of the cotangent of the result.
 struct RuleSyntax {
   Place place;
+  bool forward = true;
   std::vector<std::string_view> params;
   const Ast* body = nullptr;
   size_t visible = 0;  // definitions in front of it

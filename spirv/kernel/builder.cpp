@@ -37,6 +37,7 @@ Scalar Builder::type(Value v) const { return at(v).type; }
 Interval Builder::interval(Value v) const { return intervals_[v]; }
 
 void Builder::assume(Value v, Interval i) {
+  assert(i.lo <= i.hi);
   const Interval tighter = intersect(intervals_[v], i);
   if (tighter == intervals_[v]) return;
   blocks_.back().undo.emplace_back(v, intervals_[v]);

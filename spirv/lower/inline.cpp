@@ -80,7 +80,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
   switch (ir::kind(n.op)) {
     case Kind::Leaf:
       if (n.op == Op::Param) return param(scope, id, points);
-      if (n.op == Op::Const) return each([&](const Point& p) { return constant(n, id, p); });
+      if (n.op == Op::Const) return each([&](const Point&) { return constant(n); });
       if (n.op == Op::Iota) return each([&](const Point& p) { return p[static_cast<size_t>(n.attr[0])]; });
       break;
     case Kind::Pointwise: return pointwise(scope, n, points);
@@ -155,15 +155,9 @@ std::vector<Value> Inliner::load(BufferRef ref, const Type& type, std::span<cons
   return out;
 }
 
-Value Inliner::constant(const Node& n, NodeId, const Point& point) {
-  // Arrays that are not scalars are in constant buffers; here only elements at known places are left.
-  int64_t place = 0;
-  for (int a = 0; a < n.type.shape.rank(); ++a) {
-    const auto bits = b_.constant_bits(point[static_cast<size_t>(a)]);
-    if (!bits) throw Error("SG0900", "internal: constant array " + to_string(n.type) + " without a buffer");
-    place = place * n.type.shape[a] + static_cast<int32_t>(*bits);
-  }
-  return b_.constant(scalar_of(n.type.dtype), n.data[static_cast<size_t>(place)]);
+Value Inliner::constant(const Node& n) {
+  if (n.type.shape.rank() > 0) throw Error("SG0900", "internal: constant array " + to_string(n.type) + " without a buffer");
+  return b_.constant(scalar_of(n.type.dtype), n.data[0]);
 }
 
 std::vector<Value> Inliner::pointwise(int scope, const Node& n, std::span<const Point> points) {

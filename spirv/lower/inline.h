@@ -169,7 +169,7 @@ class Inliner {
   std::vector<kernel::Value> compute(int scope, ir::NodeId node, std::span<const Point> points);
   std::vector<kernel::Value> param(int scope, ir::NodeId id, std::span<const Point> points);
   std::vector<kernel::Value> load(BufferRef ref, const Type& type, std::span<const Point> points);
-  kernel::Value constant(const ir::Node& n, ir::NodeId id, const Point& point);
+  kernel::Value constant(const ir::Node& n);
   std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> moved(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);

@@ -69,7 +69,7 @@ NodeSet outermost_reductions(const ir::Graph& g, const Partition& partition) {
     while (!stack.empty()) {
       const NodeId id = stack.back();
       stack.pop_back();
-      if (seen.contains(id.v) || (id != root && partition.roots.contains(id.v))) continue;
+      if (seen.contains(id.v)) continue;
       seen.insert(id.v);
       if (is_reduction(g[id])) {
         out.insert(id.v);

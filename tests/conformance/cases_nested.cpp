@@ -1,4 +1,4 @@
-// The cases E01 to E24: derivatives inside of programs, by formulas.
+// The cases E01 to E28: derivatives inside of programs, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -33,6 +33,11 @@ std::vector<Case> nested_cases() {
       {.line = "E23", .program = "E23", .inputs = {{2}, {1, 3, 5}}, .value = {2, 6, 10}, .gradient = {9, 4, 4, 4},
        .jvp = {{{1, 1, 0, 0}, {5, 3, 5}}}},
       {.line = "E24", .program = "E24", .inputs = {{8, 16}}, .value = {1, 2}, .gradient = {-1, -1}},
+      {.line = "E25", .program = "E25", .inputs = {{2}, {1, 3, 5}}, .value = {2, 6, 10}, .gradient = {9, 4, 4, 4},
+       .jvp = {{{1, 1, 0, 0}, {5, 3, 5}}}},
+      {.line = "E26", .program = "E26", .inputs = {{2}, {3}}, .value = {41}, .gradient = {37, 73}, .jvp = {{{1, 0}, {37}}}},
+      {.line = "E27", .program = "E27", .inputs = {{8, 16}}, .value = {1, 2}, .gradient = {-1, -1}},
+      {.line = "E28", .program = "E28", .inputs = {{0.5, 1, 3}}, .value = {0.25, 1, 2}, .gradient = {1, 2, 0}},
   };
   // clang-format on
 }

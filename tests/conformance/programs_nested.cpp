@@ -88,6 +88,29 @@ void add_nested_programs(Programs& p) {
     return fori(
         3, [&](Index, Array s) { return halved(s); }, x);
   });
+  p["E25"] = over({{}, {3}}, [](Array a, Array x) {
+    auto scaled = custom_vjp([](Array s, Array t) { return s * t; },
+                             [](Array s, Array t, Array ct) { return std::tuple(ct * t, 2 * s * ct); });
+    return build(3, [&](Index i) { return scaled(a, x(i)); });
+  });
+  p["E26"] = over({{}, {}}, [](Array x, Array y) {
+    auto both = custom_vjp([](Array s, Array t) { return std::tuple(s * t, s + t); },
+                           [](Array s, Array t, std::tuple<Array, Array> ct) {
+                             const auto& [cp, cq] = ct;
+                             return std::tuple(cp * t + cq, 3 * cp * s + cq);
+                           });
+    const auto [u, v] = both(x, y);
+    return u * u + v;
+  });
+  p["E27"] = over({{2}}, [](Array x) {
+    auto halved = custom_vjp([](Array s) { return s * 0.5; }, [](Array, Array ct) { return -ct; });
+    return fori(
+        3, [&](Index, Array s) { return halved(s); }, x);
+  });
+  p["E28"] = over({{3}}, [](Array x) {
+    auto cut = custom_vjp([](Array s) { return s; }, [](Array, Array ct) { return minimum(ct, 2); });
+    return grad([&](Array v) { return sum(cut(v) * cut(v) * cut(v)) / 3; })(x);
+  });
 }
 
 }  // namespace spirograd::conformance

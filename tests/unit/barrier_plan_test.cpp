@@ -304,6 +304,16 @@ TEST(BarrierPlanOfRepeats, RowsOfTheirOwnNeedNone) {
   EXPECT_EQ(plan_barriers(rows(0, 16, 0)), std::vector<uint32_t>{1});
 }
 
+// Two steps that work on the same row of the outer loop, each on its own column: the inner loop needs a barrier for neither.
+TEST(BarrierPlanOfRepeats, WhatMovesAlikeStandsStillForTheInnerLoop) {
+  const auto columns = [](int64_t other_row) {
+    return of({repeat(4, 3), repeat(4, 2), dispatch({{0, 0, 4, true, true, {16, 4}}}),
+               dispatch({{0, 0, 4, true, true, {other_row, 4}}})});
+  };
+  EXPECT_EQ(plan_barriers(columns(16)), std::vector<uint32_t>{3});
+  EXPECT_EQ(plan_barriers(columns(0)), (std::vector<uint32_t>{2, 3}));
+}
+
 TEST(BarrierPlanOfRepeats, WhatHasNoBytesHasNoneInAnyIteration) {
   const Step nothing = dispatch({{0, 0, 0, false, true, {16}}}), read = dispatch({{0, 0, 64, true, false}});
   EXPECT_TRUE(plan_barriers(of({repeat(4, 1), nothing, read})).empty());

@@ -222,8 +222,8 @@ std::vector<Expr> samples(Case& c, Op op) {
       const Expr a = fresh_var(c.g, f64({3, 4})), k = fresh_var(c.g, f64({4})), da = fresh_var(c.g, f64({3, 4}));
       const Expr args[] = {x()}, consts[] = {x({4})}, none[] = {a, da}, all[] = {a, k, da};
       const Expr plain = a * da, stretched = broadcast(k, {3, 4}, {1}) * da;
-      return {with_jvp(x(), close_function(c.g, none, {&plain, 1}), args, {}),
-              with_jvp(x(), close_function(c.g, all, {&stretched, 1}), args, consts)};
+      return {with_rule(op, x(), close_function(c.g, none, {&plain, 1}), args, {}),
+              with_rule(op, x(), close_function(c.g, all, {&stretched, 1}), args, consts)};
     }
     case Kind::Loop: {
       if (op == Op::MapAccum) return {};  // read through Proj

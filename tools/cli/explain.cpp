@@ -36,6 +36,8 @@ constexpr Entry kEntries[] = {
     {"SG0206", "a parameter stands twice in --wrt", "name it once"},
     {"SG0207", "a derivative that custom_jvp gives is not linear in its tangents",
      "multiply tangents by what the arguments give, add them up, choose by conditions on the arguments"},
+    {"SG0208", "a derivative that custom_vjp gives is not linear in the cotangent: there is no forward mode",
+     "give it by custom_jvp, which serves both modes, or differentiate in reverse mode: grad, vjp"},
     {"SG0301", "there is no Vulkan loader",
      "install it: libvulkan1 of Debian, vulkan-loader of Homebrew; on Windows graphics drivers bring it"},
     {"SG0302", "the loader finds no driver",

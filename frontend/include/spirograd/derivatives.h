@@ -33,9 +33,12 @@ Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBo
 /// Of arrays that share the extent of `axis`: the results of `body` for each of their parts, stacked along a new first axis.
 std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc);
 
-/// `values` with the derivative `body`: of the arguments, then of their tangents.
-std::vector<Array> ruled(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
-                         const Loc& loc);
+/// `values` with the derivative `body`: of the arguments, then of their tangents; gives the tangents of the values.
+std::vector<Array> with_tangents(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                                 const Loc& loc);
+/// The same, of the arguments, then of the cotangents of the values; gives the cotangents of the arguments.
+std::vector<Array> with_cotangents(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
+                                   const Loc& loc);
 
 /// A function and its derivative at a point.
 struct Linear {
@@ -230,7 +233,29 @@ auto custom_jvp(F f, R rule, Loc loc = Loc::here()) {
       auto direction = detail::unflatten(all, leaves);
       return detail::flattened(std::apply(rule, std::tuple_cat(std::move(at), std::move(direction))).second, loc);
     };
-    const std::vector<Array> out = detail::ruled(detail::flattened(value, loc), detail::flattened(all, loc), body, loc);
+    const std::vector<Array> out =
+        detail::with_tangents(detail::flattened(value, loc), detail::flattened(all, loc), body, loc);
+    std::span<const Array> next = out;
+    return detail::unflatten(value, next);
+  };
+}
+
+/// A function with the values of `f` and the derivative that `rule` gives it: rule(args.., cotangent of the value) returns
+/// the cotangent of the argument, or a std::tuple of one for each. A rule that is linear in the cotangent serves forward
+/// mode as well; any other (clipping, say) reverse mode alone, SG0208. It is differentiated in turn for higher orders. All
+/// arguments are floats.
+template <class F, class R>
+auto custom_vjp(F f, R rule, Loc loc = Loc::here()) {
+  return [f = std::move(f), rule = std::move(rule), loc](const auto&... args) mutable {
+    const auto value = f(args...);
+    const std::tuple all(args...);
+    const auto body = [&](std::span<const Array> leaves) {
+      auto at = detail::unflatten(all, leaves);
+      auto cotangent = detail::unflatten(value, leaves);
+      return detail::flattened(std::apply(rule, std::tuple_cat(std::move(at), std::make_tuple(std::move(cotangent)))), loc);
+    };
+    const std::vector<Array> out =
+        detail::with_cotangents(detail::flattened(value, loc), detail::flattened(all, loc), body, loc);
     std::span<const Array> next = out;
     return detail::unflatten(value, next);
   };
