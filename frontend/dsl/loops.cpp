@@ -5,6 +5,7 @@
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/strip_mine.h"
 
 namespace spirograd::detail {
 namespace {
@@ -105,7 +106,7 @@ std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopB
 
   Exprs vars = state;
   vars.insert(vars.end(), element.begin(), element.end());
-  const Exprs out = ir::close_loop(g, acc, es, vars, results, r.reverse, length);
+  const Exprs out = ir::keeping(g, r.what, r.keep, ir::close_loop(g, acc, es, vars, results, r.reverse, length));
   std::vector<Array> arrays;
   for (size_t j = r.rows ? acc.size() : 0; j < out.size(); ++j)
     arrays.push_back(tracer.wrap(r.rows ? ir::scan_rows(acc[j - acc.size()], out[j]) : out[j]));

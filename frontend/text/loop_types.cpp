@@ -9,6 +9,7 @@
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/strip_mine.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::text {
@@ -81,7 +82,9 @@ std::vector<Expr> Traced::closed(DType t) const {
     for (size_t j = 0; j < states; ++j) results.push_back(results[j]);
   for (size_t j = 0; j < rows.size(); ++j) results.push_back(row_at(j, t));
   if (results.empty()) throw Error("SG0101", loop.name + ": a loop needs a state or a row");
-  std::vector<Expr> out = ir::close_loop(elaborator->graph(), start, stacks, vars, results, loop.reverse, loop.length);
+  ir::Graph& g = elaborator->graph();
+  std::vector<Expr> out = ir::close_loop(g, start, stacks, vars, results, loop.reverse, loop.length);
+  out = ir::keeping(g, loop.name, loop.keep, std::move(out));
   if (loop.rows == LoopRows::States)
     for (size_t j = 0; j < states; ++j) out[states + j] = ir::scan_rows(start[j], out[states + j]);
   return out;

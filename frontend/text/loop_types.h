@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frontend/text/elaborate.h"
+#include "spirograd/keep.h"
 
 namespace spirograd::text {
 
@@ -17,6 +18,7 @@ struct LoopShape {
   bool reverse = false;
   int64_t length = 0;
   LoopRows rows = LoopRows::None;
+  Keep keep = {};
 };
 
 struct LoopValues {

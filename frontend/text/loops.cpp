@@ -1,7 +1,7 @@
 // fold, scan, map_accum_l, map_accum_r, fori over function literals, and map_accum over a definition (the printed form).
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
-#include "frontend/text/builtins.h"
+#include "frontend/text/functions.h"
 #include "frontend/text/loop_types.h"
 
 namespace spirograd::text {
@@ -17,6 +17,22 @@ const Closure& step_of(Call& c, size_t j) {
   return *c.args[j].function;
 }
 
+// keep=sqrt, keep=levels(3)
+Keep written_keep(Call& c) {
+  const Ast* written = written_keyword(c, "keep");
+  if (!written) return {};
+  const bool call = written->form == Form::Call && written->kids.size() == 2;
+  const std::string_view name = call ? written->kids[0]->text : written->form == Form::Name ? written->text : "";
+  if (!call && name == "all") return Keep::all();
+  if (!call && name == "sqrt") return Keep::sqrt();
+  if (!call && name == "least") return Keep::least();
+  if (!call || (name != "levels" && name != "budget"))
+    c.fail("takes what reverse mode keeps as keep=", "keep=all, sqrt, least, levels(3) or budget(65536), bytes");
+  const int64_t n = static_integer(c.elaborator.eval(*written->kids[1], c.env), std::string(c.name) + ": keep=");
+  if (n < 1) c.fail("needs a positive number in keep=" + std::string(name) + "(..), not " + std::to_string(n));
+  return name == "levels" ? Keep::levels(n) : Keep::budget(n);
+}
+
 LoopValues run_loop(Call& c, const Closure& step, const Value& init, const Value& xs, bool reverse, int64_t length,
                     LoopRows rows) {
   // fori's step takes the counter first, as a mathematician writes it.
@@ -25,7 +41,7 @@ LoopValues run_loop(Call& c, const Closure& step, const Value& init, const Value
     return c.elaborator.apply(step, counter_first ? std::vector<Value>{element, state} : std::vector<Value>{state, element},
                               c.ast.place);
   };
-  return typed_loop(c.elaborator, {std::string(c.name), init, xs, reverse, length, rows}, call_step);
+  return typed_loop(c.elaborator, {std::string(c.name), init, xs, reverse, length, rows, written_keep(c)}, call_step);
 }
 
 int64_t loop_length(Call& c, const Value& xs) {
@@ -78,7 +94,9 @@ Value while_loop(Call& c) {
   };
   const Value start = Value::tuple({c.args[2], Value::array(ir::scalar(c.graph(), DType::I32, 0))}),
               steps = Value::array(ir::iota(c.graph(), {most}, 0));
-  const Value end = typed_loop(c.elaborator, {std::string(c.name), start, steps, false, most, LoopRows::None}, step).state;
+  const Value end =
+      typed_loop(c.elaborator, {std::string(c.name), start, steps, false, most, LoopRows::None, written_keep(c)}, step)
+          .state;
   // One more than the bound where the bound has cut it off.
   const Value count = c.elaborator.binary(ir::Op::Add, end.items[1], Value::array(counted(goes_on(end.items[0]))));
   return Value::tuple({end.items[0], count});
@@ -116,15 +134,15 @@ Value with_vjp(Call& c) { return with_rule(c, ir::Op::WithVjp); }
 
 // clang-format off
 constexpr Builtin kRows[] = {
-    {"fold",      3, 3, "", "fold(fn(state, x) => state2, start, xs)",             fold},
-    {"scan",      3, 3, "", "scan(fn(state, x) => state2, start, xs)",             scan},
-    {"map_accum_l", 3, 3, "", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
-    {"map_accum_r", 3, 3, "", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
+    {"fold",      3, 3, "keep", "fold(fn(state, x) => state2, start, xs)",             fold, Follows::Nothing, false, "keep"},
+    {"scan",      3, 3, "keep", "scan(fn(state, x) => state2, start, xs)",             scan, Follows::Nothing, false, "keep"},
+    {"map_accum_l", 3, 3, "keep", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>, Follows::Nothing, false, "keep"},
+    {"map_accum_r", 3, 3, "keep", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>, Follows::Nothing, false, "keep"},
     // Spellings of before, which programs out there use.
-    {"mapAccumL", 3, 3, "", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>},
-    {"mapAccumR", 3, 3, "", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>},
-    {"fori",      3, 3, "", "fori(n, fn(i, state) => state2, start)",              fori},
-    {"while",     3, 3, "at_most", "let (state, steps) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, start, at_most=50)", while_loop},
+    {"mapAccumL", 3, 3, "keep", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>, Follows::Nothing, false, "keep"},
+    {"mapAccumR", 3, 3, "keep", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>, Follows::Nothing, false, "keep"},
+    {"fori",      3, 3, "keep", "fori(n, fn(i, state) => state2, start)",              fori, Follows::Nothing, false, "keep"},
+    {"while",     3, 3, "at_most keep", "let (state, steps) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, start, at_most=50)", while_loop, Follows::Nothing, false, "keep"},
     {"map_accum", 1, 1, "reverse length acc es consts", "map_accum(body, reverse=false, length=5, acc=(..), es=(..), consts=(..))", map_accum},
     {"with_jvp",  2, 2, "wrt consts", "with_jvp(body, value, wrt=(..), consts=(..))", with_jvp},
     {"with_vjp",  2, 2, "wrt consts", "with_vjp(body, value, wrt=(..), consts=(..))", with_vjp},

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <unordered_set>
 
+#include "frontend/ir/strip_mine.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/ordered.h"
 #include "spirv/lower/panels.h"
@@ -64,13 +65,6 @@ bool store_terms(const Graph& g, Draft& draft, NodeId scan) {
   return changed;
 }
 
-// Steps per chunk: as many as fit, or fewer where that divides the length.
-int64_t chunk_length(int64_t length, int64_t most) {
-  for (int64_t c = most; 2 * c > most; --c)
-    if (length % c == 0) return c;
-  return most;
-}
-
 // What has become of the nodes that the draft knows.
 void move_nodes(Draft& draft, const ir::Memo& memo) {
   const auto moved = [&](uint32_t id) {
@@ -117,74 +111,14 @@ bool amend_loop(Graph& g, Draft& draft, NodeId loop, uint64_t iterations, uint64
   const uint64_t per_step = std::max<uint64_t>(1, iterations / static_cast<uint64_t>(parts.length));
   const uint64_t most = limit / 10 * 9 / per_step;
   if (most < 2 || parts.length < 2 || !rank_left(g, g[loop], parts)) return draft.dispatched.insert(loop.v).second;
-  const int64_t chunk = chunk_length(parts.length, static_cast<int64_t>(std::min<uint64_t>(most, parts.length - 1)));
-  const std::vector<Expr> results = strip_mine(g, loop, chunk, draft.dispatched);
-  replace_loop(g, draft, loop, results, others);
+  const int64_t chunk = ir::chunk_length(parts.length, static_cast<int64_t>(std::min<uint64_t>(most, parts.length - 1)));
+  const ir::StripMined mined = ir::strip_mine(g, loop, chunk, ir::map_accum);
+  draft.dispatched.insert(mined.outer.v);
+  replace_loop(g, draft, loop, mined.results, others);
   return true;
 }
 
 }  // namespace
-
-std::vector<Expr> strip_mine(Graph& g, NodeId map_accum, int64_t chunk, std::set<uint32_t>& outer) {
-  const Node n = g[map_accum];
-  const ir::LoopParts parts = ir::loop_parts(g, n);
-  const auto n_acc = static_cast<size_t>(parts.n_acc), n_es = static_cast<size_t>(parts.n_es);
-  const int64_t chunks = parts.length / chunk, whole = chunks * chunk, left = parts.length - whole;
-  std::vector<Expr> acc, es, consts;
-  for (size_t j = 0; j < n.in.size(); ++j) (j < n_acc ? acc : j < n_acc + n_es ? es : consts).push_back({&g, n.in[j]});
-
-  const auto rows = [](Expr e, int64_t from, int64_t count) {
-    return count == e.shape()[0] ? e : ir::window(e, 0, from, count);
-  };
-  const auto run = [&](int64_t from, int64_t count, auto&& shaped) {
-    ir::Loop loop{
-        .function = parts.function, .reverse = parts.reverse, .length = count, .acc = acc, .es = {}, .consts = consts};
-    for (Expr e : es) loop.es.push_back(shaped(rows(e, from, count)));
-    return loop;
-  };
-  const auto keep_acc = [&](std::span<const Expr> results) {
-    acc.assign(results.begin(), results.begin() + parts.n_acc);
-    return std::vector<Expr>(results.begin() + parts.n_acc, results.end());
-  };
-
-  const auto run_whole = [&] {
-    const auto in_chunks = [&](Expr e) {
-      return ir::reshape(e, e.shape().erased(0).inserted(0, chunk).inserted(0, chunks));
-    };
-    ir::Loop loop = run(0, whole, in_chunks);
-    loop.length = chunks;
-    ir::Loop inner{.function = parts.function, .reverse = parts.reverse, .length = chunk, .acc = {}, .es = {}, .consts = {}};
-    std::vector<Expr> vars;
-    const auto given = [&](std::span<const Expr> operands, std::vector<Expr>& to, bool row) {
-      for (Expr e : operands) {
-        Type t = e.type();
-        if (row) t.shape = t.shape.erased(0);
-        to.push_back(ir::fresh_var(g, t));
-        vars.push_back(to.back());
-      }
-    };
-    given(loop.acc, inner.acc, false);
-    given(loop.es, inner.es, true);
-    given(loop.consts, inner.consts, false);
-    const std::vector<Expr> results = ir::map_accum(g, inner);
-    loop.function = ir::close_function(g, vars, results);
-    const std::vector<Expr> all = ir::map_accum(g, loop);
-    outer.insert(all[0].in(0).id.v);
-    std::vector<Expr> stacks = keep_acc(all);
-    for (Expr& s : stacks) s = ir::reshape(s, s.shape().erased(0).erased(0).inserted(0, whole));
-    return stacks;
-  };
-  const auto run_left = [&] { return keep_acc(ir::map_accum(g, run(whole, left, [](Expr e) { return e; }))); };
-
-  std::vector<Expr> low, high;  // stacked results of the whole chunks, which come first in position, and of what is left
-  if (parts.reverse && left > 0) high = run_left();
-  low = run_whole();
-  if (!parts.reverse && left > 0) high = run_left();
-  std::vector<Expr> out = acc;
-  for (size_t j = 0; j < low.size(); ++j)
-    out.push_back(left == 0 ? low[j] : ir::concat(std::vector<Expr>{low[j], high[j]}, 0));
-  return out;
-}
 
 Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& target, const schedule::Scheduler& scheduler) {
   SplitScans scans = split_scans(g, results, target, scheduler);

@@ -41,10 +41,6 @@ struct Excess {
 /// Changes the draft so that the next attempt stays nearer to the bounds. False: nothing is left to change.
 bool amend(ir::Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t limit);
 
-/// The results of a loop, computed by a loop over chunks of `chunk` steps whose body is a loop over the steps of one chunk,
-/// and a loop over what is left. Pre: 0 < chunk < length.
-std::vector<ir::Expr> strip_mine(ir::Graph& g, ir::NodeId map_accum, int64_t chunk, std::set<uint32_t>& outer);
-
 /// Says why a kernel that stays beyond the bounds is refused.
 Error refusal(const Excess& e, const Target& target);
 

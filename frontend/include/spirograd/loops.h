@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "spirograd/array.h"
+#include "spirograd/keep.h"
 
 namespace spirograd {
 
@@ -92,6 +93,7 @@ struct LoopRequest {
   bool rows = false;  // scan: stack the new states themselves, the start in front
   std::vector<Arg> start, elements;
   Loc loc;
+  Keep keep = {};
 };
 struct StepResult {
   std::vector<Arg> state, outputs;
@@ -127,9 +129,10 @@ auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) 
 }
 
 template <class F, class S, class E>
-state_of<S> fold_rows(const char* name, bool all_states, F&& body, const S& start, const E& elements, const Loc& loc) {
+state_of<S> fold_rows(const char* name, bool all_states, F&& body, const S& start, const E& elements, const Loc& loc,
+                      const Keep& keep) {
   const std::vector<Array> out =
-      run_loop({name, {}, false, all_states, flattened(start, loc), flattened(elements, loc), loc},
+      run_loop({name, {}, false, all_states, flattened(start, loc), flattened(elements, loc), loc, keep},
                [&](std::span<const Array> s, std::span<const Array> e) {
                  return StepResult{flattened(body(unflatten(start, s), unflatten(elements, e)), loc), {}};
                });
@@ -139,34 +142,35 @@ state_of<S> fold_rows(const char* name, bool all_states, F&& body, const S& star
 
 }  // namespace detail
 
-/// state = body(state, element) for the rows of `elements` in order; the last state.
+/// state = body(state, element) for the rows of `elements` in order; the last state. `keep`: what reverse mode keeps of the
+/// states, here and below (keep.h).
 template <class F, class S, class E>
-detail::state_of<S> fold(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  return detail::fold_rows("fold", false, body, start, elements, loc);
+detail::state_of<S> fold(F&& body, const S& start, const E& elements, Keep keep = {}, Loc loc = Loc::here()) {
+  return detail::fold_rows("fold", false, body, start, elements, loc, keep);
 }
 
 /// All states of the fold, the start included: one row more than there are elements.
 template <class F, class S, class E>
-detail::state_of<S> scan(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  return detail::fold_rows("scan", true, body, start, elements, loc);
+detail::state_of<S> scan(F&& body, const S& start, const E& elements, Keep keep = {}, Loc loc = Loc::here()) {
+  return detail::fold_rows("scan", true, body, start, elements, loc, keep);
 }
 
 /// body(state, element) -> std::pair(new state, output). Gives std::pair(last state, outputs stacked along a new axis 0).
 template <class F, class S, class E>
-auto map_accum_l(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  return detail::map_accum({"map_accum_l", {}, false, false, {}, {}, std::move(loc)}, body, start, elements);
+auto map_accum_l(F&& body, const S& start, const E& elements, Keep keep = {}, Loc loc = Loc::here()) {
+  return detail::map_accum({"map_accum_l", {}, false, false, {}, {}, std::move(loc), keep}, body, start, elements);
 }
 /// The same from the last element to the first; row j of the outputs still belongs to row j of the elements.
 template <class F, class S, class E>
-auto map_accum_r(F&& body, const S& start, const E& elements, Loc loc = Loc::here()) {
-  return detail::map_accum({"map_accum_r", {}, true, false, {}, {}, std::move(loc)}, body, start, elements);
+auto map_accum_r(F&& body, const S& start, const E& elements, Keep keep = {}, Loc loc = Loc::here()) {
+  return detail::map_accum({"map_accum_r", {}, true, false, {}, {}, std::move(loc), keep}, body, start, elements);
 }
 
 /// state = body(i, state) for i = 0 .. steps-1; the last state.
 template <class F, class S>
-detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Loc loc = Loc::here()) {
+detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Keep keep = {}, Loc loc = Loc::here()) {
   const std::vector<Array> out = detail::count_loop(
-      {"fori", steps, false, false, detail::flattened(start, loc), {}, loc},
+      {"fori", steps, false, false, detail::flattened(start, loc), {}, loc, keep},
       [&](Index i, std::span<const Array> s) { return detail::flattened(body(i, detail::unflatten(start, s)), loc); });
   std::span<const Array> next = out;
   return detail::unflatten(start, next);
@@ -176,7 +180,7 @@ detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Loc loc = Loc:
 /// number of steps, i32): at_most + 1 says that the bound has cut it off. All at_most steps are computed; those behind the
 /// last one change nothing and carry no derivative.
 template <class C, class F, class S>
-std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, int64_t at_most,
+std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, int64_t at_most, Keep keep = {},
                                                  Loc loc = Loc::here()) {
   const auto step = [&](Index, const auto& state_and_count) {
     const auto& [state, count] = state_and_count;
@@ -188,7 +192,7 @@ std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const 
     std::span<const Array> rest = chosen;
     return std::pair(detail::unflatten(state, rest), count + detail::counted(go, loc));
   };
-  auto [state, count] = fori(at_most, step, std::pair(start, detail::counted(false, loc)), loc);
+  auto [state, count] = fori(at_most, step, std::pair(start, detail::counted(false, loc)), keep, loc);
   return {state, count + detail::counted(condition(state), loc)};
 }
 
