@@ -64,13 +64,21 @@ bool Builder::is_constant(Value v, uint64_t bits) const { return at(v).op == KOp
 Value Builder::append(Inst inst, Interval interval) {
   kernel_.body.push_back(inst);
   intervals_.push_back(interval);
+  exact_.push_back(false);
   return static_cast<Value>(kernel_.body.size() - 1);
 }
 
+void Builder::cut(size_t size) {
+  kernel_.body.resize(size);
+  intervals_.resize(size);
+  exact_.resize(size);
+}
+
 Value Builder::pure(Inst inst, Interval interval) {
-  if (const auto found = known_.find(inst, kernel_.body)) return narrowed(*found, interval);
-  const Value v = append(inst, interval);
-  known_.insert(v, kernel_.body);
+  const auto found = known_.find(inst, kernel_.body);
+  const Value v = found ? narrowed(*found, interval) : append(inst, interval);
+  if (exact_scopes_ > 0 && may_be_exact(inst)) exact_[v] = true;
+  if (!found) known_.insert(v, kernel_.body);
   return v;
 }
 
@@ -237,8 +245,7 @@ void Builder::open(Block block) {
 void Builder::close() {
   Block& block = blocks_.back();
   if (block.dead) {
-    kernel_.body.resize(block.start);
-    intervals_.resize(block.start);
+    cut(block.start);
     std::erase_if(natural_divisions_, [&](Value v) { return v >= block.start; });
   }
   for (auto saved = block.undo.rbegin(); saved != block.undo.rend(); ++saved)
@@ -291,8 +298,7 @@ void Builder::end_if() {
   close();
   if (!block.marked) return;
   if (block.kind == Block::Kind::If && kernel_.body.size() == block.start + 1) {
-    kernel_.body.pop_back();  // nothing inside
-    intervals_.pop_back();
+    cut(block.start);  // nothing inside
     return;
   }
   append({KOp::EndIf, Scalar::Bool, {}, 0}, {});
@@ -326,6 +332,8 @@ size_t Builder::size() const { return kernel_.body.size(); }
 
 Kernel Builder::finish() && {
   assert(blocks_.size() == 1);
+  for (size_t v = 0; v < exact_.size(); ++v)
+    if (exact_[v]) kernel_.body[v].imm = 1;
   kernel_.body = finished(kernel_.body, natural_divisions_);
   return std::move(kernel_);
 }

@@ -89,6 +89,20 @@ class Builder {
   Value mul(Value a, Value b) { return op(KOp::Mul, a, b); }
   Value logical_and(Value a, Value b) { return op(KOp::And, a, b); }
 
+  /// As long as one lives, arithmetic of floats is exact (op.h): what is asked for, not what it is computed from. A value
+  /// that others ask for as well is still one value, and exact.
+  class Exact {
+   public:
+    explicit Exact(Builder& b, bool wanted = true) : b_(b), wanted_(wanted) { b_.exact_scopes_ += wanted_; }
+    ~Exact() { b_.exact_scopes_ -= wanted_; }
+    Exact(const Exact&) = delete;
+    Exact& operator=(const Exact&) = delete;
+
+   private:
+    Builder& b_;
+    const bool wanted_;
+  };
+
   Value var(Value initial);
   Value get(Value var);
   void set(Value var, Value value);
@@ -136,6 +150,7 @@ class Builder {
   };
 
   Value append(Inst inst, Interval interval);
+  void cut(size_t size);
   Value pure(Inst inst, Interval interval);
   void open(Block block);
   void close();
@@ -169,6 +184,9 @@ class Builder {
   Kernel kernel_;
   uint64_t shared_version_ = 0, local_version_ = 0;  // counts what may have changed the arrays
   std::vector<Interval> intervals_;
+  // Not in Inst::imm before the kernel is complete: value numbering does not tell exact values from others.
+  std::vector<bool> exact_;
+  int exact_scopes_ = 0;
   std::vector<Value> natural_divisions_;  // Quot and Rem of a number at least 0 by one above 0
   std::vector<Block> blocks_;
   // Value numbering: closing a block forgets what it added.

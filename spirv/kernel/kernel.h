@@ -4,8 +4,9 @@
 //
 // A value's id is the position of its instruction. A value may be used after its definition inside the same block or in
 // blocks nested in it; values defined between If/Loop and their ends are not visible after them. Mutable state lives in Var.
-// Float arithmetic is IEEE, never contracted. Integer + - * wrap around. Nothing checks bounds: a kernel never loads or
-// stores out of range (the evaluator reports it as a defect). The operations, and how invocations work together: op.h.
+// Float arithmetic is IEEE; which of it may be contracted, where that is worth it, op.h says. Integer + - * wrap around.
+// Nothing checks bounds: a kernel never loads or stores out of range (the evaluator reports it as a defect). The operations,
+// and how invocations work together: op.h.
 #pragma once
 
 #include <array>
@@ -41,7 +42,8 @@ struct Inst {
   KOp op = KOp::Const;
   Scalar type = Scalar::F32;  // of the result; of the stored value for stores, AtomicAdd, Set; ignored for Control but Loop
   std::array<uint32_t, 3> in{};
-  uint64_t imm = 0;  // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1)
+  // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1). What else has one: op.h.
+  uint64_t imm = 0;
   bool operator==(const Inst&) const = default;
 };
 
@@ -84,6 +86,11 @@ struct Kernel {
 constexpr uint32_t bytes_of(Scalar s) { return s == Scalar::F64 ? 8 : 4; }
 /// Bytes of all shared arrays, each one rounded up to 16.
 uint64_t shared_bytes(const Kernel& k);
+/// Whether an instruction is one of those that are exact or not, and whether it is.
+constexpr bool may_be_exact(const Inst& i) {
+  return is_float(i.type) && (i.op == KOp::Add || i.op == KOp::Sub || i.op == KOp::Mul || i.op == KOp::Div);
+}
+constexpr bool is_exact(const Inst& i) { return may_be_exact(i) && i.imm != 0; }
 /// SubgroupReduce, SubgroupScan: what combines two values.
 constexpr KOp combiner(const Inst& i) { return static_cast<KOp>(i.imm); }
 /// Whether one invocation depends on another one of its workgroup.

@@ -1,7 +1,7 @@
 // Elementary functions built from plain operations: one definition for the host evaluator and for SPIR-V, the same bits on
 // every device with IEEE f32 arithmetic (denormals aside, which some devices flush). Vulkan does not promise that; what is
-// left without it, latitude_test says. At most 4 ULP in f32 over the whole domain, special values exact. f64 forms are built
-// the same way, at most 1e-14 relative.
+// left without it, latitude_test says. All but polynomials is exact (op.h), so that no target changes more than these. At
+// most 4 ULP in f32 over the whole domain, special values exact. f64 forms are built the same way, at most 1e-14 relative.
 #pragma once
 
 #include "spirv/kernel/builder.h"

@@ -214,10 +214,13 @@ Num logistic_function(Num x) {
 // Constant exponents that a few multiplications, a root and a quotient do, at most 1.6 ULP off, with pow's values at zeros,
 // infinities and NaN. No intermediate result is beyond the range of the type where the power is not.
 std::optional<Num> easy_power(Num x, double y) {
+  // Products as a program could write them itself, and not exact either.
+  Builder& b = *x.b;
+  const auto square = [&b](Value v) { return b.mul(v, v); };
   if (y == 1) return x;
-  if (y == 2) return x * x;
-  if (y == 3) return x * x * x;
-  if (y == 4) return (x * x) * (x * x);
+  if (y == 2) return Num{&b, square(x.v)};
+  if (y == 3) return Num{&b, b.mul(square(x.v), x.v)};
+  if (y == 4) return Num{&b, square(square(x.v))};
   if (y == -1) return 1.0 / x;
   if (y == -2) return (1.0 / x) * (1.0 / x);
   if (y != 0.5 && y != -0.5 && y != 1.5 && y != 2.5) return std::nullopt;

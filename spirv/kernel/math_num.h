@@ -18,7 +18,11 @@ struct Num {
   Num bits_constant(uint32_t word) const { return {b, b->constant_word(Scalar::U32, word)}; }
 };
 
-inline Num apply_op(KOp op, Num x, Num y) { return {x.b, x.b->op(op, x.v, y.v)}; }
+/// Exact: formulas split, reduce and compensate by what each single rounding leaves.
+inline Num apply_op(KOp op, Num x, Num y) {
+  const Builder::Exact exact(*x.b);
+  return {x.b, x.b->op(op, x.v, y.v)};
+}
 
 inline Num operator+(Num x, Num y) { return apply_op(KOp::Add, x, y); }
 inline Num operator-(Num x, Num y) { return apply_op(KOp::Sub, x, y); }
@@ -57,12 +61,17 @@ inline Num convert(Scalar t, Num x) { return {x.b, x.b->convert(t, x.v)}; }
 inline Num sqrt(Num x) { return {x.b, x.b->op(KOp::Sqrt, x.v)}; }
 inline Num floor(Num x) { return {x.b, x.b->op(KOp::Floor, x.v)}; }
 
-/// c0 + c1 x + c2 x^2 + .. by Horner's rule.
+/// c0 + c1 x + c2 x^2 + .. by Horner's rule. Not exact: with fewer roundings it is as good, and it is most of what there is
+/// to compute.
 inline Num polynomial(Num x, std::initializer_list<double> coefficients) {
   auto c = std::rbegin(coefficients);
-  Num p = x.constant(*c);
-  for (++c; c != std::rend(coefficients); ++c) p = p * x + *c;
-  return p;
+  Builder& b = *x.b;
+  Value p = b.constant(x.type(), *c);
+  for (++c; c != std::rend(coefficients); ++c) {
+    p = b.mul(p, x.v);
+    p = b.add(p, b.constant(x.type(), *c));
+  }
+  return {&b, p};
 }
 
 inline bool is_f64(Num x) { return x.type() == Scalar::F64; }

@@ -12,6 +12,8 @@
 //   LocalLoad   in = array, index             LocalStore   in = array, index, value         arrays of Kernel::locals
 //   Add Sub Mul Neg                           floats and integers
 //   Div         floats                        Quot Rem     integers, divisor known to be non-zero, no overflow
+//               imm of Add, Sub, Mul and Div of floats: 1: exact, on every device an operation by itself, since a formula
+//               depends on how it is rounded; 0: may become part of another one on targets where exactness is costly
 //   Sqrt Floor Trunc                          floats, correctly rounded / exact
 //   MulAdd      in = a, b, c of floats: a * b + c, rounded once or twice, as the device does it fastest
 //   Min Max     integers only                 MulHiU       high word of u32 * u32

@@ -76,7 +76,7 @@ std::string to_string(const Kernel& kernel, Value v) {
   if (names_memory(i.op)) return op + " " + place(kernel, i) + in(1) + "], " + in(2);
   if (i.op == KOp::SubgroupReduce || i.op == KOp::SubgroupScan)
     return result + op + " " + std::string(name(combiner(i))) + ", " + in(0);
-  std::string text = has_result(i.op) ? result + op : op;
+  std::string text = has_result(i.op) ? result + (is_exact(i) ? "exact " : "") + op : op;
   for (size_t k = 0; k < operand_count(i.op); ++k) text += (k ? ", " : " ") + in(k);
   return text;
 }

@@ -189,6 +189,7 @@ class Verifier {
   // The result, too. A shift count may be of the other integer type.
   void of_one_type(const Inst& i, const char* types) const {
     require(takes(i.op, i.type), types);
+    require(i.imm <= (may_be_exact(i) ? 1 : 0), "only sums, differences, products and quotients of floats are exact or not");
     operand_is(0, i.type);
     if (operand_count(i.op) < 2) return;
     if (is_shift(i.op))

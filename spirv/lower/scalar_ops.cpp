@@ -24,6 +24,7 @@ Value absolute(Builder& b, Value x) {
     return b.bitcast(Scalar::F32, magnitude);
   }
   // 0 - x rather than -x, so that -0 gives +0; NaN fails the comparison and stays. INT_MIN wraps to itself.
+  const Builder::Exact exact(b);
   const Value negative = b.op(is_float(t) ? KOp::Le : KOp::Lt, x, b.constant(t, 0));
   return b.select(negative, b.sub(b.constant(t, 0), x), x);
 }
@@ -77,9 +78,18 @@ Value remainder(Builder& b, Value x, Value y) {
   return is_float(b.type(x)) ? kernel::fmod(b, x, y) : divide(b, x, y, false);
 }
 Value differ(Builder& b, Value x, Value y) { return x == y && is_float(b.type(x)) ? is_nan(b, x) : b.op(KOp::Ne, x, y); }
-Value masked_product(Builder& b, Value x, Value y) { return zero_if(b, is_zero(b, x), b.mul(x, y)); }
-Value masked_quotient(Builder& b, Value x, Value y) { return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y)); }
+
+// Exact, so that no compiler that takes 0 * y for 0 finds the selection superfluous, and then gets NaN from y.
+Value masked_product(Builder& b, Value x, Value y) {
+  const Builder::Exact exact(b);
+  return zero_if(b, is_zero(b, x), b.mul(x, y));
+}
+Value masked_quotient(Builder& b, Value x, Value y) {
+  const Builder::Exact exact(b);
+  return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y));
+}
 Value strong_product(Builder& b, Value x, Value y) {
+  const Builder::Exact exact(b);
   return zero_if(b, b.op(KOp::Or, is_zero(b, x), is_zero(b, y)), b.mul(x, y));
 }
 
@@ -195,6 +205,7 @@ Value is_finite(Builder& b, Value x) {
 }
 
 Value add_compensated(Builder& b, Value sum, Value x, Value lost) {
+  const Builder::Exact exact(b);
   const Value y = b.sub(x, b.get(lost)), next = b.add(sum, y);
   // Nothing is lost once the sum is infinite.
   b.set(lost, b.select(is_finite(b, next), b.sub(b.sub(next, sum), y), b.constant(Scalar::F32, 0)));

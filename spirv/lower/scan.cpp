@@ -188,6 +188,7 @@ void ScanKernel::run_blocks(Value count) {
   const Rounded start = now(), end = advanced(start, sums.back());
   Value before = start.value;
   for (size_t k = 0; k < sums.size(); ++k) {
+    const Builder::Exact exact(b);
     const Value rest = b.sub(sums[k].value, b.add(start.lost, sums[k].lost));
     const Value behind = k + 1 < sums.size() ? b.add(start.value, rest) : end.value;
     store_stack(state_before(), at[k], before);
@@ -217,6 +218,7 @@ void ScanKernel::run_alone() {
 // Two totals as one. The sum of two numbers and what it lacks of it, whichever is larger: Knuth 1969. Of extremes it is NaN
 // only if both are, for stepped() ignores such a term.
 Rounded ScanKernel::total(Rounded early, Rounded late) const {
+  const Builder::Exact exact(b, compensated);
   const Value x = early.value, y = late.value, v = stepped(x, y);
   if (op != Op::Add) return {is_float(whole.dtype) ? b.select(is_nan(b, x), y, v) : v};
   if (!compensated) return {v};
@@ -227,6 +229,7 @@ Rounded ScanKernel::total(Rounded early, Rounded late) const {
 // The nearest number, and what that has lost.
 Rounded ScanKernel::settled(Rounded sum) const {
   if (!compensated) return sum;
+  const Builder::Exact exact(b);
   const Value v = b.sub(sum.value, sum.lost);
   return {v, b.select(is_finite(b, v), b.add(b.sub(v, sum.value), sum.lost), b.constant(Scalar::F32, 0))};
 }

@@ -44,6 +44,76 @@ TEST(Builder, WhatDevicesMayFlushIsLeftToThem) {
   EXPECT_FALSE(t.b.constant_bits(t.b.mul(f32(1e-30), f32(1e-10)))) << "a denormal result";
 }
 
+// Of a kernel that stores one value: the instructions that are exact, and all of it as text.
+std::string exact_ones(Bench& t, Value result) {
+  const uint32_t y = t.b.bind("y", t.b.type(result), Access::Write);
+  t.b.store(y, t.b.index(), result);
+  const Kernel k = std::move(t.b).finish();
+  EXPECT_FALSE(verify(k));
+  std::string ops;
+  for (size_t v = 0; v < k.body.size(); ++v) {
+    const bool printed = to_string(k, static_cast<Value>(v)).find("= exact ") != std::string::npos;
+    EXPECT_EQ(is_exact(k.body[v]), printed) << to_string(k);
+    if (printed) ops += std::string(ops.empty() ? "" : " ") + std::string(name(k.body[v].op));
+  }
+  return ops;
+}
+
+TEST(Builder, ArithmeticOfFloatsIsExactWhereItIsAskedFor) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.at), product = t.b.mul(x, x);
+  Value v = x;
+  {
+    const Builder::Exact outer(t.b);
+    {
+      const Builder::Exact inner(t.b);
+      v = t.b.add(product, x);
+    }
+    v = t.b.op(KOp::Div, t.b.sub(v, t.b.f32(1)), x);
+    const Value integer = t.b.add(t.at, t.b.mul(t.unknown(), t.unknown(1)));
+    v = t.b.add(t.b.op(KOp::Sqrt, t.b.op(KOp::Neg, v)), t.b.convert(Scalar::F32, integer));
+  }
+  EXPECT_EQ(exact_ones(t, t.b.sub(v, x)), "add sub div add") << "neither what came before nor what comes behind";
+}
+
+TEST(Builder, ExactValuesServeBoth) {
+  for (const bool exact_first : {false, true}) {
+    Bench t;
+    const Value x = t.b.load(t.floats, t.at), y = t.b.load(t.floats, t.b.i32(0));
+    const auto product = [&](bool exact) {
+      const Builder::Exact scope(t.b, exact);
+      return t.b.mul(x, y);
+    };
+    const Value a = product(exact_first), b = product(!exact_first);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(exact_ones(t, t.b.add(a, b)), "mul");
+  }
+}
+
+TEST(Builder, WhatIsCutOutLeavesNothingExactBehind) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.at), y = t.b.load(t.floats, t.b.i32(0));
+  t.b.begin_if(t.b.boolean(false));
+  {
+    const Builder::Exact exact(t.b);
+    t.b.store(t.memory, t.at, t.b.bitcast(Scalar::I32, t.b.add(t.b.mul(x, y), y)));
+  }
+  t.b.end_if();
+  EXPECT_EQ(exact_ones(t, t.b.sub(t.b.add(t.b.mul(x, x), x), y)), "");
+}
+
+TEST(Builder, ExactValuesInLoopsStayExact) {
+  Bench t;
+  const Value x = t.b.load(t.floats, t.at), s = t.b.var(x), factor = t.b.mul(x, x);
+  t.b.begin_loop(t.unknown());
+  {
+    const Builder::Exact exact(t.b);
+    t.b.set(s, t.b.add(t.b.get(s), t.b.mul(x, x)));
+  }
+  t.b.end_loop();
+  EXPECT_EQ(exact_ones(t, t.b.mul(t.b.get(s), factor)), "mul add") << "the factor was computed before the loop";
+}
+
 TEST(Builder, ComparisonsAreDecidedByRanges) {
   const Interval low{0, 3}, high{5, 9}, five{5, 5};
   EXPECT_EQ(decide(KOp::Ne, low, high), true);

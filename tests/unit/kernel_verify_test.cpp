@@ -50,6 +50,10 @@ TEST(KernelVerify, RejectsWrongTypes) {
   rejects(with({one, {KOp::Convert, Scalar::U32, {0, 0, 0}}}), "converts between");
   rejects(with({yes, {KOp::Bitcast, Scalar::U32, {0, 0, 0}}}), "only 32-bit numbers");
   rejects(with({number(Scalar::Bool, 2)}), "a bool is 0 or 1");
+  EXPECT_EQ(complaint(with({real, {KOp::Add, Scalar::F32, {0, 0, 0}, 1}})), "");
+  rejects(with({real, {KOp::Add, Scalar::F32, {0, 0, 0}, 2}}), "are exact or not");
+  rejects(with({one, {KOp::Add, Scalar::I32, {0, 0, 0}, 1}}), "are exact or not");
+  rejects(with({real, {KOp::Sqrt, Scalar::F32, {0, 0, 0}, 1}}), "are exact or not");
   rejects(with({number(Scalar::F32, uint64_t{1} << 40)}), "more bits");
 }
 
