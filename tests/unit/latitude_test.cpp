@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "spirv/kernel/eval.h"
 #include "spirv/kernel/math.h"
+#include "spirv/kernel/print.h"
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
@@ -62,31 +64,49 @@ struct Function {
   double least = -1e30, most = 1e30;
 };
 
-double worst_of(const Function& f, const Latitude& l) {
+std::vector<float> arguments(double least, double most) {
   std::mt19937 random(7);
   std::vector<float> xs;
   for (int i = 0; i < 20'000; ++i) xs.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
   std::uniform_real_distribution<float> unit(-1, 1);
   for (const float scale : {1.0f, 10.0f, 100.0f})
     for (int i = 0; i < 20'000; ++i) xs.push_back(unit(random) * scale);
-  std::erase_if(xs, [&](float x) { return !(x >= f.least && x <= f.most); });
-  Builder b("f", 64, xs.size());
-  const uint32_t in = b.bind("x", Scalar::F32, Access::Read), out = b.bind("y", Scalar::F32, Access::Write);
+  std::erase_if(xs, [&](float x) { return !(x >= least && x <= most); });
+  return xs;
+}
+
+template <class F>
+std::vector<F> values(Value (*fn)(Builder&, Value), std::vector<F> x, const Latitude& l, bool contracts = false) {
+  constexpr Scalar t = sizeof(F) == 4 ? Scalar::F32 : Scalar::F64;
+  Builder b("f", 64, x.size());
+  const uint32_t in = b.bind("x", t, Access::Read), out = b.bind("y", t, Access::Write);
   b.begin_guard();
-  b.store(out, b.index(), f.fn(b, b.load(in, b.index())));
+  b.store(out, b.index(), fn(b, b.load(in, b.index())));
   b.end_if();
-  std::vector<float> x = xs, y(xs.size());
-  const auto bytes = [](std::vector<float>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
+  std::vector<F> y(x.size());
+  const auto bytes = [](std::vector<F>& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * sizeof(F)); };
   const std::vector<std::span<uint8_t>> buffers{bytes(x), bytes(y)};
-  evaluate(std::move(b).finish(), buffers, &l);
-  double worst = 0;
-  for (size_t i = 0; i < xs.size(); ++i) {
-    const double want = f.exact(static_cast<double>(xs[i])), size = std::abs(want);
+  const Kernel k = std::move(b).finish();
+  evaluate(contracts ? contracted(k) : k, buffers, &l);
+  return y;
+}
+
+double worst(const std::vector<float>& x, const std::vector<float>& y, const std::vector<double>& wanted) {
+  double out = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double want = wanted[i], size = std::abs(want);
     constexpr double kLeast = 1.2e-38, kMost = 3.4e38;
-    if (std::abs(xs[i]) < kLeast || !(size >= kLeast && size <= kMost)) continue;
-    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - want) / std::ldexp(1.0, std::ilogb(want) - 23));
+    if (std::abs(x[i]) < kLeast || !(size >= kLeast && size <= kMost)) continue;
+    out = std::max(out, std::abs(static_cast<double>(y[i]) - want) / std::ldexp(1.0, std::ilogb(want) - 23));
   }
-  return worst;
+  return out;
+}
+
+double worst_of(const Function& f, const Latitude& l) {
+  const std::vector<float> xs = arguments(f.least, f.most);
+  std::vector<double> wanted;
+  for (float x : xs) wanted.push_back(f.exact(static_cast<double>(x)));
+  return worst(xs, values(f.fn, xs, l), wanted);
 }
 
 // Arguments are reduced by adding a number so large that the sum is a whole one: that must be the nearest. Flushed denormals
@@ -123,6 +143,68 @@ TEST(Latitude, WhatIsLeftOfElementaryFunctions) {
     EXPECT_LE(toward_zero, f.toward_zero) << f.name;
     EXPECT_LE(flushed, 3) << f.name;
   }
+}
+
+TEST(Latitude, ContractionJoinsProductsAndSumsThatAreNotExact) {
+  const auto text_of = [](bool exact_product, bool exact_sum) {
+    Builder b("f", 64, 64);
+    const uint32_t in = b.bind("x", Scalar::F32, Access::Read), out = b.bind("y", Scalar::F32, Access::Write);
+    const Value x = b.load(in, b.index()), y = b.load(in, b.i32(0));
+    Value v = x;
+    {
+      const Builder::Exact exact(b, exact_product);
+      v = b.mul(x, y);
+    }
+    {
+      const Builder::Exact exact(b, exact_sum);
+      v = b.sub(y, v);
+    }
+    b.store(out, b.index(), v);
+    return to_string(contracted(std::move(b).finish()));
+  };
+  const std::string joined = text_of(false, false);
+  EXPECT_NE(joined.find("neg"), std::string::npos) << joined;
+  EXPECT_NE(joined.find("mul_add"), std::string::npos) << joined;
+  for (const auto& [product, sum] : {std::pair(true, false), std::pair(false, true), std::pair(true, true)})
+    EXPECT_EQ(text_of(product, sum).find("mul_add"), std::string::npos) << text_of(product, sum);
+
+  // a a - b, with one rounding and with two.
+  for (const bool exact : {false, true}) {
+    Builder b("f", 1, 1);
+    const uint32_t in = b.bind("x", Scalar::F32, Access::Read), out = b.bind("y", Scalar::F32, Access::Write);
+    const Builder::Exact scope(b, exact);
+    const Value x = b.load(in, b.i32(0));
+    b.store(out, b.i32(0), b.sub(b.mul(x, x), b.load(in, b.i32(1))));
+    float a = 1.0f + 0x1p-12f, y = 0;
+    std::array<float, 2> x_and_square = {a, a * a};
+    const std::vector<std::span<uint8_t>> buffers{std::span(reinterpret_cast<uint8_t*>(x_and_square.data()), 8),
+                                                  std::span(reinterpret_cast<uint8_t*>(&y), 4)};
+    const Latitude fused{.fused = true};
+    evaluate(contracted(std::move(b).finish()), buffers, &fused);
+    EXPECT_EQ(y, exact ? 0.0f : 0x1p-24f);
+  }
+}
+
+// What keeps the accuracy of a formula is exact; the rest of it may be contracted.
+TEST(Latitude, ContractionCostsElementaryFunctionsNothing) {
+  int changed = 0;
+  // clang-format off
+  std::vector<Elementary> all(std::begin(kElementary), std::end(kElementary));
+  all.push_back({"x ** 2.25", [](Builder& b, Value x) { return pow(b, x, b.constant(b.type(x), 2.25)); }, 1e-6f, 1e6f, false});
+  all.push_back({"1.75 ** x", [](Builder& b, Value x) { return pow(b, b.constant(b.type(x), 1.75), x); }, 1e-6f, 100, true});
+  all.push_back({"atan2(x, 3)", [](Builder& b, Value x) { return atan2(b, x, b.constant(b.type(x), 3)); }, 1e-6f, 1e6f, true});
+  // clang-format on
+  for (const Elementary& e : all) {
+    const std::vector<float> xs =
+        arguments(e.negatives ? -static_cast<double>(e.most) : static_cast<double>(e.least), static_cast<double>(e.most));
+    const std::vector<double> wanted = values(e.of, std::vector<double>(xs.begin(), xs.end()), {});
+    const std::vector<float> plain = values(e.of, xs, {}), other = values(e.of, xs, {.fused = true}, true);
+    std::printf("  %-11s %5.2f ULP, contracted %5.2f\n", e.name, worst(xs, plain, wanted), worst(xs, other, wanted));
+    EXPECT_LE(worst(xs, plain, wanted), 4) << e.name;
+    EXPECT_LE(worst(xs, other, wanted), 4) << e.name;
+    changed += plain != other;
+  }
+  EXPECT_GT(changed, 15) << "else nothing is contracted";
 }
 
 }  // namespace
