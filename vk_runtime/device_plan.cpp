@@ -53,6 +53,8 @@ std::string lower(std::string s) {
 
 bool is_layered(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_DOZEN; }
 
+bool has_costly_exactness(VkDriverId driver) { return driver == VK_DRIVER_ID_MOLTENVK; }
+
 bool shares_memory(const DeviceFacts& f) {
   return f.type == VK_PHYSICAL_DEVICE_TYPE_CPU || f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
@@ -87,6 +89,7 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
     t.price = software_prices(f.subgroup_size, cores);
     t.quirks |= kSlowLocalIndex;
   }
+  if (f.costly_exactness) t.quirks |= kCostlyExactness;
   // How large a chip is Vulkan does not say; its kind is the nearest that it does. The memory of the discrete takes more
   // invocations to keep busy.
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;

@@ -32,6 +32,7 @@ struct DeviceFacts {
   bool buffer_device_address = false, float64 = false;
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
   bool layered = false;                                           // written on top of another graphics interface
+  bool costly_exactness = false;                                  // an operation that may not be contracted is a call
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
@@ -69,6 +70,9 @@ DevicePlan plan_device(const DeviceFacts& facts, uint32_t cores);
 
 /// Whether the driver only passes on to one of another interface, beside which a native one may stand.
 bool is_layered(VkDriverId driver);
+
+/// Whether the driver makes calls of operations that may not be contracted (kCostlyExactness).
+bool has_costly_exactness(VkDriverId driver);
 
 /// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, layered, cpu;
 /// more memory before less; equals keep their order. Where several drivers offer one GPU (by its UUID) only the best is

@@ -1,5 +1,6 @@
 // Kernel to SPIR-V for Vulkan 1.1. Needs only 32-bit integers and floats (64-bit floats where the kernel uses them); float
-// arithmetic is never contracted; elementary functions are the kernel's own instructions.
+// arithmetic is never contracted, or where that is costly (kCostlyExactness) what is exact is not; elementary functions are
+// the kernel's own instructions.
 #pragma once
 
 #include <cstdint>

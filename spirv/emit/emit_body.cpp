@@ -42,9 +42,10 @@ Id Emitter::result(Op op, Id type, Words operands) {
   return id;
 }
 
-Id Emitter::arithmetic(Op op, Scalar t, Words operands) {
+// All is decorated, exact or not, where it costs nothing: results of hosts and devices can then be compared bit by bit.
+Id Emitter::arithmetic(Op op, Scalar t, bool exact, Words operands) {
   const Id id = result(op, type(t), operands);
-  if (is_float(t)) module_.decorate(id, spv::Decoration::NoContraction);
+  if (is_float(t) && (exact || !(target_.quirks & kCostlyExactness))) module_.decorate(id, spv::Decoration::NoContraction);
   return id;
 }
 
@@ -78,7 +79,7 @@ Id Emitter::negate(const Inst& i) {
   if (!is_float(i.type)) return result(Op::OpSNegate, type(i.type), {a});
   if (i.type == Scalar::F64) {
     const uint64_t minus_one = kernel::bits(-1.0);
-    return arithmetic(Op::OpFMul, i.type, {a, constant({KOp::Const, i.type, {}, minus_one})});
+    return arithmetic(Op::OpFMul, i.type, false, {a, constant({KOp::Const, i.type, {}, minus_one})});
   }
   const Id u32 = type(Scalar::U32);
   const Id flipped = result(Op::OpBitwiseXor, u32, {result(Op::OpBitcast, u32, {a}), word(0x80000000u)});
@@ -87,19 +88,20 @@ Id Emitter::negate(const Inst& i) {
 
 Id Emitter::arithmetic(const Inst& i) {
   using kernel::ArithmeticOp;
-  const bool floats = is_float(i.type);
+  const bool floats = is_float(i.type), exact = is_exact(i);
   const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
   switch (as<ArithmeticOp>(i.op)) {
-    case ArithmeticOp::Add: return arithmetic(floats ? Op::OpFAdd : Op::OpIAdd, i.type, {a, b});
-    case ArithmeticOp::Sub: return arithmetic(floats ? Op::OpFSub : Op::OpISub, i.type, {a, b});
-    case ArithmeticOp::Mul: return arithmetic(floats ? Op::OpFMul : Op::OpIMul, i.type, {a, b});
+    case ArithmeticOp::Add: return arithmetic(floats ? Op::OpFAdd : Op::OpIAdd, i.type, exact, {a, b});
+    case ArithmeticOp::Sub: return arithmetic(floats ? Op::OpFSub : Op::OpISub, i.type, exact, {a, b});
+    case ArithmeticOp::Mul: return arithmetic(floats ? Op::OpFMul : Op::OpIMul, i.type, exact, {a, b});
     case ArithmeticOp::Neg: return negate(i);
   }
   return 0;
 }
 
 // The decoration keeps it one operation, whose result does not depend on what stands beside it. Drivers take others apart,
-// and then take a factor that two sums have in common out of them, past what a float can hold.
+// and then take a factor that two sums have in common out of them, past what a float can hold. It is written where
+// exactness is costly as well: in Metal's language this is fma() with the decoration and without.
 Id Emitter::multiply_add(const Inst& i) {
   const Id id = ext(i.type, kFma, {ids_[i.in[0]], ids_[i.in[1]], ids_[i.in[2]]});
   module_.decorate(id, spv::Decoration::NoContraction);
@@ -110,7 +112,7 @@ Id Emitter::float_only(const Inst& i) {
   using kernel::FloatOp;
   const Id a = ids_[i.in[0]], b = ids_[i.in[1]];
   switch (as<FloatOp>(i.op)) {
-    case FloatOp::Div: return arithmetic(Op::OpFDiv, i.type, {a, b});
+    case FloatOp::Div: return arithmetic(Op::OpFDiv, i.type, is_exact(i), {a, b});
     case FloatOp::Sqrt: return ext(i.type, kSqrt, {a});
     case FloatOp::Floor: return ext(i.type, kFloor, {a});
     case FloatOp::Trunc: return ext(i.type, kTrunc, {a});
@@ -187,7 +189,7 @@ Id Emitter::convert(const Inst& i) {
   const Id converted = result(Op::OpConvertSToF, f32, {result(Op::OpBitcast, i32, {reduced})});
   const auto number = [&](float x) { return constant({KOp::Const, Scalar::F32, {}, kernel::bits(x)}); };
   const Id factor = result(Op::OpSelect, f32, {large, number(2.0f), number(1.0f)});
-  return arithmetic(Op::OpFMul, Scalar::F32, {converted, factor});
+  return arithmetic(Op::OpFMul, Scalar::F32, false, {converted, factor});  // by a power of two: nothing is rounded
 }
 
 Id Emitter::conversion(const Inst& i) {

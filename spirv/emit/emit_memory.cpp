@@ -100,7 +100,7 @@ void Emitter::compare_exchange_add(Id pointer, Id addend) {
   put(Op::OpLoopMerge, {merge, again, 0});
   put(Op::OpBranch, {body});
   label(body);
-  const Id sum = arithmetic(Op::OpFAdd, Scalar::F32, {result(Op::OpBitcast, type(Scalar::F32), {old}), addend});
+  const Id sum = arithmetic(Op::OpFAdd, Scalar::F32, false, {result(Op::OpBitcast, type(Scalar::F32), {old}), addend});
   const Id wanted = result(Op::OpBitcast, u32, {sum});
   put(Op::OpAtomicCompareExchange, {u32, seen, pointer, device, relaxed, relaxed, wanted, old});
   const Id done = result(Op::OpIEqual, type(Scalar::Bool), {seen, old});

@@ -60,7 +60,7 @@ class Emitter {
   // The body.
   void put(Op op, Words operands) { append(code_, op, operands); }
   Id result(Op op, Id type, Words operands);
-  Id arithmetic(Op op, Scalar t, Words operands);
+  Id arithmetic(Op op, Scalar t, bool exact, Words operands);
   Id ext(Scalar t, uint32_t instruction, Words operands);
   void label(Id id);
   bool uses(KOp op) const;

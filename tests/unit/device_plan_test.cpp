@@ -186,6 +186,16 @@ TEST(DevicePlan, SoftwareDriversCountTheHostsCores) {
   EXPECT_EQ(t.quirks, kSlowLocalIndex);
 }
 
+TEST(DevicePlan, ExactnessIsCostlyThroughMetalOnly) {
+  DeviceFacts f = gpu();
+  EXPECT_EQ(plan_device(f, 8).target.quirks, 0u);
+  f.costly_exactness = has_costly_exactness(VK_DRIVER_ID_MOLTENVK);
+  EXPECT_EQ(plan_device(f, 8).target.quirks, kCostlyExactness);
+  for (const VkDriverId other : {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+                                 VK_DRIVER_ID_GOOGLE_SWIFTSHADER})
+    EXPECT_FALSE(has_costly_exactness(other)) << other;
+}
+
 TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {
   DeviceFacts f = gpu();
   EXPECT_EQ(plan_device(f, 8).descriptor_alignment, 256u);

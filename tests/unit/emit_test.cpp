@@ -92,6 +92,44 @@ TEST(Emit, EveryFloatOperationForbidsContraction) {
   EXPECT_EQ(occurrences(text, "NoContraction"), arithmetic);
 }
 
+// x x + x, once as a program computes it and once exactly, and a product for each width and conversion that is of the
+// emitter's own making.
+Kernel partly_exact() {
+  Builder k("partly", 64, 64);
+  const uint32_t x = k.bind("x", Scalar::F32, Access::Read), n = k.bind("n", Scalar::U32, Access::Read);
+  const uint32_t y = k.bind("y", Scalar::F32, Access::Write), z = k.bind("z", Scalar::F64, Access::Write);
+  const uint32_t sums = k.bind("sums", Scalar::F32, Access::Atomic);
+  const Value i = k.index(), a = k.load(x, i), b = k.load(x, k.i32(0));
+  const Value plain = k.add(k.mul(a, a), a);
+  Value both = plain;
+  {
+    const Builder::Exact exact(k);
+    both = k.op(KOp::Div, k.sub(k.mul(b, b), b), plain);
+  }
+  k.store(y, i, k.mul_add(both, b, k.convert(Scalar::F32, k.load(n, i))));
+  k.store(z, i, k.op(KOp::Neg, k.convert(Scalar::F64, a)));
+  k.atomic_add(sums, k.i32(0), a);
+  return std::move(k).finish();
+}
+
+TEST(Emit, WhereExactnessIsCostlyOnlyExactOperationsForbidContraction) {
+  Target t = device();
+  const std::string every = valid_text(partly_exact(), t, BindingForm::Address);
+  t.quirks = kCostlyExactness;
+  const std::string exact = valid_text(partly_exact(), t, BindingForm::Address);
+  EXPECT_EQ(occurrences(every, " NoContraction"), 9u) << every;
+  EXPECT_EQ(occurrences(exact, " NoContraction"), 4u) << exact;
+  // The number of the decorated value stands between "OpDecorate %" and the decoration.
+  std::string decorated;
+  for (const char* op : {"OpFAdd", "OpFSub", "OpFMul", "OpFDiv", "OpExtInst"})
+    for (size_t at = exact.find(op); at != std::string::npos; at = exact.find(op, at + 1)) {
+      const size_t line = exact.rfind('\n', at) + 1, name = exact.find('%', line), end = exact.find(' ', name);
+      const std::string value = exact.substr(name, end - name);
+      if (exact.find("OpDecorate " + value + " NoContraction") != std::string::npos) decorated += std::string(op) + " ";
+    }
+  EXPECT_EQ(decorated, "OpFSub OpFMul OpFDiv OpExtInst ");
+}
+
 TEST(Emit, FloatControlsFollowTheTarget) {
   EXPECT_EQ(occurrences(valid_text(axpy(), device(), BindingForm::Address), "SignedZeroInfNanPreserve 32"), 1u);
   EXPECT_EQ(occurrences(valid_text(axpy(), device(), BindingForm::Address), "RoundingModeRTE 32"), 1u);

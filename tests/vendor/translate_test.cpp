@@ -67,9 +67,12 @@ text::Module module_of(const std::string& path) {
 // A folder of modules that one shell translates.
 class Modules {
  public:
-  explicit Modules(const Language& l)
+  explicit Modules(const Language& l) : Modules(l, target_of(l)) {}
+  Modules(const Language& l, const Target& target)
       : language_(l),
-        folder_(fs::temp_directory_path() / ("spirograd_" + std::string(l.name) + "_" + std::to_string(getpid()))) {
+        target_(target),
+        folder_(fs::temp_directory_path() / ("spirograd_" + std::string(l.name) + "_" + std::to_string(getpid()) + "_" +
+                                             std::to_string(target.quirks))) {
     fs::create_directories(folder_);
   }
   ~Modules() { fs::remove_all(folder_); }
@@ -82,7 +85,7 @@ class Modules {
   }
   /// Not if it needs f64, which these languages lack, or cannot read.
   void add(const std::string& name, const Program& p) {
-    const Result<Executable> made = compile(p, target_of(language_), {.form = language_.form});
+    const Result<Executable> made = compile(p, target_, {.form = language_.form});
     if (!made && made.error().message.find("f64") != std::string::npos) return;
     for (const KernelBinary& k : made.value().kernels) add(name, k);
   }
@@ -96,6 +99,7 @@ class Modules {
 
   /// What SPIRV-Cross says of those that it refuses, and where it wrote what is no word of the language.
   std::vector<std::string> refusals() const {
+    if (names_.empty()) return {};
     const std::string last = std::to_string(names_.size() - 1), options = language_.options;
     const int status =
         std::system(("cd " + folder_.string() + " && for j in $(seq 0 " + last + "); do " SPIRV_CROSS " $j.spv " + options +
@@ -115,6 +119,7 @@ class Modules {
   fs::path file(size_t j, const char* kind) const { return folder_ / (std::to_string(j) + "." + kind); }
 
   Language language_;
+  Target target_;
   fs::path folder_;
   std::set<std::vector<uint32_t>> known_;
   std::vector<std::string> names_;
@@ -191,6 +196,84 @@ TEST_P(Translate, WorkgroupsThatWorkTogether) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Languages, Translate, testing::Values(kMetal, kMetalDescriptors, kHlsl),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+// Calls of functions that Metal must not optimise, in all kernels of programs, and in those of their derivatives.
+class Metal : public testing::TestWithParam<Language> {
+ protected:
+  static size_t calls_of(const std::string& text) {
+    size_t n = 0;
+    for (size_t at = text.find("main0("); (at = text.find("spvF", at)) != std::string::npos; ++at) ++n;
+    return n;
+  }
+  static Program program(const std::string& body) {
+    const std::string text = "def main(x: f32[5000], y: f32[5000]) = " + body;
+    return text::instantiate(text::parse(text, "test.sg").value()).value();
+  }
+  static Modules modules(uint32_t quirks) {
+    Target t = full_target();
+    t.quirks = quirks;
+    return Modules(GetParam(), t);
+  }
+  static size_t calls(const Modules& modules) {
+    EXPECT_EQ(modules.refusals(), std::vector<std::string>());
+    size_t n = 0;
+    for (size_t j = 0; j < modules.size(); ++j) {
+      n += calls_of(modules.text(j));
+      EXPECT_EQ(modules.text(j).find("optnone") != std::string::npos, calls_of(modules.text(j)) > 0) << modules.text(j);
+    }
+    return n;
+  }
+  static size_t calls(uint32_t quirks, const std::string& body) {
+    Modules m = modules(quirks);
+    m.add(body, program(body));
+    return calls(m);
+  }
+  static size_t always(const std::string& body) { return calls(0, body); }
+  static size_t where_costly(const std::string& body) { return calls(kCostlyExactness, body); }
+};
+
+TEST_P(Metal, ArithmeticOfProgramsIsPlainWhereExactnessIsCostly) {
+  for (const char* body :
+       {"x * y + 2.0 * x - y", "(x - y) / (x + 0.5)", "x ** 2.0 - y ** 3.0 + x ** 4.0", "-x * -y + abs(x)",
+        "where(x > y, x - y, 3.0 * y)", "f32(u32(x)) * y + f32(i32(y))", "sqrt(x * x + y * y)", "max(x + y, x * y)",
+        "for i: 5000 => fori(7, fn(j, s) => s * x[i] + y[i], 1.0)"}) {
+    EXPECT_GT(always(body), 0u) << body;
+    EXPECT_EQ(where_costly(body), 0u) << body;
+  }
+}
+
+TEST_P(Metal, FormulasStayExactWhereExactnessIsCostly) {
+  for (const char* body : {"exp(x)", "sin(x)", "log1p(x)", "tanh(x)", "x ** y", "lgamma(x)", "atan2(x, y)", "x ** 0.5"}) {
+    EXPECT_GT(where_costly(body), 0u) << body;
+    EXPECT_LE(where_costly(body), always(body)) << body;
+  }
+  // Three round x / log 2 to a whole number, four take that off x, three are r + r r tail(r), and then 1 + .. times two
+  // powers of 2: all but the polynomial.
+  EXPECT_EQ(where_costly("exp(x)"), 13u);
+  EXPECT_EQ(always("exp(x * y + y) + x"), always("exp(x)") + 3);
+  EXPECT_EQ(where_costly("exp(x * y + y) + x"), where_costly("exp(x)"));
+}
+
+TEST_P(Metal, SumsStayCompensatedWhereExactnessIsCostly) {
+  for (const char* body : {"sum(x)", "cumsum(x)", "scan(fn(s, x) => s + x, 0.0, x)"}) {
+    EXPECT_GE(where_costly(body), 4u) << body;
+    EXPECT_LE(where_costly(body), always(body)) << body;
+  }
+}
+
+// What the samples' and families' kernels call, derivatives included: for whoever weighs it.
+TEST_P(Metal, FewCallsAreLeftWhereExactnessIsCostly) {
+  const text::Module families = module_of("tests/golden/families.sg");
+  Modules all = modules(0), of_formulas = modules(kCostlyExactness);
+  for (const text::Signature& f : families.functions())
+    for (Modules* m : {&all, &of_formulas}) m->add_with_derivatives(f.name, text::instantiate(families, f.name).value());
+  const size_t every = calls(all), formulas = calls(of_formulas);
+  std::cout << GetParam().name << ": " << every << " calls, " << formulas << " where exactness is costly\n";
+  EXPECT_LT(formulas, every);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Metal, testing::Values(kMetal, kMetalDescriptors),
                          [](const auto& i) { return std::string(i.param.name); });
 
 // What is said of x * x; "" if nothing.

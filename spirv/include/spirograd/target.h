@@ -54,7 +54,8 @@ Prices software_prices(uint32_t lanes, uint32_t cores);
 
 /// What some drivers do, and is worked around for them (spirv/executable/quirks.h).
 enum Quirk : uint32_t {
-  kSlowLocalIndex = 1,  // LocalInvocationIndex costs scalar divisions
+  kSlowLocalIndex = 1,   // LocalInvocationIndex costs scalar divisions
+  kCostlyExactness = 2,  // an operation that may not be contracted is a call
 };
 
 struct Target {
