@@ -44,21 +44,23 @@ struct PretendedDevice {
   std::array<uint32_t, 3> groups{};
   bool subgroup_control = true, timelines = true, float_atomics = true, doubles = true, float_controls = true;
   bool timestamps = true, portability_subset = false;
+  VkDriverId driver = {};
   std::span<const Heap> heaps{};
   std::span<const MemoryType> memory{};
 
   // What it does. 0: what it should.
   Addresses addresses = Addresses::Right;
-  uint32_t loses_additions = 0;  // of so many invocations, the last one's native f32 additions to memory
-  uint32_t loses_exchanges = 0;  // of so many invocations, what the last one's compare-exchanges should store
-  bool fast_math = false;        // comparisons of floats take it that there is no NaN
-  bool reassociates = false;     // sums and differences of floats are those of reals
-  bool ignores_base = false;     // parts of dispatches begin at the first workgroup
-  uint32_t loop_iterations = 0;  // after so many, all loops of an invocation end without a word
-  double killed_above = 0;       // submissions that take so many nanoseconds of a GPU (state.h) lose the device
-  double submission = 0;         // the price that goes with it; 0: what is taken for a GPU that nobody knows
-  uint32_t lost_at = 0;          // the submission at which it is lost
-  uint64_t full_once = 0;        // bytes for which it has no room the first time
+  uint32_t loses_additions = 0;    // of so many invocations, the last one's native f32 additions to memory
+  uint32_t loses_exchanges = 0;    // of so many invocations, what the last one's compare-exchanges should store
+  bool fast_math = false;          // comparisons of floats take it that there is no NaN
+  bool reassociates = false;       // sums and differences of floats are those of reals
+  bool reassociates_free = false;  // those that may be contracted are
+  bool ignores_base = false;       // parts of dispatches begin at the first workgroup
+  uint32_t loop_iterations = 0;    // after so many, all loops of an invocation end without a word
+  double killed_above = 0;         // submissions that take so many nanoseconds of a GPU (state.h) lose the device
+  double submission = 0;           // the price that goes with it; 0: what is taken for a GPU that nobody knows
+  uint32_t lost_at = 0;            // the submission at which it is lost
+  uint64_t full_once = 0;          // bytes for which it has no room the first time
 };
 
 std::span<const PretendedDevice> pretended_devices();

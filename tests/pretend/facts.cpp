@@ -62,6 +62,9 @@ void pretend_chain(const PretendedDevice& is, void* chain) {
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES:
         mark(reinterpret_cast<VkPhysicalDeviceIDProperties*>(s)->deviceUUID, is);
         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES:
+        replace(reinterpret_cast<VkPhysicalDeviceDriverProperties*>(s)->driverID, is.driver);
+        break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES:
         replace(reinterpret_cast<VkPhysicalDeviceSubgroupProperties*>(s)->subgroupSize, is.subgroup_size);
         break;
@@ -79,6 +82,7 @@ void pretend_chain(const PretendedDevice& is, void* chain) {
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES: {
         auto& p = *reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(s);
+        replace(p.driverID, is.driver);
         if (is.float_controls) break;
         p.shaderSignedZeroInfNanPreserveFloat32 = p.shaderRoundingModeRTEFloat32 = VK_FALSE;
         p.shaderSignedZeroInfNanPreserveFloat64 = p.shaderRoundingModeRTEFloat64 = VK_FALSE;

@@ -186,14 +186,20 @@ Words assume_no_nan(std::span<const uint32_t> module) {
   });
 }
 
-Words reassociate(std::span<const uint32_t> module) {
+Words reassociate(std::span<const uint32_t> module, bool free_only) {
+  std::set<uint32_t> kept;
+  each_instruction(module, [&](const Instruction& i) {
+    if (free_only && i.op == Op::OpDecorate && i.operands[1] == static_cast<uint32_t>(spv::Decoration::NoContraction))
+      kept.insert(i.operands[0]);
+  });
   Declarations d(module);
   const uint32_t f32 = d.type(Op::OpTypeFloat, {32}), minus_zero = d.constant(f32, 0x80000000);
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> sums, differences;  // by result
   bool any = false;
   const Words out = rewritten(module, d, [&](const Instruction& i, Words& functions) {
     const bool add = i.op == Op::OpFAdd, subtract = i.op == Op::OpFSub;
-    if ((!add && !subtract) || i.operands[0] != f32) return append(functions, i.op, i.operands);
+    if ((!add && !subtract) || i.operands[0] != f32 || kept.contains(i.operands[1]))
+      return append(functions, i.op, i.operands);
     const uint32_t id = i.operands[1], a = i.operands[2], b = i.operands[3];
     (add ? sums : differences)[id] = {a, b};
     uint32_t same = 0;

@@ -17,7 +17,8 @@ Words lose_exchanges(std::span<const uint32_t> module, uint32_t one_in);
 /// x != y is false and x == y is true where one of them is NaN, and no other comparison takes NaN into account.
 Words assume_no_nan(std::span<const uint32_t> module);
 /// As over the reals, in f32: (x + y) - y and (x - y) + y are x, (x + y) - x and x - (x - y) are y.
-Words reassociate(std::span<const uint32_t> module);
+/// `free_only`: not what is decorated with NoContraction.
+Words reassociate(std::span<const uint32_t> module, bool free_only = false);
 /// Whatever decides whether a loop ends decides so after so many decisions of the invocation, in all loops together.
 Words cut_loops(std::span<const uint32_t> module, uint32_t iterations);
 

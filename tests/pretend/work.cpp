@@ -15,7 +15,7 @@ std::vector<uint32_t> patched(const PretendedDevice& is, std::vector<uint32_t> w
   if (is.loses_additions) words = lose_additions(words, is.loses_additions);
   if (is.loses_exchanges) words = lose_exchanges(words, is.loses_exchanges);
   if (is.fast_math) words = assume_no_nan(words);
-  if (is.reassociates) words = reassociate(words);
+  if (is.reassociates || is.reassociates_free) words = reassociate(words, is.reassociates_free);
   if (is.loop_iterations) words = cut_loops(words, is.loop_iterations);
   return words;
 }
