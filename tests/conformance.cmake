@@ -1,6 +1,7 @@
 # Programs with known values and derivatives, on both surfaces: on the interpreter, and on every driver.
 add_library(spirograd_conformance STATIC
   conformance/conformance.cpp conformance/cases_suite.cpp conformance/cases_derived.cpp conformance/cases_nested.cpp
+  conformance/cases_linear.cpp conformance/programs_linear.cpp
   conformance/programs_suite.cpp conformance/programs_derived.cpp conformance/programs_nested.cpp)
 target_include_directories(spirograd_conformance PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(spirograd_conformance PRIVATE SPIROGRAD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -52,6 +52,7 @@ const Builtin* find_builtin(std::string_view name);
 std::span<const Builtin> math_builtins();        // builtins_math.cpp: pointwise
 std::span<const Builtin> array_builtins();       // builtins_array.cpp: layout, reductions, indexed
 std::span<const Builtin> composite_builtins();   // builtins_composite.cpp: softmax, matmul, literals of the printed form
+std::span<const Builtin> linear_builtins();      // builtins_linear.cpp: rounding, order, linear algebra
 std::span<const Builtin> loop_builtins();        // loops.cpp
 std::span<const Builtin> derivative_builtins();  // derivatives.cpp
 std::span<const Builtin> batch_builtins();       // batches.cpp

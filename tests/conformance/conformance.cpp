@@ -31,7 +31,7 @@ Program parsed(const std::string& source, const std::string& file, const std::st
 }
 
 Program text_program(const std::string& function, DType dtype) {
-  for (const char* file : {"scalars.sg", "builds.sg", "loops.sg", "indexed.sg", "derived.sg", "nested.sg"}) {
+  for (const char* file : {"scalars.sg", "builds.sg", "loops.sg", "indexed.sg", "derived.sg", "nested.sg", "linear.sg"}) {
     std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/tests/conformance/" + file);
     std::stringstream source;
     source << in.rdbuf();
@@ -47,6 +47,7 @@ const Programs& cpp_programs() {
     add_suite_programs(p);
     add_derived_programs(p);
     add_nested_programs(p);
+    add_linear_programs(p);
     return p;
   }();
   return programs;
@@ -151,6 +152,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> all = suite_cases();
   for (Case& c : derived_cases()) all.push_back(std::move(c));
   for (Case& c : nested_cases()) all.push_back(std::move(c));
+  for (Case& c : linear_cases()) all.push_back(std::move(c));
   return all;
 }
 
@@ -239,7 +241,7 @@ const std::vector<std::string>& all_lines() {
         "C49 C53 C54 C55 C56 C57 C58 C61 C64 C70 C72 C73 C74 C76 D01 D02 D03 D04 D05 D06 "
         "D07 D08 D09 D10 D12 D13 D14 D15 D16 D18 D20 D21 D22 D23 D25 D27 D29 D30 "
         "E01 E02 E03 E04 E05 E06 E07 E08 E09 E10 E11 E12 E13 E14 E15 E16 E17 E18 E19 E20 E21 E22 E23 E24 E25 E26 "
-        "E27 E28");
+        "E27 E28 F01 F02 F03 F04 F05 F06 F07 F08");
     return std::vector<std::string>(std::istream_iterator<std::string>(all), {});
   }();
   return lines;

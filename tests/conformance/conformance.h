@@ -23,7 +23,7 @@ struct Along {
 /// Empty: not stated. Values of several arrays are joined.
 struct Case {
   std::string line;     // of the tables: C01 to C76 from an existing system's suite, D01 to D30 derived by hand,
-                        // E01 to E28 with derivatives inside
+                        // E01 to E28 with derivatives inside, F01 to F08 order and linear algebra
   std::string program;  // the .sg function, and the key in programs()
   std::vector<Values> inputs;
   Values value;
@@ -37,6 +37,7 @@ struct Case {
 std::vector<Case> suite_cases();    // C
 std::vector<Case> derived_cases();  // D
 std::vector<Case> nested_cases();   // E
+std::vector<Case> linear_cases();   // F
 /// All, in order.
 std::vector<Case> all_cases();
 
@@ -48,6 +49,7 @@ using Programs = std::map<std::string, Make>;
 void add_suite_programs(Programs& programs);
 void add_derived_programs(Programs& programs);
 void add_nested_programs(Programs& programs);
+void add_linear_programs(Programs& programs);
 
 /// The program of that name over floats of `dtype`. Throws Error.
 Program program(Surface surface, const std::string& name, DType dtype);

@@ -1,4 +1,4 @@
-// The programs E01 to E24 through the C++ surface.
+// The programs E01 to E28 through the C++ surface.
 #include "spirograd/derivatives.h"
 #include "tests/conformance/programs.h"
 

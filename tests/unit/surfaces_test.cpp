@@ -55,6 +55,7 @@ using Binary = Array (*)(Arg, Arg);
 void add_elementwise(std::vector<Sample>& out) {
   // clang-format off
   const std::vector<std::pair<const char*, Unary>> unary = {
+      {"ceil", ceil},     {"round", round}, {"ceil_", ceil_},   {"round_", round_},   {"trunc_", trunc_}, {"cbrt", cbrt},
       {"abs", abs},       {"sign", sign},   {"sqrt", sqrt},     {"exp", exp},         {"log", log},
       {"sin", sin},       {"cos", cos},     {"tan", tan},       {"asin", asin},       {"acos", acos},
       {"atan", atan},     {"sinh", sinh},   {"cosh", cosh},     {"tanh", tanh},       {"asinh", asinh},
@@ -143,6 +144,35 @@ void add_reductions(std::vector<Sample>& out) {
   add("softmax", "softmax(x)", [](const In& in) { return softmax(in.x); });
   add("softmax", "softmax(x, axis=[0, 1])", [](const In& in) { return softmax(in.x, {0, 1}); });
   add("log_softmax", "log_softmax(x)", [](const In& in) { return log_softmax(in.x); });
+  add_reduction(out, "norm", "x", norm);
+  add_reduction(out, "variance", "x", variance);
+  add("cummax", "cummax(x, axis=-1)", [](const In& in) { return cummax(in.x, -1); });
+  add("cummin", "cummin(k)", [](const In& in) { return cummin(in.k); });
+  add("segment_sum", "segment_sum(v, k, 3)", [](const In& in) { return segment_sum(in.v, in.k, 3); });
+  add("sort", "sort(x)", [](const In& in) { return sort(in.x); });
+  add("sort", "sort(x, axis=0, descending=true)", [](const In& in) { return sort(in.x, 0, true); });
+  add("argsort", "argsort(k)", [](const In& in) { return argsort(in.k); });
+  add("searchsorted", "searchsorted(v, x)", [](const In& in) { return searchsorted(in.v, in.x); });
+  add("searchsorted", "searchsorted(v, 0.5, right=true)", [](const In& in) { return searchsorted(in.v, 0.5, true); });
+  add("take_along_axis", "take_along_axis(v, k)", [](const In& in) { return take_along_axis(in.v, in.k); });
+  add("take_along_axis", "take_along_axis(x, argsort(x), -1)",
+      [](const In& in) { return take_along_axis(in.x, argsort(in.x), -1); });
+  add("cross", "cross(x, y[0])", [](const In& in) { return cross(in.x, in.y(0)); });
+  add("eye", "eye(3)", [](const In&) { return eye(3); });
+  add("eye", "eye(3, dtype=i32)", [](const In&) { return eye(3, DType::I32); });
+  add("diagonal", "diagonal(x)", [](const In& in) { return diagonal(in.x); });
+  add("triu", "triu(x, k=1)", [](const In& in) { return triu(in.x, 1); });
+  add("tril", "tril(x)", [](const In& in) { return tril(in.x); });
+  add("inv", "inv(outer(v, v))", [](const In& in) { return inv(outer(in.v, in.v)); });
+  add("det", "det(outer(v, v))", [](const In& in) { return det(outer(in.v, in.v)); });
+  add("cholesky", "cholesky(outer(v, v))", [](const In& in) { return cholesky(outer(in.v, in.v)); });
+  add("solve", "solve(outer(v, v), v)", [](const In& in) { return solve(outer(in.v, in.v), in.v); });
+  add("solve_triangular", "solve_triangular(outer(v, v), v, lower=false)",
+      [](const In& in) { return solve_triangular(outer(in.v, in.v), in.v, false); });
+  add("clamp", "clamp(x, 0.0, y)", [](const In& in) { return clamp(in.x, 0, in.y); });
+  add("clamp", "clamp(k, 0, 9)", [](const In& in) { return clamp(in.k, 0, 9); });
+  add("mix", "mix(x, y, 0.25)", [](const In& in) { return mix(in.x, in.y, 0.25); });
+  add("hypot", "hypot(x, 3.0)", [](const In& in) { return hypot(in.x, 3); });
   add("dot", "dot(v, v)", [](const In& in) { return dot(in.v, in.v); });
   add("matmul", "matmul(x, y.T)", [](const In& in) { return matmul(in.x, transpose(in.y)); });
   add("outer", "outer(v, x[0])", [](const In& in) { return outer(in.v, in.x(0)); });

@@ -75,6 +75,13 @@ Array leaky_relu(Arg a, double slope = 0.01);
 /// Rounds toward minus infinity; gives i32, saturated, 0 for NaN.
 Array floor(Arg a);
 Array floor_(Arg a);  // stays a float
+/// As i32; as floats. Halves are rounded to the even number.
+Array ceil(Arg a);
+Array round(Arg a);
+Array ceil_(Arg a);
+Array round_(Arg a);
+Array trunc_(Arg a);
+Array cbrt(Arg a);  // of negative numbers, too
 /// float -> int truncates and saturates (NaN -> 0), int -> int reinterprets, to bool: not 0.
 Array cast(Arg a, DType dtype);
 /// The same value; derivatives do not pass.
@@ -89,6 +96,9 @@ Array strong_mul(Arg x, Arg y);  // x * y, but 0 where either is 0
 Array logaddexp(Arg a, Arg b);   // log(exp(a) + exp(b)) without overflow
 Array quot(Arg a, Arg b);        // integers; truncates; a divisor of 0 reads as 1
 Array rem(Arg a, Arg b);         // integers as quot; floats as C's fmod
+Array hypot(Arg x, Arg y);       // sqrt(x^2 + y^2) without overflow
+Array mix(Arg x, Arg y, Arg t);  // x + (y - x) t
+Array clamp(Arg x, Arg lo, Arg hi);
 Array minimum(Arg a, Arg b);
 Array maximum(Arg a, Arg b);
 
@@ -106,6 +116,12 @@ Array mean(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 /// Sums, products of the elements up to each one along an axis. The derivative of a product is exact where factors are 0.
 Array cumsum(Arg a, int axis = 0);
 Array cumprod(Arg a, int axis = 0);
+/// The largest, the least of the elements up to each one.
+Array cummax(Arg a, int axis = 0);
+Array cummin(Arg a, int axis = 0);
+/// sqrt of the sum of squares; its derivative is 0 where it is 0. The mean of squared distances from the mean.
+Array norm(Arg a, Axes axes = Axes::every(), bool keepdims = false);
+Array variance(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 /// log(sum(exp(a))) without overflow, also with infinities.
 Array logsumexp(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 
@@ -170,12 +186,38 @@ Array scatter(Shape addressed, Arg updates, ArgList index);
 /// New last axis of extent n; all zero for an index out of range.
 Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
 
+/// out[.., j, ..] = x[.., positions[.., j, ..], ..] along the axis; 0 for a position out of range.
+Array take_along_axis(Arg x, Arg positions, int axis = 0);
+/// Rows of x added up by the number of their segment, 0 .. n-1, i32; others are dropped.
+Array segment_sum(Arg x, Arg segments, int64_t n);
+
+// ---- order. Stable, NaN last. Orders carry no derivative, what they move does.
+/// i32 positions in increasing order.
+Array argsort(Arg a, int axis = -1, bool descending = false);
+Array sort(Arg a, int axis = -1, bool descending = false);
+/// How many elements of an increasing vector are less than each of `v`; with `right`, less or equal. i32.
+Array searchsorted(Arg sorted, Arg v, bool right = false);
+
 // ---- products
 Array dot(Arg a, Arg b);    // of two vectors
 Array outer(Arg a, Arg b);  // of two vectors: all products
 /// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the
 /// right.
 Array matmul(Arg a, Arg b);
+Array cross(Arg a, Arg b);  // along the last axis, of extent 3
+
+// ---- linear algebra, of floats. Matrices have two axes; batches are comprehensions. Singular ones give infinities and NaN.
+Array eye(int64_t n, DType dtype = DType::F32, Loc loc = Loc::here());
+Array diagonal(Arg a);             // of the last two axes
+Array triu(Arg a, int64_t k = 0);  // 0 below diagonal k
+Array tril(Arg a, int64_t k = 0);  // 0 above diagonal k
+/// Lower triangular L with L L^T = (a + a^T) / 2; NaN from the first row on that makes it not positive definite.
+Array cholesky(Arg a);
+/// t x = b for a triangular t, whose other half is not read. b: a vector, or columns.
+Array solve_triangular(Arg t, Arg b, bool lower = true);
+Array solve(Arg a, Arg b);  // a x = b, with row pivots
+Array inv(Arg a);
+Array det(Arg a);
 
 namespace detail {
 Array max_along(const Arg& a, const Axes& axes, bool keepdims);

@@ -1,0 +1,257 @@
+#include "frontend/ir/linear.h"
+
+#include "frontend/ir/close_loop.h"
+#include "frontend/ir/close_rule.h"
+#include "frontend/ir/composite.h"
+
+namespace spirograd::ir {
+namespace {
+
+constexpr int kOrder = 2;  // orders of derivatives that have formulas; higher ones go through the loops
+
+Expr number(Expr like, double value) { return full(*like.graph, like.type(), value); }
+
+Expr position(Expr like, int axis) { return iota(*like.graph, like.shape(), axis); }
+
+int64_t require_square(std::string_view what, Expr a) {
+  if (!is_float(a.dtype()) || a.rank() != 2 || a.shape()[0] != a.shape()[1])
+    throw Error("SG0101", std::string(what) + ": needs a square matrix of floats, not " + to_string(a.type()))
+        .hint(a.rank() > 2 ? "for batches: for i: n => " + std::string(what) + "(a[i])" : "");
+  return a.shape()[0];
+}
+
+void require_columns(std::string_view what, Expr a, Expr b) {
+  if (b.rank() < 1 || b.rank() > 2 || b.dtype() != a.dtype() || b.shape()[0] != a.shape()[0])
+    throw Error("SG0101",
+                std::string(what) + ": a matrix of " + to_string(a.type()) + " has no right side " + to_string(b.type()));
+}
+
+Expr transposed(Expr a) { return transpose(a, {1, 0}); }
+
+// Element [i, j], row i, and x with row i replaced.
+Expr row_of(Expr a, Expr i) { return gather(a, {&i, 1}); }
+Expr element(Expr a, Expr i, Expr j) {
+  const Expr at[] = {i, j};
+  return gather(a, at);
+}
+Expr spread(Expr scalar, const Shape& shape) { return broadcast(scalar, shape, {}); }
+Expr is_row(Expr like, Expr i) { return binary(Op::Eq, position(like, 0), spread(i, like.shape())); }
+Expr with_row(Expr a, Expr i, Expr row) { return select(is_row(a, i), broadcast(row, a.shape(), {1}), a); }
+
+// state = step(i, state) for i = 0 .. n-1.
+template <class F>
+std::vector<Expr> for_each_row(Graph& g, int64_t n, std::vector<Expr> start, bool reverse, F&& step) {
+  std::vector<Expr> vars;
+  for (Expr e : start) vars.push_back(fresh_var(g, e.type()));
+  const Expr i = fresh_var(g, i32()), all = iota(g, {n}, 0);
+  const std::vector<Expr> next = step(i, vars);
+  vars.push_back(i);
+  return close_loop(g, start, {&all, 1}, vars, next, reverse, n);
+}
+
+// As a matrix with one column, and back.
+template <class F>
+Expr by_columns(Expr b, F&& f) {
+  if (b.rank() == 2) return f(b);
+  const Expr x = f(reshape(b, {b.shape()[0], 1}));
+  return reshape(x, b.shape());
+}
+
+Expr triangular_plain(Expr t, Expr b, bool lower) {
+  Graph& g = *t.graph;
+  // Rows of x that are not known yet are 0.
+  const auto step = [&](Expr i, const std::vector<Expr>& s) {
+    const Expr known = matmul(row_of(t, i), s[0]);
+    const Expr row = (row_of(b, i) - known) / spread(element(t, i, i), known.shape());
+    return std::vector<Expr>{with_row(s[0], i, row)};
+  };
+  return for_each_row(g, t.shape()[0], {zeros(g, b.type())}, !lower, step)[0];
+}
+
+// Elimination of [a | b]: what becomes of b, and the determinant.
+struct Eliminated {
+  Expr x, det;
+};
+Eliminated eliminated(Expr a, Expr b) {
+  Graph& g = *a.graph;
+  const int64_t n = a.shape()[0];
+  const Expr both[] = {a, b};
+  const Expr start = concat(both, 1);
+  const auto step = [&](Expr j, const std::vector<Expr>& s) {
+    const Expr m = s[0], rows = iota(g, {n}, 0), here = spread(j, {n});
+    const Expr column = gather(transpose(m, {1, 0}), {&j, 1}), size = unary(Op::Abs, column);
+    const Expr open = select(binary(Op::Ge, rows, here), size, number(size, -1));
+    const Expr p = arg_reduce(Op::ArgMax, open, 0), pivot_row = row_of(m, p), pivot = element(m, p, j);
+    // Row j goes where the pivot was.
+    const Expr swapped = with_row(m, p, row_of(m, j)), scaled = pivot_row / spread(pivot, pivot_row.shape());
+    const Expr factors = gather(transpose(swapped, {1, 0}), {&j, 1});
+    const Expr cleared = swapped - broadcast(factors, m.shape(), {0}) * broadcast(scaled, m.shape(), {1});
+    const Expr sign = select(binary(Op::Eq, p, j), number(pivot, 1), number(pivot, -1));
+    return std::vector<Expr>{with_row(cleared, j, scaled), s[1] * pivot * sign};
+  };
+  const std::vector<Expr> out = for_each_row(g, n, {start, scalar(g, a.dtype(), 1)}, false, step);
+  return {window(out[0], 1, n, b.shape()[1]), out[1]};
+}
+
+// `value` of `at` with the tangent that `rule` makes of placeholders for them and for their tangents.
+template <class F>
+Expr with_tangent(const std::vector<Expr>& at, Expr value, F&& rule) {
+  std::vector<Expr> xs, ds;
+  for (Expr e : at) xs.push_back(fresh_var(*e.graph, e.type())), ds.push_back(fresh_var(*e.graph, e.type()));
+  return close_jvp(value, at, xs, ds, rule(xs, ds));
+}
+
+// d(a^-1) = -a^-1 da a^-1
+Expr inverse(Expr a, int order) {
+  const Expr value = eliminated(a, eye(*a.graph, a.shape()[0], a.dtype())).x;
+  if (order == 0) return value;
+  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+    const Expr y = inverse(x[0], order - 1);
+    return -matmul(matmul(y, d[0]), y);
+  });
+}
+
+// dx = a^-1 (db - da x)
+Expr solved(Expr a, Expr b, int order) {
+  const Expr value = eliminated(a, b).x;
+  if (order == 0) return value;
+  return with_tangent({a, b}, value, [&](const auto& x, const auto& d) {
+    const Expr y = inverse(x[0], order - 1), z = solved(x[0], x[1], order - 1);
+    return matmul(y, d[1] - matmul(d[0], z));
+  });
+}
+
+// d(det a) = det a tr(a^-1 da)
+Expr determinant(Expr a, int order) {
+  const Expr value = eliminated(a, zeros(*a.graph, {a.dtype(), {a.shape()[0], 0}})).det;
+  if (order == 0) return value;
+  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+    const Expr y = transposed(inverse(x[0], order - 1));
+    return determinant(x[0], order - 1) * sum_all(y * d[0]);
+  });
+}
+
+// dx = t^-1 (db - dt x), of the half of dt that is read
+Expr triangular(Expr t, Expr b, bool lower, int order) {
+  const Expr value = triangular_plain(t, b, lower);
+  if (order == 0) return value;
+  return with_tangent({t, b}, value, [&](const auto& x, const auto& d) {
+    const Expr y = triangular(x[0], eye(*t.graph, t.shape()[0], t.dtype()), lower, order - 1);
+    const Expr z = triangular(x[0], x[1], lower, order - 1);
+    return matmul(y, d[1] - matmul(lower ? tril(d[0], 0) : triu(d[0], 0), z));
+  });
+}
+
+Expr symmetric(Expr a) { return (a + transposed(a)) * number(a, 0.5); }
+
+// Column by column, from the left.
+Expr cholesky_plain(Expr a) {
+  Graph& g = *a.graph;
+  const int64_t n = a.shape()[0];
+  const Expr s = symmetric(a);
+  const auto step = [&](Expr j, const std::vector<Expr>& state) {
+    const Expr l = state[0], rest = row_of(s, j) - matmul(l, row_of(l, j));
+    const Expr root = unary(Op::Sqrt, gather(rest, {&j, 1})), rows = iota(g, {n}, 0);
+    const Expr column = select(binary(Op::Ge, rows, spread(j, {n})), rest / spread(root, {n}), zeros(g, rest.type()));
+    const Expr here = binary(Op::Eq, position(l, 1), spread(j, l.shape()));
+    return std::vector<Expr>{select(here, broadcast(column, l.shape(), {0}), l)};
+  };
+  return for_each_row(g, n, {zeros(g, a.type())}, false, step)[0];
+}
+
+// dl = l phi(l^-1 da l^-T), phi: the lower half, with half of the diagonal (Murray, 2016)
+Expr cholesky_of(Expr a, int order) {
+  const Expr value = cholesky_plain(a);
+  if (order == 0) return value;
+  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+    const Expr l = cholesky_of(x[0], order - 1);
+    const Expr y = triangular(l, eye(*a.graph, a.shape()[0], a.dtype()), true, order - 1);
+    const Expr middle = matmul(matmul(y, symmetric(d[0])), transposed(y));
+    const Expr half = (tril(middle, 0) + tril(middle, -1)) * number(middle, 0.5);
+    return matmul(l, half);
+  });
+}
+
+Expr masked(Expr x, std::string_view what, int64_t k, Op keep) {
+  if (x.rank() < 2)
+    throw Error("SG0101", std::string(what) + ": needs a matrix in the last two axes, not " + to_string(x.type()));
+  const Expr row = position(x, x.rank() - 2), column = position(x, x.rank() - 1);
+  return select(binary(keep, column, row + number(row, static_cast<double>(k))), x, zeros(*x.graph, x.type()));
+}
+
+}  // namespace
+
+Expr eye(Graph& g, int64_t n, DType t) {
+  if (n < 0) throw Error("SG0101", "eye: negative extent " + std::to_string(n));
+  const Expr row = iota(g, {n, n}, 0), column = iota(g, {n, n}, 1);
+  return cast(binary(Op::Eq, row, column), t);
+}
+
+Expr diagonal(Expr x) {
+  const int r = x.rank();
+  if (r < 2) throw Error("SG0101", "diagonal: needs a matrix in the last two axes, not " + to_string(x.type()));
+  const int64_t n = std::min(x.shape()[r - 2], x.shape()[r - 1]);
+  const Expr front = move_axis(move_axis(x, r - 1, 0), r - 1, 0), i = iota(*x.graph, {n}, 0);
+  const Expr at[] = {i, i};
+  return move_axis(gather(front, at), 0, r - 2);
+}
+
+Expr triu(Expr x, int64_t k) { return masked(x, "triu", k, Op::Ge); }
+Expr tril(Expr x, int64_t k) { return masked(x, "tril", k, Op::Le); }
+
+Expr cross(Expr a, Expr b) {
+  const Shape s = broadcast_shapes(a.shape(), b.shape(), "cross");
+  if (s.rank() == 0 || s[s.rank() - 1] != 3 || a.dtype() != b.dtype())
+    throw Error("SG0101",
+                "cross: needs three numbers in the last axis, not " + to_string(a.type()) + " and " + to_string(b.type()));
+  const int last = s.rank() - 1;
+  const Expr left = broadcast_to(a, s), right = broadcast_to(b, s);
+  const auto turned = [&](Expr e, int64_t by) {
+    const Expr parts[] = {window(e, last, by, 3 - by), window(e, last, 0, by)};
+    return concat(parts, last);
+  };
+  return turned(left, 1) * turned(right, 2) - turned(left, 2) * turned(right, 1);
+}
+
+Expr norm(Expr x, std::span<const int64_t> axes) {
+  if (!is_float(x.dtype())) throw Error("SG0101", "norm: not defined for " + to_string(x.type()));
+  const auto length = [&](Expr e) { return unary(Op::Sqrt, reduce(Op::Sum, e * e, axes)); };
+  return with_tangent({x}, length(x), [&](const auto& v, const auto& d) {
+    const Expr r = restore_axes(length(v[0]), x.shape(), axes);
+    return reduce(Op::Sum, binary(Op::MaskedDiv, v[0], r) * d[0], axes);
+  });
+}
+
+Expr variance(Expr x, std::span<const int64_t> axes) {
+  const Expr rest = x - restore_axes(mean(x, axes), x.shape(), axes);
+  return mean(rest * rest, axes);
+}
+
+Expr cholesky(Expr a) {
+  require_square("cholesky", a);
+  return cholesky_of(a, kOrder);
+}
+
+Expr solve_triangular(Expr t, Expr b, bool lower) {
+  require_square("solve_triangular", t);
+  require_columns("solve_triangular", t, b);
+  return by_columns(b, [&](Expr columns) { return triangular(t, columns, lower, kOrder); });
+}
+
+Expr solve(Expr a, Expr b) {
+  require_square("solve", a);
+  require_columns("solve", a, b);
+  return by_columns(b, [&](Expr columns) { return solved(a, columns, kOrder); });
+}
+
+Expr inv(Expr a) {
+  require_square("inv", a);
+  return inverse(a, kOrder);
+}
+
+Expr det(Expr a) {
+  require_square("det", a);
+  return determinant(a, kOrder);
+}
+
+}  // namespace spirograd::ir

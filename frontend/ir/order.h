@@ -1,0 +1,26 @@
+// What depends on the order of elements: sorting, positions, running extremes. Stable; NaN comes last. Axes count from the
+// front. The orders themselves carry no derivative: what is moved by them does.
+#pragma once
+
+#include "frontend/ir/algebra.h"
+
+namespace spirograd::ir {
+
+/// i32 positions along the axis, in increasing (or decreasing) order of the numbers there.
+Expr argsort(Expr x, int axis, bool descending);
+Expr sort(Expr x, int axis, bool descending);
+
+/// For each of `v`: how many elements of the increasing vector `sorted` are less; with `right`, or equal. i32.
+Expr searchsorted(Expr sorted, Expr v, bool right);
+
+/// out[.., j, ..] = x[.., index[.., j, ..], ..] along the axis; other extents are equal. 0 out of range.
+Expr take_along_axis(Expr x, Expr index, int axis);
+
+/// Rows of x added up by the number of their segment, 0 .. n-1; others are dropped.
+Expr segment_sum(Expr x, Expr segment, int64_t n);
+
+/// The largest, least of the elements up to each one along an axis, itself included.
+Expr cummax(Expr x, int axis);
+Expr cummin(Expr x, int axis);
+
+}  // namespace spirograd::ir

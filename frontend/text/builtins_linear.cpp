@@ -1,0 +1,135 @@
+// Rounding and what else is elementwise but no opcode; order; linear algebra.
+#include "frontend/ir/composite.h"
+#include "frontend/ir/elementary.h"
+#include "frontend/ir/linear.h"
+#include "frontend/ir/order.h"
+#include "frontend/text/builtins.h"
+
+namespace spirograd::text {
+
+using ir::Expr;
+
+namespace {
+
+std::vector<Expr> all_of(Call& c) {
+  std::vector<const Value*> args;
+  for (const Value& v : c.args) args.push_back(&v);
+  return unify(c.elaborator, args, c.name);
+}
+// Numbers alone are floats.
+std::vector<Expr> floats_of(Call& c) {
+  std::vector<const Value*> args;
+  for (const Value& v : c.args) args.push_back(&v);
+  DType t = common_dtype(args, c.name);
+  if (!is_float(t) && std::all_of(args.begin(), args.end(), [](const Value* v) { return v->is_weak(); })) t = DType::F32;
+  std::vector<Expr> out;
+  for (const Value* v : args)
+    out.push_back(v->may_become(t) ? c.elaborator.materialise(*v, t) : c.elaborator.array_of(*v, c.name));
+  return out;
+}
+
+template <Expr (*f)(Expr)>
+Value of_float(Call& c) {
+  return Value::array(f(c.floating(0)));
+}
+template <Expr (*f)(Expr, Expr)>
+Value of_two_floats(Call& c) {
+  const std::vector<Expr> in = floats_of(c);
+  return Value::array(f(in[0], in[1]));
+}
+template <Expr (*f)(Expr, std::span<const int64_t>)>
+Value over_axes(Call& c) {
+  const Expr a = c.floating(0);
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  const Expr r = f(a, axes);
+  return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
+}
+
+Value clamp(Call& c) {
+  const std::vector<Expr> in = all_of(c);
+  return Value::array(ir::clamp(in[0], in[1], in[2]));
+}
+Value mix(Call& c) {
+  const std::vector<Expr> in = floats_of(c);
+  return Value::array(ir::mix(in[0], in[1], in[2]));
+}
+
+// ---- order
+
+template <Expr (*f)(Expr, int, bool)>
+Value ordered(Call& c) {
+  const Expr a = c.array(0);
+  return Value::array(f(a, c.axis(1, a.type(), -1), c.flag("descending", false)));
+}
+template <Expr (*f)(Expr, int)>
+Value running(Call& c) {
+  const Expr a = c.array(0);
+  return Value::array(f(a, c.axis(1, a.type())));
+}
+Value searchsorted(Call& c) {
+  const std::vector<Expr> in = all_of(c);
+  return Value::array(ir::searchsorted(in[0], in[1], c.flag("right", false)));
+}
+Value take_along_axis(Call& c) {
+  const Expr a = c.array(0);
+  return Value::array(ir::take_along_axis(a, c.array(1), c.axis(2, a.type())));
+}
+Value segment_sum(Call& c) { return Value::array(ir::segment_sum(c.array(0), c.array(1), c.integer(2, "n"))); }
+
+// ---- linear algebra
+
+Value eye(Call& c) {
+  const int64_t n = c.integer(0, "n");
+  const Value* t = c.argument(1, "dtype");
+  if (t && (t->kind != Value::Kind::Type || t->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
+  const auto make = [g = &c.graph(), n](DType d, std::span<const Expr>) { return ir::eye(*g, n, d); };
+  return t ? Value::array(make(t->type.dtype, {})) : c.elaborator.weak(true, {}, make);
+}
+template <Expr (*f)(Expr, int64_t)>
+Value triangle(Call& c) {
+  return Value::array(f(c.array(0), c.integer_or(1, "k", 0)));
+}
+Value diagonal(Call& c) { return Value::array(ir::diagonal(c.array(0))); }
+Value solve_triangular(Call& c) {
+  const std::vector<Expr> in = floats_of(c);
+  return Value::array(ir::solve_triangular(in[0], in[1], c.flag("lower", true)));
+}
+
+// clang-format off
+constexpr Builtin kRows[] = {
+    {"clamp",     3, 3, "", "clamp(x, lo, hi)",                              clamp, Follows::All},
+    {"mix",       3, 3, "", "mix(x, y, t): x + (y - x) t",                   mix, Follows::All, true},
+    {"ceil",      1, 1, "", "ceil(x): rounded up, as i32",                   of_float<ir::ceil_to_int>},
+    {"round",     1, 1, "", "round(x): to the nearest, halves to the even one, as i32", of_float<ir::round_to_int>},
+    {"ceil_",     1, 1, "", "ceil_(x): rounded up, as a float",              of_float<ir::ceil>, Follows::First, true},
+    {"round_",    1, 1, "", "round_(x): to the nearest, as a float",         of_float<ir::round>, Follows::First, true},
+    {"trunc_",    1, 1, "", "trunc_(x): rounded toward 0, as a float",       of_float<ir::trunc>, Follows::First, true},
+    {"hypot",     2, 2, "", "hypot(x, y)",                                   of_two_floats<ir::hypot>, Follows::All, true},
+    {"cbrt",      1, 1, "", "cbrt(x)",                                       of_float<ir::cbrt>, Follows::First, true},
+    {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", over_axes<ir::norm>, Follows::First, true},
+    {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", over_axes<ir::variance>, Follows::First, true},
+    {"argsort",   1, 2, "axis descending", "argsort(x, axis=-1, descending=false)", ordered<ir::argsort>},
+    {"sort",      1, 2, "axis descending", "sort(x, axis=-1, descending=false)", ordered<ir::sort>, Follows::First},
+    {"searchsorted", 2, 2, "right", "searchsorted(sorted, v, right=false)",  searchsorted},
+    {"take_along_axis", 2, 3, "axis", "take_along_axis(x, positions, axis=0)", take_along_axis, Follows::First},
+    {"segment_sum", 2, 3, "n", "segment_sum(x, segments, n)",                segment_sum, Follows::First},
+    {"cummax",    1, 2, "axis", "cummax(x, axis=0)",                         running<ir::cummax>, Follows::First},
+    {"cummin",    1, 2, "axis", "cummin(x, axis=0)",                         running<ir::cummin>, Follows::First},
+    {"eye",       1, 2, "dtype", "eye(n, dtype=f32)",                        eye},
+    {"diagonal",  1, 1, "", "diagonal(x)",                                   diagonal, Follows::First},
+    {"triu",      1, 2, "k", "triu(x, k=0)",                                 triangle<ir::triu>, Follows::First},
+    {"tril",      1, 2, "k", "tril(x, k=0)",                                 triangle<ir::tril>, Follows::First},
+    {"cross",     2, 2, "", "cross(x, y)",                                   of_two_floats<ir::cross>, Follows::All, true},
+    {"cholesky",  1, 1, "", "cholesky(x)",                                   of_float<ir::cholesky>, Follows::First, true},
+    {"solve_triangular", 2, 2, "lower", "solve_triangular(t, b, lower=true)", solve_triangular, Follows::All, true},
+    {"solve",     2, 2, "", "solve(a, b)",                                   of_two_floats<ir::solve>, Follows::All, true},
+    {"inv",       1, 1, "", "inv(x)",                                        of_float<ir::inv>, Follows::First, true},
+    {"det",       1, 1, "", "det(x)",                                        of_float<ir::det>, Follows::First, true},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Builtin> linear_builtins() { return kRows; }
+
+}  // namespace spirograd::text

@@ -1,0 +1,27 @@
+// The cases F01 to F08: order and linear algebra, by formulas.
+#include "tests/conformance/conformance.h"
+
+namespace spirograd::conformance {
+
+std::vector<Case> linear_cases() {
+  // clang-format off
+  return {
+      {.line = "F01", .program = "F01", .inputs = {{3, 1, 2}}, .value = {1, 4, 9}, .gradient = {3, 1, 2}},
+      {.line = "F02", .program = "F02", .inputs = {{3, 1, 2, 5, 1, 0}}, .value = {9, 25, 4, 1, 1, 0}, .gradient = {6, 2, 4, 10, 2, 0}},
+      {.line = "F03", .program = "F03", .inputs = {{2, 0, 0, 4}, {2, 8}}, .value = {1, 2},
+       .gradient = {-0.5, -1, -0.25, -0.5, 0.5, 0.25}},
+      {.line = "F03", .program = "F03", .inputs = {{0, 4, 2, 0}, {8, 2}}, .value = {1, 2},
+       .gradient = {-0.25, -0.5, -0.5, -1, 0.25, 0.5}},
+      {.line = "F04", .program = "F04", .inputs = {{2, 1, 1, 3}}, .value = {5}, .gradient = {3, -1, -1, 2}},
+      {.line = "F04", .program = "F04", .inputs = {{0, 2, 1, 3}}, .value = {-2}, .gradient = {3, -1, -2, 0}},
+      {.line = "F05", .program = "F05", .inputs = {{4, 2, 2, 5}}, .value = {2, 0, 1, 2}, .gradient = {0.1875, 0.125, 0.125, 0.25}},
+      {.line = "F06", .program = "F06", .inputs = {{2, 0, 0, 4}}, .value = {0.5, 0, 0, 0.25},
+       .gradient = {-0.25, -0.125, -0.125, -0.0625}},
+      {.line = "F07", .program = "F07", .inputs = {{8}, {6}}, .value = {2, 10, 10}, .gradient = {1.6833333333333333, 1.2}},
+      {.line = "F08", .program = "F08", .inputs = {{2, 9, 3, 4}, {2, 7}}, .value = {-5.875, 2.75},
+       .gradient = {3.3125, -0.875, -0.25, 1.28125, 0.625, -0.625}},
+  };
+  // clang-format on
+}
+
+}  // namespace spirograd::conformance
