@@ -18,7 +18,7 @@ file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURC
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents} ${PROJECT_SOURCE_DIR}/tools/check_docs.py)
 execute_process(COMMAND ${check_docs} --extract ${CMAKE_CURRENT_BINARY_DIR}/docs OUTPUT_VARIABLE extracted COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" extracted "${extracted}")
-set(programs spirograd rules_markdown)
+set(programs spirograd spirograd-gradbench rules_markdown)
 add_executable(rules_markdown ${PROJECT_SOURCE_DIR}/tools/docs/rules_markdown.cpp)
 target_include_directories(rules_markdown PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rules_markdown PRIVATE spirograd_rewrite)

@@ -12,3 +12,16 @@ if(NOT WIN32)  # starts processes as POSIX does
     SPIROGRAD_GRADBENCH="$<TARGET_FILE:spirograd-gradbench>")
   add_dependencies(gradbench_tool_test spirograd-gradbench)
 endif()
+
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND LAVAPIPE_ICD AND NOT CMAKE_CROSSCOMPILING)
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import numpy" RESULT_VARIABLE lacks_numpy ERROR_QUIET)
+endif()
+if(lacks_numpy STREQUAL "0")
+  add_test(NAME bench.GradBenchIsRightInSmall
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/bench/gradbench --small --tool $<TARGET_FILE:spirograd-gradbench>)
+  set_tests_properties(bench.GradBenchIsRightInSmall PROPERTIES LABELS "tool"
+    ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};SPIROGRAD_CACHE=")
+else()
+  message(WARNING "bench/gradbench is NOT tested: that needs python3 with NumPy, and lavapipe")
+endif()

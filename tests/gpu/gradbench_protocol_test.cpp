@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tools/gradbench/protocol.h"
 
@@ -135,10 +137,17 @@ INSTANTIATE_TEST_SUITE_P(Protocol, BadLine, testing::Values(
 // clang-format on
 
 TEST(ProtocolOptions, AFolderOfProgramsIsRead) {
-  const std::string folder = testing::TempDir() + "gradbench_programs";
-  Engine none({"", SPIROGRAD_TEST_CACHE, folder + "_none", std::nullopt});
+  const std::string folder = testing::TempDir() + "gradbench_programs_" + std::to_string(std::random_device()());
   const std::string define = R"({"id": 1, "kind": "define", "module": "hello"})";
-  EXPECT_NE(json::parse(answer(define, none))["error"].get<std::string>().find("hello.sg"), std::string::npos);
+  Engine engine({"", SPIROGRAD_TEST_CACHE, folder, std::nullopt});
+  EXPECT_NE(json::parse(answer(define, engine))["error"].get<std::string>().find("hello.sg"), std::string::npos);
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/hello.sg") << "def square(x: T) -> T = x * x * x\n";
+  EXPECT_EQ(json::parse(answer(define, engine))["success"], true);
+  EXPECT_EQ(json::parse(answer(asked("hello", "square", "2"), engine))["output"], 8.0);
+  const json without = json::parse(answer(asked("hello", "double", "2"), engine));
+  EXPECT_NE(without["error"].get<std::string>().find("'double'"), std::string::npos) << without;
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ProtocolOptions, ElementsMayBeF32) {
