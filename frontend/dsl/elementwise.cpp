@@ -126,6 +126,11 @@ Array strong_mul(Arg x, Arg y) { return binary(ir::Op::StrongMul, x, y); }
 Array atan2(Arg y, Arg x) { return binary(ir::Op::Atan2, y, x); }
 Array quot(Arg a, Arg b) { return binary(ir::Op::Quot, a, b); }
 Array rem(Arg a, Arg b) { return binary(ir::Op::Rem, a, b); }
+Array bit_and(Arg a, Arg b) { return binary(ir::Op::BitAnd, a, b); }
+Array bit_or(Arg a, Arg b) { return binary(ir::Op::BitOr, a, b); }
+Array bit_xor(Arg a, Arg b) { return binary(ir::Op::BitXor, a, b); }
+Array shift_left(Arg a, Arg count) { return binary(ir::Op::ShiftLeft, a, count); }
+Array shift_right(Arg a, Arg count) { return binary(ir::Op::ShiftRight, a, count); }
 Array minimum(Arg a, Arg b) { return binary(ir::Op::Min, a, b); }
 Array maximum(Arg a, Arg b) { return binary(ir::Op::Max, a, b); }
 

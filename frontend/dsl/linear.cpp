@@ -5,6 +5,7 @@
 #include "frontend/ir/composite.h"
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/order.h"
+#include "frontend/ir/random.h"
 #include "spirograd/ops.h"
 
 namespace spirograd {
@@ -100,5 +101,27 @@ Array solve_triangular(Arg t, Arg b, bool lower) {
 Array solve(Arg a, Arg b) { return two("solve", a, b, ir::solve); }
 Array inv(Arg a) { return one("inv", a, ir::inv); }
 Array det(Arg a) { return one("det", a, ir::det); }
+
+Array random_key(Arg seed) {
+  if (seed.kind != Arg::Kind::Integer) return one("random_key", seed, ir::random_key);
+  return operation("random_key", {}, Numbers::Alone, seed.loc, [&](ir::Graph& g, Operands) {
+    return ir::random_key(ir::scalar(g, DType::U32, detail::rounded("random_key", seed, DType::U32)));
+  });
+}
+Array random_split(Arg key, int64_t n) {
+  return one("random_split", key, [&](ir::Expr e) { return ir::random_split(e, n); });
+}
+Array random_bits(Arg key, Shape shape) {
+  return one("random_bits", key, [&](ir::Expr e) { return ir::random_bits(e, shape); });
+}
+Array random_uniform(Arg key, Shape shape) {
+  return one("random_uniform", key, [&](ir::Expr e) { return ir::random_uniform(e, shape); });
+}
+Array random_normal(Arg key, Shape shape) {
+  return one("random_normal", key, [&](ir::Expr e) { return ir::random_normal(e, shape); });
+}
+Array random_permutation(Arg key, int64_t n) {
+  return one("random_permutation", key, [&](ir::Expr e) { return ir::random_permutation(e, n); });
+}
 
 }  // namespace spirograd

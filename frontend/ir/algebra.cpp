@@ -67,7 +67,6 @@ Expr binary(Op op, Expr a, Expr b) {
     fail(op_name(op) + ": shapes " + to_string(a.type()) + " and " + to_string(b.type()) + " differ");
   }
   check_dtype(op, a.dtype());
-  if (op == Op::Quot && is_float(a.dtype())) fail("quot: not defined for " + std::string(name(a.dtype())));
   Type t = a.type();
   if (has_flag(op, kPredicate)) t.dtype = DType::Bool;
   const Expr in[] = {a, b};

@@ -42,7 +42,8 @@ enum class Op : uint8_t {
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
   Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Cast, StopGradient,
   // two operands, elementwise
-  Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or,
+  Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
+  Eq, Ne, Lt, Le, Gt, Ge, And, Or,
   // a * b and a / b, but 0 where a is 0, whatever b; a * b, but 0 where either is 0: derivatives under a mask
   MaskedMul, MaskedDiv, StrongMul,
   // mask, value where true, value where false
@@ -81,6 +82,7 @@ enum Flags : uint8_t {
   kIntegerOk = 16,      // i32 and u32 operands allowed
   kBoolOk = 32,         // bool operands allowed
   kFolds = 64,          // of constants is replaced by a constant, computed in double
+  kIntegerOnly = 128,   // operands must be i32 or u32
 };
 
 inline constexpr int kVariadic = -1;
@@ -100,6 +102,13 @@ struct OpInfo {
 /// A function of one float operand.
 constexpr OpInfo function(Op op, std::string_view name, uint8_t flags, int8_t cost, std::string_view meaning = {}) {
   return {op, name, 1, Kind::Pointwise, cost, static_cast<uint8_t>(flags | kFloatOnly), {}, "x", meaning};
+}
+
+/// An operation on the bits of two integers.
+constexpr OpInfo integer(Op op, std::string_view name, uint8_t flags, std::string_view parameters,
+                         std::string_view meaning = {}) {
+  const auto all = static_cast<uint8_t>(flags | kIntegerOk | kIntegerOnly | kFolds);
+  return {op, name, 2, Kind::Pointwise, 1, all, {}, parameters, meaning};
 }
 
 // clang-format off
@@ -146,8 +155,13 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::Atan2,        "atan2",         2, Kind::Pointwise, 35, kZeroPreserving | kFloatOnly, "", "y, x"},
     {Op::Min,          "min",           2, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kFolds},
     {Op::Max,          "max",           2, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kFolds},
-    {Op::Quot,         "quot",          2, Kind::Pointwise, 6, kZeroPreserving | kIntegerOk | kFolds, "", "a, b"},
+    {Op::Quot,         "quot",          2, Kind::Pointwise, 6, kZeroPreserving | kIntegerOk | kIntegerOnly | kFolds, "", "a, b"},
     {Op::Rem,          "rem",           2, Kind::Pointwise, 6, kIntegerOk | kFolds, "%", "a, b"},
+    integer(Op::BitAnd,     "bit_and",     kCommutative | kZeroPreserving, "a, b"),
+    integer(Op::BitOr,      "bit_or",      kCommutative,                   "a, b"),
+    integer(Op::BitXor,     "bit_xor",     kCommutative,                   "a, b"),
+    integer(Op::ShiftLeft,  "shift_left",  kZeroPreserving,                "a, count", "the bits, moved up; counts modulo 32"),
+    integer(Op::ShiftRight, "shift_right", kZeroPreserving,                "a, count", "the bits, moved down; i32 keeps its sign"),
     {Op::Eq,           "eq",            2, Kind::Pointwise, 1, kCommutative | kPredicate | kIntegerOk | kBoolOk | kFolds, "==", "a, b"},
     {Op::Ne,           "ne",            2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kPredicate | kIntegerOk | kBoolOk | kFolds, "!=", "a, b"},
     {Op::Lt,           "lt",            2, Kind::Pointwise, 1, kZeroPreserving | kPredicate | kIntegerOk | kFolds, "<", "a, b"},

@@ -63,6 +63,12 @@ Interval rem(Interval a, Interval b) {
   return r;
 }
 
+// What two numbers have in common is not negative and no greater than either of them that is not.
+Interval common_bits(Interval a, Interval b, DType t) {
+  if (a.lo < 0 && b.lo < 0) return whole(t);
+  return {0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : std::min(a.hi, b.hi)};
+}
+
 Interval truth(bool always, bool never) { return always ? Interval{1, 1} : never ? Interval{0, 0} : kTruth; }
 
 Interval less(Interval a, Interval b) { return truth(a.hi < b.lo, a.lo >= b.hi); }
@@ -113,6 +119,11 @@ constexpr Row kRows[] = {
     {Op::Max,          [](const Ranges& r) { return greatest(r.a, r.b); }},
     {Op::Quot,         [](const Ranges& r) { return quot(r.a, r.b, r.type); }},
     {Op::Rem,          [](const Ranges& r) { return rem(r.a, r.b); }},
+    {Op::BitAnd,       [](const Ranges& r) { return common_bits(r.a, r.b, r.type); }},
+    {Op::BitOr,        [](const Ranges& r) { return whole(r.type); }},
+    {Op::BitXor,       [](const Ranges& r) { return whole(r.type); }},
+    {Op::ShiftLeft,    [](const Ranges& r) { return whole(r.type); }},
+    {Op::ShiftRight,   [](const Ranges& r) { return with_zero(r.a.lo < 0 ? hull(r.a, {-1, -1}) : r.a); }},
     {Op::Eq,           [](const Ranges& r) { return equal(r.a, r.b); }},
     {Op::Ne,           [](const Ranges& r) { return inverted(equal(r.a, r.b)); }},
     {Op::Lt,           [](const Ranges& r) { return less(r.a, r.b); }},

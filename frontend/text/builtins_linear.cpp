@@ -3,6 +3,7 @@
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/linear.h"
 #include "frontend/ir/order.h"
+#include "frontend/ir/random.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
@@ -95,6 +96,22 @@ Value solve_triangular(Call& c) {
   return Value::array(ir::solve_triangular(in[0], in[1], c.flag("lower", true)));
 }
 
+// ---- random numbers
+
+Value random_key(Call& c) {
+  const Value& seed = c.args[0];
+  return Value::array(ir::random_key(seed.may_become(DType::U32) ? c.elaborator.materialise(seed, DType::U32) : c.array(0)));
+}
+template <Expr (*f)(Expr, int64_t)>
+Value random_count(Call& c) {
+  return Value::array(f(c.array(0), c.integer(1, "n")));
+}
+template <Expr (*f)(Expr, const Shape&)>
+Value random_array(Call& c) {
+  const Value* shape = c.argument(1, "shape");
+  return Value::array(f(c.array(0), shape ? static_shape(*shape, std::string(c.name) + ": shape") : Shape{}));
+}
+
 // clang-format off
 constexpr Builtin kRows[] = {
     {"clamp",     3, 3, "", "clamp(x, lo, hi)",                              clamp, Follows::All},
@@ -125,6 +142,12 @@ constexpr Builtin kRows[] = {
     {"solve",     2, 2, "", "solve(a, b)",                                   of_two_floats<ir::solve>, Follows::All, true},
     {"inv",       1, 1, "", "inv(x)",                                        of_float<ir::inv>, Follows::First, true},
     {"det",       1, 1, "", "det(x)",                                        of_float<ir::det>, Follows::First, true},
+    {"random_key", 1, 1, "", "random_key(7)",                                random_key},
+    {"random_split", 1, 2, "n", "random_split(key, n)",                      random_count<ir::random_split>},
+    {"random_bits", 1, 2, "shape", "random_bits(key, [n, m])",               random_array<ir::random_bits>},
+    {"random_uniform", 1, 2, "shape", "random_uniform(key, [n, m])",         random_array<ir::random_uniform>},
+    {"random_normal", 1, 2, "shape", "random_normal(key, [n, m])",           random_array<ir::random_normal>},
+    {"random_permutation", 1, 2, "n", "random_permutation(key, n)",          random_count<ir::random_permutation>},
 };
 // clang-format on
 

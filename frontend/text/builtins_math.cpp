@@ -115,7 +115,7 @@ constexpr Value (*make_op())(Call&) {
 
 Builtin builtin_of(const ir::OpInfo& op, Value (*make)(Call&), std::string_view usage) {
   // Of literals, comparisons and whole quotients are no literals.
-  const bool own_type = ir::has_flag(op.op, ir::kPredicate) || op.op == Op::Quot;
+  const bool own_type = ir::has_flag(op.op, ir::kPredicate) || ir::has_flag(op.op, ir::kIntegerOnly);
   const Follows follows = op.arity == 1 ? Follows::First : own_type ? Follows::Nothing : Follows::All;
   return {op.name, op.arity, op.arity, "", usage, make, follows, ir::has_flag(op.op, ir::kFloatOnly)};
 }

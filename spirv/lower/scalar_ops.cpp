@@ -79,6 +79,13 @@ Value remainder(Builder& b, Value x, Value y) {
 }
 Value differ(Builder& b, Value x, Value y) { return x == y && is_float(b.type(x)) ? is_nan(b, x) : b.op(KOp::Ne, x, y); }
 
+// Counts modulo 32: Vulkan leaves others open.
+Value shift_count(Builder& b, Value n) { return b.op(KOp::And, n, b.constant(b.type(n), 31)); }
+Value shifted_up(Builder& b, Value x, Value n) { return b.op(KOp::Shl, x, shift_count(b, n)); }
+Value shifted_down(Builder& b, Value x, Value n) {
+  return b.op(b.type(x) == Scalar::I32 ? KOp::ShrS : KOp::ShrU, x, shift_count(b, n));
+}
+
 // Exact, so that no compiler that takes 0 * y for 0 finds the selection superfluous, and then gets NaN from y.
 Value masked_product(Builder& b, Value x, Value y) {
   const Builder::Exact exact(b);
@@ -157,6 +164,11 @@ constexpr Row kRows[] = {
     {Op::Max,           of_two<greatest>},
     {Op::Quot,          of_two<quotient>},
     {Op::Rem,           of_two<remainder>},
+    {Op::BitAnd,        of_two<KOp::And>},
+    {Op::BitOr,         of_two<KOp::Or>},
+    {Op::BitXor,        of_two<KOp::Xor>},
+    {Op::ShiftLeft,     of_two<shifted_up>},
+    {Op::ShiftRight,    of_two<shifted_down>},
     {Op::Eq,            of_two<KOp::Eq>},
     {Op::Ne,            of_two<differ>},
     {Op::Lt,            of_two<KOp::Lt>},

@@ -211,7 +211,8 @@ class Generator : Choices {
   }
 
   Expr binary(const Type& t, int depth) {
-    constexpr std::array integers = {Op::Add, Op::Sub, Op::Mul, Op::Quot, Op::Rem, Op::Min, Op::Max};
+    constexpr std::array integers = {Op::Add, Op::Sub,    Op::Mul,   Op::Quot,   Op::Rem,       Op::Min,
+                                     Op::Max, Op::BitAnd, Op::BitOr, Op::BitXor, Op::ShiftLeft, Op::ShiftRight};
     constexpr std::array floats = {Op::Add, Op::Mul,   Op::Sub, Op::Add, Op::Mul,       Op::Div,       Op::Min,
                                    Op::Max, Op::Atan2, Op::Pow, Op::Rem, Op::MaskedMul, Op::MaskedDiv, Op::StrongMul};
     constexpr std::array smooth = {Op::Add, Op::Mul, Op::Sub, Op::Mul};

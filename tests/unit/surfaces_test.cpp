@@ -172,6 +172,22 @@ void add_reductions(std::vector<Sample>& out) {
   add("clamp", "clamp(x, 0.0, y)", [](const In& in) { return clamp(in.x, 0, in.y); });
   add("clamp", "clamp(k, 0, 9)", [](const In& in) { return clamp(in.k, 0, 9); });
   add("mix", "mix(x, y, 0.25)", [](const In& in) { return mix(in.x, in.y, 0.25); });
+  add("bit_and", "bit_and(k, 7)", [](const In& in) { return bit_and(in.k, 7); });
+  add("bit_or", "bit_or(k, k)", [](const In& in) { return bit_or(in.k, in.k); });
+  add("bit_xor", "bit_xor(k, -1)", [](const In& in) { return bit_xor(in.k, -1); });
+  add("shift_left", "shift_left(k, 2)", [](const In& in) { return shift_left(in.k, 2); });
+  add("shift_right", "shift_right(k, k)", [](const In& in) { return shift_right(in.k, in.k); });
+  add("random_key", "random_key(7)", [](const In&) { return random_key(7); });
+  add("random_key", "random_key(k[0])", [](const In& in) { return random_key(in.k(0)); });
+  add("random_split", "random_split(random_key(7), 3)", [](const In&) { return random_split(random_key(7), 3); });
+  add("random_bits", "random_bits(random_key(7))", [](const In&) { return random_bits(random_key(7)); });
+  add("random_uniform", "random_uniform(random_key(7), [2, 3])", [](const In&) {
+    return random_uniform(random_key(7), {2, 3});
+  });
+  add("random_normal", "random_normal(random_key(7), shape=[4])",
+      [](const In&) { return random_normal(random_key(7), {4}); });
+  add("random_permutation", "random_permutation(random_key(7), 40)",
+      [](const In&) { return random_permutation(random_key(7), 40); });
   add("hypot", "hypot(x, 3.0)", [](const In& in) { return hypot(in.x, 3); });
   add("dot", "dot(v, v)", [](const In& in) { return dot(in.v, in.v); });
   add("matmul", "matmul(x, y.T)", [](const In& in) { return matmul(in.x, transpose(in.y)); });

@@ -74,7 +74,7 @@ TEST(TextRoundTrip, EveryOperationIsWritable) {
     if (info.kind != ir::Kind::Pointwise || info.op == Op::Cast) continue;
     ++pointwise;
     const bool logic = ir::has_flag(info.op, ir::kBoolOk) && !ir::has_flag(info.op, ir::kIntegerOk);
-    const Expr a = logic ? b : info.op == Op::Quot ? n : x;
+    const Expr a = logic ? b : ir::has_flag(info.op, ir::kIntegerOnly) ? n : x;
     if (info.arity == 1) out.push_back(ir::unary(info.op, a));
     if (info.arity == 2) out.push_back(ir::binary(info.op, a, a));
     if (info.arity == 3) out.push_back(ir::select(b, a, a));

@@ -142,7 +142,7 @@ std::vector<Expr> pointwise_samples(Case& c, Op op) {
     return info(op).arity == 1 ? unary(op, operand()) : binary(op, operand(), operand());
   };
   std::vector<Expr> out;
-  const bool floats = has_flag(op, kFloatOnly | kIntegerOk) && op != Op::Quot;
+  const bool floats = has_flag(op, kFloatOnly | kIntegerOk) && !has_flag(op, kIntegerOnly);
   if (floats) out.push_back(of(x));
   if (has_flag(op, kIntegerOk)) out.push_back(of(n));
   if (has_flag(op, kBoolOk)) out.push_back(of(b));

@@ -99,6 +99,11 @@ Array rem(Arg a, Arg b);         // integers as quot; floats as C's fmod
 Array hypot(Arg x, Arg y);       // sqrt(x^2 + y^2) without overflow
 Array mix(Arg x, Arg y, Arg t);  // x + (y - x) t
 Array clamp(Arg x, Arg lo, Arg hi);
+Array bit_and(Arg a, Arg b);  // integers, here and below
+Array bit_or(Arg a, Arg b);
+Array bit_xor(Arg a, Arg b);
+Array shift_left(Arg a, Arg count);   // counts modulo 32
+Array shift_right(Arg a, Arg count);  // i32 keeps its sign
 Array minimum(Arg a, Arg b);
 Array maximum(Arg a, Arg b);
 
@@ -218,6 +223,14 @@ Array solve_triangular(Arg t, Arg b, bool lower = true);
 Array solve(Arg a, Arg b);  // a x = b, with row pivots
 Array inv(Arg a);
 Array det(Arg a);
+
+// ---- random numbers, as functions of a key: the same on every device. A key, u32[2], is used once, or split.
+Array random_key(Arg seed);              // of an integer
+Array random_split(Arg key, int64_t n);  // u32[n,2]: n keys
+Array random_bits(Arg key, Shape shape = {});
+Array random_uniform(Arg key, Shape shape = {});  // f32 in [0, 1)
+Array random_normal(Arg key, Shape shape = {});   // f32, mean 0, variance 1
+Array random_permutation(Arg key, int64_t n);     // of 0 .. n-1, i32
 
 namespace detail {
 Array max_along(const Arg& a, const Axes& axes, bool keepdims);
