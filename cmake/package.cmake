@@ -2,7 +2,7 @@
 # spirograd::ad, spirograd::compile, spirograd::vk, and spirograd::spirograd for all of them. Who only runs executables links
 # spirograd::vk: it needs base and executable alone. The same names work after add_subdirectory and after find_package; rewrite,
 # executable, kernel and emit are exported only because static libraries need them. Only these libraries, their public headers and
-# the tool are installed.
+# the tools are installed.
 set(spirograd_exported base ir rewrite text dsl ad executable kernel emit compile)
 if(SPIROGRAD_VULKAN)
   list(APPEND spirograd_exported vk jit)
