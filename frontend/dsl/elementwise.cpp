@@ -10,17 +10,13 @@ namespace spirograd {
 namespace {
 
 using detail::Numbers;
+using detail::of_one;
 using detail::operation;
 using Operands = std::span<const ir::Expr>;
 
 template <class F>
 Array leaf(const char* what, const Loc& loc, F&& make) {
   return operation(what, {}, Numbers::Alone, loc, [&](ir::Graph& g, Operands) { return make(g); });
-}
-
-template <class F>
-Array one(const char* what, const Arg& a, F&& make) {
-  return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) { return make(in[0]); });
 }
 
 Array unary(ir::Op op, const Arg& a) {
@@ -57,7 +53,7 @@ Array full(Type type, double value, Loc loc) {
   });
 }
 Array full(Shape shape, Arg value) {
-  return one("full", value, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
+  return of_one("full", value, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
 }
 Array zeros(Type type, Loc loc) { return full(type, 0, std::move(loc)); }
 Array zeros(Shape shape, DType dtype, Loc loc) { return full(Type{dtype, shape}, 0, std::move(loc)); }
@@ -101,22 +97,22 @@ Array lgamma(Arg a) { return unary(ir::Op::Lgamma, a); }
 Array digamma(Arg a) { return unary(ir::Op::Digamma, a); }
 Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
 
-Array square(Arg a) { return one("square", a, ir::square); }
-Array recip(Arg a) { return one("recip", a, ir::recip); }
-Array relu(Arg a) { return one("relu", a, ir::relu); }
+Array square(Arg a) { return of_one("square", a, ir::square); }
+Array recip(Arg a) { return of_one("recip", a, ir::recip); }
+Array relu(Arg a) { return of_one("relu", a, ir::relu); }
 Array leaky_relu(Arg a, double slope) {
-  return one("leaky_relu", a, [&](ir::Expr e) { return ir::leaky_relu(e, slope); });
+  return of_one("leaky_relu", a, [&](ir::Expr e) { return ir::leaky_relu(e, slope); });
 }
-Array softplus(Arg a) { return one("softplus", a, ir::softplus); }
+Array softplus(Arg a) { return of_one("softplus", a, ir::softplus); }
 Array logaddexp(Arg a, Arg b) {
   const Arg args[] = {a, b};
   return operation("logaddexp", args, Numbers::Together, a.loc,
                    [](ir::Graph&, Operands in) { return ir::log_add_exp(in[0], in[1]); });
 }
 Array floor_(Arg a) { return unary(ir::Op::Floor, a); }
-Array floor(Arg a) { return one("floor", a, ir::floor_to_int); }
+Array floor(Arg a) { return of_one("floor", a, ir::floor_to_int); }
 Array cast(Arg a, DType dtype) {
-  return one("cast", a, [&](ir::Expr e) { return ir::cast(e, dtype); });
+  return of_one("cast", a, [&](ir::Expr e) { return ir::cast(e, dtype); });
 }
 
 Array pow(Arg a, Arg b) { return binary(ir::Op::Pow, a, b); }

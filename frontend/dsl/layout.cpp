@@ -10,14 +10,10 @@ namespace spirograd {
 namespace {
 
 using detail::Numbers;
+using detail::of_one;
 using detail::operation;
 using ir::normal_axis;
 using Operands = std::span<const ir::Expr>;
-
-template <class F>
-Array one(const char* what, const Arg& a, F&& make) {
-  return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) { return make(in[0]); });
-}
 
 Array joined(const char* what, std::span<const Arg> parts, int axis, const Loc& loc) {
   return operation(what, parts, Numbers::Together, loc, [&](ir::Graph&, Operands in) {
@@ -29,11 +25,11 @@ Array joined(const char* what, std::span<const Arg> parts, int axis, const Loc& 
 }  // namespace
 
 Array reshape(Arg a, Shape shape) {
-  return one("reshape", a, [&](ir::Expr e) { return ir::reshape(e, ir::completed_shape(shape.dims(), e.type())); });
+  return of_one("reshape", a, [&](ir::Expr e) { return ir::reshape(e, ir::completed_shape(shape.dims(), e.type())); });
 }
 
 Array transpose(Arg a) {
-  return one("transpose", a, [](ir::Expr e) {
+  return of_one("transpose", a, [](ir::Expr e) {
     std::vector<int64_t> perm = ir::all_axes(e);
     std::reverse(perm.begin(), perm.end());
     return ir::transpose(e, perm);
@@ -41,7 +37,7 @@ Array transpose(Arg a) {
 }
 
 Array transpose(Arg a, std::vector<int> perm) {
-  return one("transpose", a, [&](ir::Expr e) {
+  return of_one("transpose", a, [&](ir::Expr e) {
     std::vector<int64_t> axes;
     for (int p : perm) axes.push_back(normal_axis("transpose", p, e.type()));
     return ir::transpose(e, axes);
@@ -49,18 +45,18 @@ Array transpose(Arg a, std::vector<int> perm) {
 }
 
 Array broadcast_to(Arg a, Shape shape) {
-  return one("broadcast_to", a, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
+  return of_one("broadcast_to", a, [&](ir::Expr e) { return ir::broadcast_to(e, shape); });
 }
 
 Array broadcast(Arg a, Shape shape) { return broadcast_to(std::move(a), shape); }
 
 Array broadcast(Arg a, Shape shape, std::vector<int> axes) {
-  return one("broadcast", a,
-             [&](ir::Expr e) { return ir::broadcast(e, shape, std::vector<int64_t>(axes.begin(), axes.end())); });
+  return of_one("broadcast", a,
+                [&](ir::Expr e) { return ir::broadcast(e, shape, std::vector<int64_t>(axes.begin(), axes.end())); });
 }
 
 Array replicate(Arg a, int64_t n, int axis) {
-  return one("replicate", a, [&](ir::Expr e) { return ir::copies(e, n, axis); });
+  return of_one("replicate", a, [&](ir::Expr e) { return ir::copies(e, n, axis); });
 }
 
 Array concat(ArgList parts, int axis) { return joined("concat", parts.args, axis, parts.loc); }
@@ -76,15 +72,15 @@ Array stack(ArgList parts, int axis) {
 }
 
 Array slice(Arg a, int64_t start, int64_t stop, int axis) {
-  return one("slice", a, [&](ir::Expr e) { return ir::slice(e, normal_axis("slice", axis, e.type()), start, stop); });
+  return of_one("slice", a, [&](ir::Expr e) { return ir::slice(e, normal_axis("slice", axis, e.type()), start, stop); });
 }
 
 Array window(Arg a, int64_t lo, int64_t n, int axis) {
-  return one("window", a, [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type()), lo, n); });
+  return of_one("window", a, [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type()), lo, n); });
 }
 
 Array reverse(Arg a, int axis) {
-  return one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type())); });
+  return of_one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type())); });
 }
 
 Array gather(Arg table, ArgList index) {
@@ -100,7 +96,7 @@ Array scatter(Shape addressed, Arg updates, ArgList index) {
 }
 
 Array one_hot(Arg index, int64_t n, DType dtype) {
-  return one("one_hot", index, [&](ir::Expr e) { return ir::one_hot(e, n, dtype); });
+  return of_one("one_hot", index, [&](ir::Expr e) { return ir::one_hot(e, n, dtype); });
 }
 
 }  // namespace spirograd

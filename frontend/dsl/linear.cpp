@@ -12,13 +12,10 @@ namespace spirograd {
 namespace {
 
 using detail::Numbers;
+using detail::of_one;
 using detail::operation;
 using Operands = std::span<const ir::Expr>;
 
-template <class F>
-Array one(const char* what, const Arg& a, F&& make) {
-  return operation(what, {&a, 1}, Numbers::Alone, a.loc, [&](ir::Graph&, Operands in) { return make(in[0]); });
-}
 template <class F>
 Array two(const char* what, const Arg& a, const Arg& b, F&& make, Numbers numbers = Numbers::Together) {
   const Arg args[] = {a, b};
@@ -26,11 +23,11 @@ Array two(const char* what, const Arg& a, const Arg& b, F&& make, Numbers number
 }
 template <class F>
 Array along(const char* what, const Arg& a, int axis, F&& make) {
-  return one(what, a, [&](ir::Expr e) { return make(e, ir::normal_axis(what, axis, e.type())); });
+  return of_one(what, a, [&](ir::Expr e) { return make(e, ir::normal_axis(what, axis, e.type())); });
 }
 template <class F>
 Array over(const char* what, const Arg& a, const Axes& axes, bool keepdims, F&& make) {
-  return one(what, a, [&](ir::Expr e) {
+  return of_one(what, a, [&](ir::Expr e) {
     const std::vector<int64_t> list(axes.list.begin(), axes.list.end());
     const std::vector<int64_t> all = axes.all ? ir::all_axes(e) : ir::normal_axes(what, list, e.type());
     const ir::Expr r = make(e, all);
@@ -50,13 +47,13 @@ Array mix(Arg x, Arg y, Arg t) {
   return operation("mix", args, Numbers::Together, x.loc,
                    [](ir::Graph&, Operands in) { return ir::mix(in[0], in[1], in[2]); });
 }
-Array ceil(Arg a) { return one("ceil", a, ir::ceil_to_int); }
-Array round(Arg a) { return one("round", a, ir::round_to_int); }
-Array ceil_(Arg a) { return one("ceil_", a, ir::ceil); }
-Array round_(Arg a) { return one("round_", a, ir::round); }
-Array trunc_(Arg a) { return one("trunc_", a, ir::trunc); }
+Array ceil(Arg a) { return of_one("ceil", a, ir::ceil_to_int); }
+Array round(Arg a) { return of_one("round", a, ir::round_to_int); }
+Array ceil_(Arg a) { return of_one("ceil_", a, ir::ceil); }
+Array round_(Arg a) { return of_one("round_", a, ir::round); }
+Array trunc_(Arg a) { return of_one("trunc_", a, ir::trunc); }
 Array hypot(Arg x, Arg y) { return two("hypot", x, y, ir::hypot); }
-Array cbrt(Arg a) { return one("cbrt", a, ir::cbrt); }
+Array cbrt(Arg a) { return of_one("cbrt", a, ir::cbrt); }
 
 Array norm(Arg a, Axes axes, bool keepdims) { return over("norm", a, axes, keepdims, ir::norm); }
 Array variance(Arg a, Axes axes, bool keepdims) { return over("variance", a, axes, keepdims, ir::variance); }
@@ -86,42 +83,42 @@ Array cummin(Arg a, int axis) { return along("cummin", a, axis, ir::cummin); }
 Array eye(int64_t n, DType dtype, Loc loc) {
   return operation("eye", {}, Numbers::Alone, loc, [&](ir::Graph& g, Operands) { return ir::eye(g, n, dtype); });
 }
-Array diagonal(Arg a) { return one("diagonal", a, ir::diagonal); }
+Array diagonal(Arg a) { return of_one("diagonal", a, ir::diagonal); }
 Array triu(Arg a, int64_t k) {
-  return one("triu", a, [&](ir::Expr e) { return ir::triu(e, k); });
+  return of_one("triu", a, [&](ir::Expr e) { return ir::triu(e, k); });
 }
 Array tril(Arg a, int64_t k) {
-  return one("tril", a, [&](ir::Expr e) { return ir::tril(e, k); });
+  return of_one("tril", a, [&](ir::Expr e) { return ir::tril(e, k); });
 }
 Array cross(Arg a, Arg b) { return two("cross", a, b, ir::cross); }
-Array cholesky(Arg a) { return one("cholesky", a, ir::cholesky); }
+Array cholesky(Arg a) { return of_one("cholesky", a, ir::cholesky); }
 Array solve_triangular(Arg t, Arg b, bool lower) {
   return two("solve_triangular", t, b, [&](ir::Expr m, ir::Expr e) { return ir::solve_triangular(m, e, lower); });
 }
 Array solve(Arg a, Arg b) { return two("solve", a, b, ir::solve); }
-Array inv(Arg a) { return one("inv", a, ir::inv); }
-Array det(Arg a) { return one("det", a, ir::det); }
+Array inv(Arg a) { return of_one("inv", a, ir::inv); }
+Array det(Arg a) { return of_one("det", a, ir::det); }
 
 Array random_key(Arg seed) {
-  if (seed.kind != Arg::Kind::Integer) return one("random_key", seed, ir::random_key);
+  if (seed.kind != Arg::Kind::Integer) return of_one("random_key", seed, ir::random_key);
   return operation("random_key", {}, Numbers::Alone, seed.loc, [&](ir::Graph& g, Operands) {
     return ir::random_key(ir::scalar(g, DType::U32, detail::rounded("random_key", seed, DType::U32)));
   });
 }
 Array random_split(Arg key, int64_t n) {
-  return one("random_split", key, [&](ir::Expr e) { return ir::random_split(e, n); });
+  return of_one("random_split", key, [&](ir::Expr e) { return ir::random_split(e, n); });
 }
 Array random_bits(Arg key, Shape shape) {
-  return one("random_bits", key, [&](ir::Expr e) { return ir::random_bits(e, shape); });
+  return of_one("random_bits", key, [&](ir::Expr e) { return ir::random_bits(e, shape); });
 }
 Array random_uniform(Arg key, Shape shape) {
-  return one("random_uniform", key, [&](ir::Expr e) { return ir::random_uniform(e, shape); });
+  return of_one("random_uniform", key, [&](ir::Expr e) { return ir::random_uniform(e, shape); });
 }
 Array random_normal(Arg key, Shape shape) {
-  return one("random_normal", key, [&](ir::Expr e) { return ir::random_normal(e, shape); });
+  return of_one("random_normal", key, [&](ir::Expr e) { return ir::random_normal(e, shape); });
 }
 Array random_permutation(Arg key, int64_t n) {
-  return one("random_permutation", key, [&](ir::Expr e) { return ir::random_permutation(e, n); });
+  return of_one("random_permutation", key, [&](ir::Expr e) { return ir::random_permutation(e, n); });
 }
 
 }  // namespace spirograd

@@ -5,30 +5,22 @@
 
 #include <cmath>
 
-#include "frontend/ir/eval.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
-#include "spirograd/text.h"
 #include "spirograd/trace.h"
 #include "support/same_nodes.h"
+#include "support/text_programs.h"
 
 namespace spirograd {
 namespace {
 
-using Values = std::vector<double>;
-
-Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
-
-Values run(const Program& p, const std::vector<Values>& inputs = {}) {
-  Values out;
-  for (const ir::Array& r : ir::evaluate(p, inputs)) out.insert(out.end(), r.data.begin(), r.data.end());
-  return out;
-}
-Values run(const std::string& text, const std::vector<Values>& inputs = {}) { return run(program(text), inputs); }
+using test::program;
+using test::run;
+using test::Values;
 
 int count(const Program& p, ir::Op op) {
   int n = 0;

@@ -3,29 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/loops.h"
 #include "spirograd/ops.h"
-#include "spirograd/text.h"
 #include "spirograd/trace.h"
 #include "spirv/lower/plan.h"
 #include "support/lowered.h"
 #include "support/same_nodes.h"
+#include "support/text_programs.h"
 
 namespace spirograd {
 namespace {
 
-using Values = std::vector<double>;
-
-Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
-
-Values run(const Program& p, const std::vector<Values>& inputs) {
-  Values out;
-  for (const ir::Array& r : ir::evaluate(p, inputs)) out.insert(out.end(), r.data.begin(), r.data.end());
-  return out;
-}
+using test::program;
+using test::run;
+using test::Values;
 
 uint64_t scratch_of_gradient(const std::string& text) {
   const Program p = rewrite::optimise_for_lowering(grad(program(text)).value(), {.verify = true});

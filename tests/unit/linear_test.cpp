@@ -8,28 +8,21 @@
 #include <numeric>
 #include <random>
 
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
-#include "spirograd/text.h"
 #include "support/lowered.h"
+#include "support/text_programs.h"
 
 namespace spirograd {
 namespace {
 
-using Values = std::vector<double>;
+using test::program;
+using test::run;
+using test::Values;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Program program(const std::string& text, const text::ShapeVariables& shapes = {}) {
-  return text::instantiate(text::parse(text, "test.sg").value(), "", shapes).value();
-}
-Values run(const Program& p, const std::vector<Values>& inputs) {
-  Values out;
-  for (const ir::Array& r : ir::evaluate(p, inputs)) out.insert(out.end(), r.data.begin(), r.data.end());
-  return out;
-}
 std::string message(const std::string& text) {
   const auto p = text::instantiate(text::parse(text, "test.sg").value());
   return p ? "" : p.error().code + " " + p.error().message;

@@ -5,22 +5,16 @@
 #include <cmath>
 #include <set>
 
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/passes.h"
-#include "spirograd/text.h"
 #include "support/lowered.h"
+#include "support/text_programs.h"
 
 namespace spirograd {
 namespace {
 
-using Values = std::vector<double>;
-
-Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
-Values run(const std::string& text, const std::vector<Values>& inputs = {}) {
-  Values out;
-  for (const ir::Array& r : ir::evaluate(program(text), inputs)) out.insert(out.end(), r.data.begin(), r.data.end());
-  return out;
-}
+using test::program;
+using test::run;
+using test::Values;
 
 // The cipher again, on machine words. Counter (i, stream).
 std::pair<uint32_t, uint32_t> threefry(uint32_t k0, uint32_t k1, uint32_t x0, uint32_t x1) {
