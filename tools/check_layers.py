@@ -40,7 +40,7 @@ FOLDERS = {
 PUBLIC = {
     "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
     "array.h": "dsl", "build.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl",
-    "keep.h": "base", "text.h": "text", "grad.h": "ad",
+    "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "vk.h": "vk", "jit.h": "jit",
 }

@@ -228,7 +228,8 @@ TEST_F(Cli, CheckPassesOnEveryDevice) {
   for (const std::string& d : devices()) {
     const Finished f = good(command({"check", "model.sg"}, {"--device", d, "--samples", "3"}));
     EXPECT_EQ(f.out.find("FAIL"), std::string::npos) << f.out;
-    for (const char* line : {"bulk = traced", "kernels = interpreter", "forward = differences", "reverse = forward"})
+    for (const char* line :
+         {"bulk = traced", "kernels = interpreter", "forward = differences", "reverse = forward", "second = differences"})
       EXPECT_NE(f.out.find(line), std::string::npos) << f.out;
     EXPECT_EQ(f.out.find("device = interpreter") != std::string::npos, d != "interpreter") << f.out;
   }
@@ -237,7 +238,7 @@ TEST_F(Cli, CheckPassesOnEveryDevice) {
 TEST_F(Cli, CheckMakesUpInputs) {
   const Json j = Json::parse(good({"check", "model.sg", "N=3", "M=2", "--device", "interpreter", "--json"}).out);
   EXPECT_EQ(j["ok"], true);
-  EXPECT_EQ(j["checks"].size(), 6u);
+  EXPECT_EQ(j["checks"].size(), 7u);
 }
 
 TEST_F(Cli, CheckFailsWhereF32HasNoDigitsLeft) {

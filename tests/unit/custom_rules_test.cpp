@@ -1,4 +1,5 @@
 // Derivatives that users give: custom_jvp and custom_vjp. More of their values stand in the conformance tables (E21 to E28).
+#include "spirograd/check.h"
 #include "spirograd/derivatives.h"
 
 #include <gtest/gtest.h>
@@ -243,6 +244,41 @@ TEST(CustomVjp, MistakesAreTold) {
   });
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, "SG0101") << wrong.error().str();
+}
+
+// ---- check_derivatives
+
+std::vector<bool> verdicts(const std::string& text, const Values& x) {
+  const Program p = program(text);
+  std::vector<bool> out;
+  for (const DerivativeCheck& c : check_derivatives(p, std::vector{HostArray(p.params[0].type, x)}).value())
+    out.push_back(c.ok);
+  return out;
+}
+
+TEST(CheckDerivatives, TellsRightRulesFromWrongOnes) {
+  const std::string f = "def f(x: f64[3]) = sum(g(x) * x)", g = "def g(x: f64[3]) -> f64[3] = sin(x)\n";
+  const auto with = [&](const std::string& rule) { return verdicts(g + rule + "\n" + f, {0.3, 0.7, -1.2}); };
+  EXPECT_EQ(with(""), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(with("custom_jvp g(x, dx) = (g(x), cos(x) * dx)"), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(with("custom_vjp g(x, ct) = cos(x) * ct"), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(with("custom_vjp g(x, ct) = 1.01 * cos(x) * ct"), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(with("custom_jvp g(x, dx) = (g(x), stop_gradient(cos(x)) * dx)"), (std::vector<bool>{true, true, true}))
+      << "told not to be comparable";
+  EXPECT_EQ(with("custom_vjp g(x, ct) = cos(x) * max(ct, 0.0)"), (std::vector<bool>{true, true})) << "reverse mode alone";
+}
+
+TEST(CheckDerivatives, SaysWhatItCouldNotCompare) {
+  const Program kinks = program("def f(x: f64[2]) = sum(abs(x) * x[1])");
+  const auto at = std::vector{HostArray(f64({2}), {0, 1})};
+  const auto lines = check_derivatives(kinks, at).value();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_NE(lines[0].note.find("a kink at out"), std::string::npos) << lines[0].note;
+  EXPECT_EQ(lines[1].detail, "10 of 10 directions");
+  EXPECT_EQ(check_derivatives(kinks, at, {.seed = 5, .directions = 3}).value()[1].detail, "3 of 3 directions");
+  EXPECT_EQ(check_derivatives(kinks, {}).error().code, "SG0501");
+  EXPECT_EQ(check_derivatives(kinks, std::vector{HostArray(f32({2}))}).error().code, "SG0501");
+  EXPECT_EQ(check_derivatives(program("def f(k: i32) = k"), std::vector{HostArray(i32())}).error().code, "SG0201");
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
-// spirograd check: every way to compute a function and its derivatives must agree. Measures are in measure.h.
+// spirograd check: every way to compute a function and its derivatives must agree. Derivatives are check.h's.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "ad/measure.h"
 #include "frontend/ir/eval.h"
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
+#include "spirograd/check.h"
 #include "spirograd/grad.h"
 #include "spirv/assemble.h"
 #include "spirv/lower/evaluate.h"
 #include "tools/cli/job.h"
-#include "tools/cli/measure.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tool.h"
-#include "tools/cli/warnings.h"
 #include "tools/io/arguments.h"
 #include "tools/io/progress.h"
 #include "tools/io/table.h"
@@ -22,9 +22,14 @@
 namespace spirograd::cli {
 namespace {
 
+using ad::deviation;
+using ad::Deviation;
+using ad::element_name;
+using ad::Values;
+using ad::values_of;
+
 // Float results differ by rounding only; what the interpreter computes twice agrees to double precision.
-constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9, kDifferenceTolerance = 1e-5,
-                 kInnerProductTolerance = 1e-8;
+constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9;
 
 struct Line {
   bool ok = true;
@@ -36,8 +41,7 @@ struct Line {
 class Checks {
  public:
   Checks(const Job& job, const Engine& engine, uint64_t seed, int64_t samples)
-      : job_(job), engine_(engine), rng_(seed), samples_(samples), start_(values_of(job.inputs)) {
-    stop_ = place_of_stop_gradient(job.program);
+      : job_(job), engine_(engine), rng_(seed), seed_(seed), samples_(samples), start_(values_of(job.inputs)) {
     for (const Param& p : job.program.params) differentiable_ += is_float(p.type.dtype);
     for (const ProgramResult& r : job.program.results) float_results_ += is_float(r.type.dtype);
   }
@@ -51,23 +55,10 @@ class Checks {
       lines_.push_back({true, "derivatives", differentiable_ == 0 ? "none: no float parameter" : "none: no float result"});
       return lines_;
     }
+    progress.update("checking derivatives, " + std::to_string(samples_) + " directions");
+    for (DerivativeCheck& c : check_derivatives(job_.program, job_.inputs, {seed_, samples_}).value())
+      lines_.push_back({c.ok, std::move(c.what), std::move(c.detail), c.error, std::move(c.note)});
     backward_ = vjp(job_.program).value();
-    Result<Program> forward = jvp(job_.program);
-    if (!forward && forward.error().code == "SG0208") {
-      lines_.push_back({true, "reverse = forward", "not comparable", 0, forward.error().message});
-      gradient_on_devices();
-      return lines_;
-    }
-    forward_ = std::move(forward).value();
-    for (int64_t s = 0; s < samples_; ++s) {
-      progress.update("checking derivatives, " + std::to_string(s) + " of " + std::to_string(samples_) + " directions");
-      sample(s);
-    }
-    const std::string of = "of " + std::to_string(samples_) + " directions";
-    lines_.push_back(forward_line(of));
-    lines_.push_back({products_ok_ == samples_, "reverse = forward", std::to_string(products_ok_) + " " + of,
-                      products_error_,
-                      unbounded_ ? "in " + std::to_string(unbounded_) + " directions a derivative is NaN or infinite" : ""});
     gradient_on_devices();
     return lines_;
   }
@@ -127,39 +118,6 @@ class Checks {
     return out;
   }
 
-  Line forward_line(const std::string& of) const {
-    if (!stop_.empty())
-      return {true, "forward = differences", "not comparable", 0,
-              "the stop_gradient at " + stop_ + " keeps its argument fixed, and differences move it"};
-    Line line{differences_ok_ == samples_, "forward = differences", std::to_string(differences_ok_) + " " + of,
-              differences_error_, ""};
-    if (kinks_ > 0)
-      line.note = "not comparable in " + std::to_string(kinks_) + " " + of + ": a kink at " + kink_ +
-                  ", where the differences to the two sides do not agree";
-    return line;
-  }
-
-  void sample(int64_t) {
-    const Values dots = directions(job_.program.params), cts = directions(job_.program.results);
-    const size_t n = job_.program.results.size();
-    const Values tangents = tail(values_of(interpret_exactly(forward_, joined(start_, dots))), n);
-    const auto evaluate = [&](double step) {
-      return values_of(interpret_exactly(job_.program, moved(start_, job_.program.params, dots, step)));
-    };
-    if (stop_.empty()) {
-      const Slope slope = best_slope(evaluate, job_.program.results, tangents);
-      differences_error_ = std::max(differences_error_, slope.error);
-      differences_ok_ += slope.error <= kDifferenceTolerance;
-      if (slope.kinks > 0 && kinks_++ == 0) kink_ = slope.kink;
-    }
-
-    const Values gradients = tail(values_of(interpret_exactly(backward_, joined(start_, cts))), n);
-    const double error = inner_product_error(cts, tangents, gradients, dots);
-    products_error_ = std::max(products_error_, error);
-    products_ok_ += error <= kInnerProductTolerance;
-    unbounded_ += !all_finite(tangents) || !all_finite(gradients);
-  }
-
   void gradient_on_devices() {
     const Values cts = directions(job_.program.results);
     std::vector<HostArray> inputs = job_.inputs;
@@ -170,14 +128,11 @@ class Checks {
   const Job& job_;
   const Engine& engine_;
   std::mt19937_64 rng_;
+  uint64_t seed_;
   int64_t samples_;
   Values start_, reference_;
   int differentiable_ = 0, float_results_ = 0;
-  Program forward_, backward_;
-  int64_t differences_ok_ = 0, products_ok_ = 0, kinks_ = 0, unbounded_ = 0;
-  double differences_error_ = 0, products_error_ = 0;
-  std::string kink_;  // where the first kink was met
-  std::string stop_;  // where a stop_gradient stands, "" if there is none
+  Program backward_;
   std::vector<Line> lines_;
 };
 

@@ -59,12 +59,4 @@ std::vector<std::string> constant_indices_out_of_range(const Program& program) {
   return out;
 }
 
-std::string place_of_stop_gradient(const Program& program) {
-  Program own = program;
-  const ir::Graph& g = *ir::make_graph_private(own);
-  for (uint32_t id = 1; id < g.size(); ++id)
-    if (g[{id}].op == Op::StopGradient) return place_text(g.loc({id}));
-  return "";
-}
-
 }  // namespace spirograd::cli

@@ -12,7 +12,4 @@ namespace spirograd::cli {
 /// the place in the source: "model.sg:3:12: index 5 lies outside of f32[3]: the read gives 0".
 std::vector<std::string> constant_indices_out_of_range(const Program& program);
 
-/// Where a stop_gradient stands, loop bodies included: "model.sg:3:12" or "somewhere"; "" if there is none.
-std::string place_of_stop_gradient(const Program& program);
-
 }  // namespace spirograd::cli

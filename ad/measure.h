@@ -10,7 +10,7 @@
 #include "spirograd/host_array.h"
 #include "spirograd/program.h"
 
-namespace spirograd::cli {
+namespace spirograd::ad {
 
 /// Elements of several arrays.
 using Values = std::vector<std::vector<double>>;
@@ -49,4 +49,4 @@ Slope best_slope(const std::function<Values(double)>& f, const std::vector<Progr
 /// | <cts, tangents> - <gradients, dots> |, relative to the sum of the absolute terms.
 double inner_product_error(const Values& cts, const Values& tangents, const Values& gradients, const Values& dots);
 
-}  // namespace spirograd::cli
+}  // namespace spirograd::ad

@@ -1,11 +1,11 @@
-#include "tools/cli/measure.h"
+#include "ad/measure.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-namespace spirograd::cli {
+namespace spirograd::ad {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -142,4 +142,4 @@ double inner_product_error(const Values& cts, const Values& tangents, const Valu
   return std::isnan(error) ? kInfinity : error;
 }
 
-}  // namespace spirograd::cli
+}  // namespace spirograd::ad
