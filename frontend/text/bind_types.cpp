@@ -76,7 +76,7 @@ Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
     std::vector<const Ast*> names;
     collect_names(*extent, names);
     for (const Ast* name : names)
-      if (!lookup(env, name->text) && !find_builtin(name->text))
+      if (!lookup(env, name->text) && !find_builtin(name->text) && !elaborator.given_from_outside(name->text))
         throw elaborator.source()
             .error("SG0105", "the shape variable '" + std::string(name->text) + "' has no value here", name->place)
             .note("a shape variable gets its value where it stands alone, as in x: f32[" + std::string(name->text) + "]")

@@ -182,6 +182,7 @@ Value Elaborator::eval_name(const Ast& ast, const Env& env) {
     v.function = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, -1, ast.text});
     return v;
   }
+  if (const std::optional<int64_t> given = given_from_outside(ast.text)) return Value::integer(*given);
   std::vector<std::string> names = visible_names(env);
   for (const char* constant : {"inf", "nan", "pi"}) names.emplace_back(constant);
   std::string help = did_you_mean(ast.text, names);

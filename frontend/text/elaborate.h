@@ -131,6 +131,8 @@ class Elaborator {
   const Source& source() const { return source_; }
   /// A step runs again with other element types; loops within loops do so again for each. Throws SG0406 beyond all reason.
   void count_repetition();
+  /// A shape variable as the caller of the program gives it, which no argument has to show.
+  std::optional<int64_t> given_from_outside(std::string_view name) const;
   /// Whether types are those of the program itself, which may be given from outside.
   bool outermost() const { return call_depth_ == 0; }
   ir::Graph& graph() { return graph_; }
@@ -226,6 +228,7 @@ class Elaborator {
   uint32_t located_ = 0;                         // nodes up to here have their places
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result
   std::map<size_t, int64_t> bodies_;
+  ShapeVariables from_outside_;
   std::vector<size_t> ruling_;  // definitions whose rules are elaborated: calls of them there are plain
 };
 

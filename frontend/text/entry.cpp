@@ -8,10 +8,17 @@ namespace spirograd::text {
 
 using ir::Expr;
 
+std::optional<int64_t> Elaborator::given_from_outside(std::string_view name) const {
+  const auto is_it = [&](const auto& shape) { return shape.first == name; };
+  const auto it = std::find_if(from_outside_.begin(), from_outside_.end(), is_it);
+  return it == from_outside_.end() ? std::nullopt : std::optional(it->second);
+}
+
 Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
                             std::optional<DType> element) {
   const DefSyntax& def = source_.defs[index];
   current_def_ = static_cast<int>(index);
+  from_outside_ = shapes;
   located_ = graph_.size();
   Program out;
   out.name = def.name;

@@ -270,5 +270,25 @@ TEST(TextTypes, TheProgramTakesItsElementTypeFromInputsOrFromOutside) {
   EXPECT_NE(other.error.find("'T' is f64 (the call) and f32 ('a')"), std::string::npos) << other.error;
 }
 
+// A size that no argument shows holds in the functions that are called, too; what an argument shows comes first.
+TEST(ShapeVariables, GivenFromOutsideReachCalledFunctions) {
+  const auto value = [](const std::string& source, const text::ShapeVariables& shapes) -> std::string {
+    const auto p = text::instantiate(text::parse(source, "test.sg").value(), "", shapes);
+    if (!p) return p.error().code;
+    const std::vector<std::vector<double>> ones = {
+        std::vector<double>(static_cast<size_t>(p->params[0].type.shape.count()), 1)};
+    return std::to_string(static_cast<int>(ir::evaluate(*p, ones)[0].data[0]));
+  };
+  const std::string f = "def f(x: f32[M]) -> f32 = sum(x) * N\n", g = "def g(x: f32[M]) -> f32 = f(x) + f(x[0:1])\n";
+  EXPECT_EQ(value(f + g, {{"M", 2}, {"N", 3}}), "9");
+  EXPECT_EQ(value(f + g, {{"M", 2}}), "SG0402") << "unknown without";
+  EXPECT_EQ(value("def f(x: f32[L*L]) -> f32 = sum(x) + L\ndef g(x: f32[L*L]) -> f32 = f(x)", {{"L", 2}}), "6");
+  EXPECT_EQ(value("def f(x: f32[N]) -> f32 = sum(x) * N\ndef g(x: f32[N], y: f32[2]) -> f32 = 0.0\n"
+                  "def h(x: f32[N]) -> f32 = f(x[0:2])",
+                  {{"N", 5}}),
+            "4")
+      << "f's own N is that of its argument";
+}
+
 }  // namespace
 }  // namespace spirograd
