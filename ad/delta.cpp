@@ -97,7 +97,6 @@ class Dualiser {
       if (loop == kZeroDelta || !deltas_[loop].active[static_cast<size_t>(n.attr[0])]) return kZeroDelta;
       return deltas_.proj(loop, n.attr[0], n.type);
     }
-    if (!is_float(n.type.dtype)) return kZeroDelta;
     if (n.op == Op::Prod && of(n.in[0]) != kZeroDelta) throw Error("SG0900", "internal: a product was not expanded");
     if (n.op == Op::Build) throw Error("SG0900", "internal: derivative of a build that was not vectorised");
     std::vector<DeltaId> in(n.in.size(), kZeroDelta);
