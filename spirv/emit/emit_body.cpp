@@ -246,6 +246,13 @@ void Emitter::end_loop() {
   label(b.merge);
 }
 
+// No selection begins here: one of the two ways leaves the loop.
+void Emitter::leave_loop(size_t at) {
+  const Id stays = module_.fresh();
+  put(Op::OpBranchConditional, {ids_[kernel_.body[at].in[0]], blocks_.back().merge, stays});
+  label(stays);
+}
+
 Id Emitter::variable(const Inst& i) {
   using kernel::VariableOp;
   const Id a = ids_[i.in[0]], t = type(i.type);
@@ -278,6 +285,7 @@ Id Emitter::control(size_t at) {
       return 0;
     case ControlOp::Loop: begin_loop(at); return ids_[at];
     case ControlOp::EndLoop: end_loop(); return 0;
+    case ControlOp::Break: leave_loop(at); return 0;
     case ControlOp::Barrier: barrier(); return 0;
   }
   return 0;

@@ -99,6 +99,7 @@ class Emitter {
   Id variable(const Inst& i);
   void begin_if(size_t at);
   void begin_loop(size_t at);
+  void leave_loop(size_t at);
   void end_loop();
   Id control(size_t at);
   Id emit(size_t at);

@@ -304,12 +304,12 @@ void Builder::end_if() {
   append({KOp::EndIf, Scalar::Bool, {}, 0}, {});
 }
 
-Value Builder::begin_loop(Value count) {
+Value Builder::begin_loop(Value count, bool breaks) {
   assert(type(count) == Scalar::I32);
   const Interval trips = interval(count);
   ++shared_version_, ++local_version_;  // a store further down in the body comes before its beginning
-  Block block{.kind = Block::Kind::Loop};
-  if (trips.hi <= 1 && (trips.hi <= 0 || trips.lo == 1)) {  // never, or exactly once
+  Block block{.kind = Block::Kind::Loop, .breaks = breaks};
+  if (trips.hi <= 0 || (trips.hi == 1 && trips.lo == 1 && !breaks)) {  // never, or exactly once
     block.marked = false;
     block.dead = trips.hi <= 0;
     open(std::move(block));
@@ -319,6 +319,11 @@ Value Builder::begin_loop(Value count) {
   block.start = counter;
   open(std::move(block));
   return counter;
+}
+
+void Builder::break_if(Value condition) {
+  assert(blocks_.back().kind == Block::Kind::Loop && blocks_.back().breaks && type(condition) == Scalar::Bool);
+  append({KOp::Break, Scalar::Bool, {condition, 0, 0}, 0}, {});
 }
 
 void Builder::end_loop() {

@@ -115,7 +115,10 @@ class Builder {
   void begin_if(Value condition);
   void begin_else();
   void end_if();
-  Value begin_loop(Value count);  // returns the counter, i32 in [0, count)
+  /// Returns the counter, i32 in [0, count). `breaks`: invocations may leave it, by break_if.
+  Value begin_loop(Value count, bool breaks = false);
+  /// Where the condition holds the innermost loop is left. Pre: it breaks, and is the innermost block.
+  void break_if(Value condition);
   void end_loop();
 
   /// Whether all invocations of a workgroup have the same value, or take the same path to here. Conservative: variables,
@@ -139,6 +142,7 @@ class Builder {
     enum class Kind : uint8_t { Body, If, Else, Loop } kind = Kind::Body;
     bool marked = true;  // If/Loop instructions were emitted
     bool dead = false;   // never runs: cut at its end
+    bool breaks = false;
     Value condition = 0;
     size_t start = 0;                              // position of its marker, or of its first instruction
     std::vector<std::pair<Value, Interval>> undo;  // intervals to restore at the end

@@ -69,6 +69,7 @@ bool Builder::same(Value v, bool in_subgroup) const {
 bool Builder::same_path(bool in_subgroup) const {
   for (const Block& b : blocks_) {
     if (!b.marked || b.kind == Block::Kind::Body) continue;
+    if (b.breaks) return false;  // by a condition that is not known yet
     const Value decides = b.kind == Block::Kind::Loop ? at(static_cast<Value>(b.start)).in[0] : b.condition;
     if (!same(decides, in_subgroup)) return false;
   }

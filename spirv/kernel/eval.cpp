@@ -346,6 +346,9 @@ class Machine {
         const size_t loop = jumps_[at];
         return enter(loop, ++open_.back().trip) ? loop : leave(at);
       }
+      case ControlOp::Break:
+        for (size_t l = 0; l < lanes(); ++l) mask_[l] &= lanes_of(i.in[0])[l] == 0;
+        return any() ? at : leave(jumps_[open_.back().at]);
       case ControlOp::Barrier:
         if (all_here(at, 0, kernel_.workgroup)) shared_.barrier();
         return at;

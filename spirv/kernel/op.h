@@ -27,6 +27,7 @@
 //   If          in = condition; Else optional; EndIf
 //   Loop        in = trip count (i32, at least 0); its value is the counter 0, 1, ..; EndLoop
 //               imm: no invocation runs more iterations; 0: not known
+//   Break       in = condition; where it holds the invocation leaves the Loop in which this stands, under no If inside of it
 //
 // Invocations of a workgroup work together through shared memory. Nothing orders them but this:
 //
@@ -63,7 +64,7 @@ enum class KOp : uint8_t {
   Bitcast, Convert,
   SubgroupReduce, SubgroupScan, Broadcast, Shuffle,
   Var, Get, Set,
-  If, Else, EndIf, Loop, EndLoop, Barrier,
+  If, Else, EndIf, Loop, EndLoop, Break, Barrier,
 };
 inline constexpr int kOpCount = static_cast<int>(KOp::Barrier) + 1;
 
@@ -97,7 +98,7 @@ enum class SubgroupOp : uint8_t {
   SubgroupReduce = static_cast<uint8_t>(KOp::SubgroupReduce), SubgroupScan, Broadcast, Shuffle
 };
 enum class VariableOp : uint8_t { Var = static_cast<uint8_t>(KOp::Var), Get, Set };
-enum class ControlOp : uint8_t { If = static_cast<uint8_t>(KOp::If), Else, EndIf, Loop, EndLoop, Barrier };
+enum class ControlOp : uint8_t { If = static_cast<uint8_t>(KOp::If), Else, EndIf, Loop, EndLoop, Break, Barrier };
 
 enum class Memory : uint8_t { None, Binding, Shared, Local };
 
@@ -165,6 +166,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {KOp::EndIf,          "end_if",          Kind::Control,    0, false},
     {KOp::Loop,           "loop",            Kind::Control,    1, true},
     {KOp::EndLoop,        "end_loop",        Kind::Control,    0, false},
+    {KOp::Break,          "break",           Kind::Control,    1, false},
     {KOp::Barrier,        "barrier",         Kind::Control,    0, false},
 }};
 // clang-format on

@@ -16,6 +16,7 @@ class Analysis {
     facts_.value.assign(body_.size(), Uniformity::Workgroup);
     facts_.path.assign(body_.size(), Uniformity::Workgroup);
     facts_.decided_by.assign(body_.size(), 0);
+    breaks_.assign(body_.size(), Uniformity::Workgroup);
     locals_.assign(kernel.locals.size(), Uniformity::Workgroup);
   }
 
@@ -33,6 +34,7 @@ class Analysis {
   struct Outer {
     Uniformity path;
     Value decided_by;
+    Value block;  // that was entered from there
   };
 
   // Where a workgroup or a subgroup is one invocation, or the workgroup one subgroup.
@@ -58,7 +60,7 @@ class Analysis {
   }
 
   void enter(Value block, Uniformity decision) {
-    outer_.push_back({path_, decided_by_});
+    outer_.push_back({path_, decided_by_, block});
     decision = in_this_kernel(decision);
     if (decision <= path_) return;
     path_ = decision;
@@ -167,7 +169,8 @@ class Analysis {
     if (i.op == KOp::Set) lower_to(facts_.value[i.in[0]], std::max(of(i, 1), path_));
     if (i.op == KOp::LocalStore) lower_to(locals_[i.in[0]], std::max(of_operands(i), path_));
     if (i.op == KOp::If) enter(v, of(i, 0));
-    if (i.op == KOp::Loop) enter(v, of(i, 0));
+    if (i.op == KOp::Loop) enter(v, std::max(of(i, 0), breaks_[v]));
+    if (i.op == KOp::Break) lower_to(breaks_[outer_.back().block], of(i, 0));
     if (i.op == KOp::EndIf || i.op == KOp::EndLoop) leave();
   }
 
@@ -175,6 +178,7 @@ class Analysis {
   const std::vector<Inst>& body_;
   UniformityFacts facts_;
   std::vector<Uniformity> locals_;  // of what each local array holds
+  std::vector<Uniformity> breaks_;  // per Loop: of the conditions to leave it
   std::vector<Outer> outer_;
   Uniformity path_ = Uniformity::Workgroup;
   Value decided_by_ = 0;

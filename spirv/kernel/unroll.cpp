@@ -12,6 +12,7 @@ constexpr int64_t kMoreAccesses = 80;
 struct Loop {
   size_t at = 0;
   int64_t instructions = 0, accesses = 0;  // of its body; accesses: after unrolling
+  bool breaks = false;
 };
 
 }  // namespace
@@ -25,13 +26,14 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
     ++open.back().instructions;
     open.back().accesses += checks_bounds && info(i.op).memory == Memory::Binding;
     if (i.op == KOp::Loop) open.push_back({at});
+    if (i.op == KOp::Break) open.back().breaks = true;
     if (i.op != KOp::EndLoop) continue;
     Loop loop = open.back();
     open.pop_back();
     const Inst& count = k.body[k.body[loop.at].in[0]];
     const int64_t times = count.op == KOp::Const ? static_cast<int64_t>(count.imm) : kWholeLoop + 1;
     const int64_t more = times <= kWholeLoop ? loop.accesses * (times - 1) : 0;
-    if ((times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= kMoreAccesses) {
+    if (!loop.breaks && (times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= kMoreAccesses) {
       out[loop.at] = true;
       gained += more;
       loop.accesses += more;

@@ -230,6 +230,10 @@ class Verifier {
         operand_is(0, Scalar::I32);
         return begin(KOp::Loop);
       case ControlOp::EndLoop: return end(KOp::Loop, KOp::Loop);
+      case ControlOp::Break:
+        operand_is(0, Scalar::Bool);
+        return require(!open_.empty() && open_.back().op == KOp::Loop,
+                       "what leaves a loop stands in it, under no condition");
       case ControlOp::Barrier: return;
     }
   }

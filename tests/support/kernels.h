@@ -85,14 +85,15 @@ inline kernel::Kernel every_operation(bool with_f64) {
     keep(k.convert(Scalar::I32, bounded));
     keep(k.convert(Scalar::U32, bounded));
   }
-  // Nested control flow: sum over j < 5 of (odd j ? x : y), left early by nothing, with a variable of every type.
+  // Nested control flow: sum over j < 5 of (odd j ? x : y), and a loop that some leave early, with a variable of every type.
   const Value total = k.var(k.f32(0)), seen = k.var(k.boolean(false)), count = k.var(k.i32(0));
   const Value j = k.begin_loop(k.op(KOp::And, m, k.i32(7)));
   k.begin_if(k.op(KOp::Eq, k.op(KOp::And, j, k.i32(1)), k.i32(1)));
   k.set(total, k.add(k.get(total), x));
   k.begin_else();
   k.set(total, k.add(k.get(total), y));
-  const Value inner = k.begin_loop(k.i32(3));
+  const Value inner = k.begin_loop(k.i32(3), true);
+  k.break_if(k.op(KOp::Eq, inner, k.op(KOp::And, n, k.i32(3))));
   k.begin_if(p);
   k.set(count, k.add(k.get(count), inner));
   k.end_if();

@@ -174,10 +174,11 @@ TEST(Emit, KernelWithoutBindingsOrBodyIsValid) {
 }
 
 TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
-  const auto control = [](int trips, int length) {
+  const auto control = [](int trips, int length, bool breaks = false) {
     Builder b("loop", 64, 64);
     const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
-    b.begin_loop(b.i32(trips));
+    b.begin_loop(b.i32(trips), breaks);
+    if (breaks) b.break_if(b.op(KOp::Lt, b.load(y, b.index()), b.constant(Scalar::F32, 0)));
     for (int k = 0; k < length; ++k) b.store(y, b.index(), b.add(b.load(y, b.index()), b.constant(Scalar::F32, k)));
     b.end_loop();
     const std::string text = valid_text(std::move(b).finish(), device(), BindingForm::Address);
@@ -186,6 +187,7 @@ TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
   EXPECT_TRUE(control(1000, 60));
   EXPECT_FALSE(control(1000, 3));
   EXPECT_FALSE(control(8, 60));
+  EXPECT_TRUE(control(8, 3, true)) << "how long it is, only running it tells";
 }
 
 TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -439,6 +440,21 @@ TEST(Builder, BlocksWithKnownConditionsLeaveNoMarkers) {
   EXPECT_EQ(t.b.interval(counter), (Interval{0, 6}));
   t.b.end_loop();
   EXPECT_FALSE(verify(std::move(t.b).finish()).has_value());
+}
+
+TEST(Builder, ALoopThatBreaksIsOneEvenIfItRunsOnce) {
+  Bench t;
+  const uint32_t out = t.b.bind("out", Scalar::I32, Access::Write);
+  for (const int64_t trips : {1, 0}) {
+    t.b.begin_loop(t.b.i32(trips), true);
+    t.b.break_if(t.b.op(KOp::Lt, t.unknown(3), t.b.i32(7)));
+    t.b.store(out, t.b.i32(trips), t.b.i32(1));
+    t.b.end_loop();
+  }
+  const Kernel k = std::move(t.b).finish();
+  EXPECT_EQ(std::count_if(k.body.begin(), k.body.end(), [](const Inst& i) { return i.op == KOp::Break; }), 1);
+  EXPECT_EQ(std::count_if(k.body.begin(), k.body.end(), [](const Inst& i) { return i.op == KOp::Store; }), 1);
+  EXPECT_FALSE(verify(k).has_value());
 }
 
 TEST(Builder, FinishDropsWhatNothingUsesAndDividesWithoutSigns) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -61,6 +63,32 @@ TEST(KernelEval, EachInvocationTakesItsOwnPath) {
     }
   run(std::move(b).finish(), {bytes(got)});
   EXPECT_EQ(got, want);
+}
+
+// 2 ^ j while that is below the invocation's number, in a loop of at most 1000 steps inside of one of 3.
+TEST(KernelEval, ALoopIsLeftWhereItsConditionHoldsAndCostsNoMoreThanThat) {
+  for (const bool breaks : {false, true}) {
+    Builder b("leaves", 64, 40);
+    const uint32_t out = b.bind("out", Scalar::I32, Access::Write);
+    b.begin_guard();
+    const Value i = b.bitcast(Scalar::I32, b.index()), total = b.var(b.i32(0));
+    b.begin_loop(b.i32(3));
+    const Value power = b.var(b.i32(1)), end = b.i32(breaks ? 1000 : 6);
+    b.begin_loop(end, breaks);
+    const Value enough = b.op(KOp::Ge, b.get(power), i);
+    if (breaks) b.break_if(enough);
+    b.set(power, b.select(enough, b.get(power), b.mul(b.get(power), b.i32(2))));
+    b.end_loop();
+    b.set(total, b.add(b.get(total), b.get(power)));
+    b.end_loop();
+    b.store(out, i, b.get(total));
+    b.end_if();
+    std::vector<int32_t> got(40), want(40);
+    for (int32_t x = 0; x < 40; ++x)
+      want[static_cast<size_t>(x)] = 3 * static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(std::max(1, x))));
+    EXPECT_LT(run(std::move(b).finish(), {bytes(got)}), 40u * 3 * 6 * 12) << "all 1000 steps are more";
+    EXPECT_EQ(got, want);
+  }
 }
 
 TEST(KernelEval, EveryOperationRuns) {

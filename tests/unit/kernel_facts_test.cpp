@@ -126,6 +126,10 @@ TEST(KernelFacts, PathsDivideByTheirConditions) {
   EXPECT_FALSE(k.b.uniform_path_in_subgroup()) << "lanes go round as often as they like";
   k.b.end_loop();
   EXPECT_TRUE(k.b.uniform_path_in_subgroup());
+  k.b.begin_loop(k.b.i32(9), true);
+  EXPECT_FALSE(k.b.uniform_path_in_subgroup()) << "lanes may leave";
+  k.b.end_loop();
+  EXPECT_TRUE(k.b.uniform_path_in_subgroup());
   k.b.end_loop();
   k.b.end_if();
   EXPECT_TRUE(k.b.uniform_path());

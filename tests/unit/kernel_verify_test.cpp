@@ -89,6 +89,16 @@ TEST(KernelVerify, RejectsBrokenNesting) {
   rejects(with({yes, {KOp::If, Scalar::Bool, {0, 0, 0}}, {KOp::Else}, {KOp::Else}, {KOp::EndIf}}), "does not match");
 }
 
+TEST(KernelVerify, RejectsWhatLeavesNoLoopOrLeavesItFromInsideOfAnIf) {
+  const Inst one = number(Scalar::I32, 1), yes = number(Scalar::Bool, 1), loop{KOp::Loop, Scalar::I32, {0, 0, 0}};
+  const Inst leave{KOp::Break, Scalar::Bool, {1, 0, 0}}, branch{KOp::If, Scalar::Bool, {1, 0, 0}};
+  EXPECT_EQ(complaint(with({one, yes, loop, leave, {KOp::EndLoop}})), "");
+  rejects(with({one, yes, leave}), "what leaves a loop stands in it");
+  rejects(with({one, yes, loop, {KOp::EndLoop}, leave}), "what leaves a loop stands in it");
+  rejects(with({one, yes, loop, branch, leave, {KOp::EndIf}, {KOp::EndLoop}}), "under no condition");
+  rejects(with({one, yes, loop, {KOp::Break, Scalar::Bool, {0, 0, 0}}, {KOp::EndLoop}}), "should be bool");
+}
+
 TEST(KernelVerify, RejectsForbiddenAccess) {
   const Inst zero = number(Scalar::I32, 0);
   const auto buffer = [](Access a) { return std::vector<Binding>{{"x", Scalar::I32, a}}; };
@@ -174,6 +184,25 @@ TEST(KernelVerify, RejectsBarriersThatNotAllGetTo) {
                                64, 0);
     EXPECT_EQ(complaint(k).empty(), number_of == KOp::GroupIndex) << complaint(k);
   }
+}
+
+// An invocation that leaves a loop misses the barriers in it, those before the place where it leaves as well.
+TEST(KernelVerify, RejectsBarriersInLoopsThatSomeLeave) {
+  for (const KOp number_of : {KOp::LocalIndex, KOp::GroupIndex})
+    for (const bool before : {false, true}) {
+      const Inst barrier{KOp::Barrier}, leave{KOp::Break, Scalar::Bool, {2, 0, 0}};
+      const Kernel k = in_groups({{number_of, Scalar::U32},
+                                  {KOp::Const, Scalar::U32, {}, 3},
+                                  {KOp::Lt, Scalar::Bool, {0, 1, 0}},
+                                  {KOp::Const, Scalar::I32, {}, 9},
+                                  {KOp::Loop, Scalar::I32, {3, 0, 0}},
+                                  before ? barrier : leave,
+                                  before ? leave : barrier,
+                                  {KOp::EndLoop},
+                                  barrier},
+                                 64, 0);
+      EXPECT_EQ(complaint(k).empty(), number_of == KOp::GroupIndex) << complaint(k);
+    }
 }
 
 TEST(KernelVerify, RejectsSubgroupOperationsThatLanesMiss) {

@@ -143,6 +143,19 @@ TEST(Uniformity, LoopsOfDifferentLengthMakeWhatTheyCountDiverge) {
   EXPECT_EQ(t.kept(), of({kDivergent, kDivergent}));
 }
 
+TEST(Uniformity, LoopsThatSomeLeaveMakeWhatTheyStoreDiverge) {
+  for (const bool diverge : {false, true}) {
+    Bench t;
+    const Value n = t.b.var(t.b.i32(0)), at = diverge ? t.b.local_index() : t.b.group_index();
+    t.b.begin_loop(t.b.i32(9), true);
+    t.b.set(n, t.b.add(t.b.get(n), t.b.i32(1)));
+    t.b.break_if(t.b.op(KOp::Lt, t.b.load(t.read, at), t.b.i32(3)));
+    t.b.end_loop();
+    t.keep(t.b.get(n));
+    EXPECT_EQ(t.kept(), of({diverge ? kDivergent : kWorkgroup}));
+  }
+}
+
 TEST(Uniformity, ArraysOfTheInvocationAreLikeVariables) {
   for (const bool diverge : {false, true}) {
     Bench t;
