@@ -77,6 +77,8 @@ struct ScheduledReduction {
   std::string how() const;
 };
 
+struct GoesOn;
+
 /// Thrown when a kernel grows beyond what drivers compile in reasonable time.
 struct CodeTooLarge {};
 
@@ -203,6 +205,7 @@ class Inliner {
   void add_to_sum(int scope, const RunningSum& sum, const ParamSource& accumulator);
   kernel::Value state_element(int scope, ir::NodeId param, const ParamSource& state, const Point& point);
   kernel::Value picked(std::span<const kernel::Value> elements, const Shape& shape, const Point& point);
+  kernel::Value has_ended(int scope, std::span<const GoesOn> conditions);
   void share(int scope, std::span<const ir::NodeId> nodes, const StateLayout& layout);
   bool in_registers(int scope, ir::NodeId node);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);

@@ -2,6 +2,7 @@
 // that a workgroup shares.
 #include <algorithm>
 
+#include "spirv/lower/goes_on.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
 
@@ -14,6 +15,8 @@ using kernel::KOp;
 using kernel::Value;
 
 namespace {
+
+constexpr int64_t kFewSteps = 8;  // drivers unroll loops of so many, and none that is left early
 
 // All elements of an array.
 OwnElements all_elements(kernel::Builder& b, Inliner& inliner, const Shape& shape) {
@@ -62,6 +65,19 @@ void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout&
   for (size_t j = 0; j < nodes.size(); ++j) scopes_[static_cast<size_t>(scope)].shared[nodes[j].v] = arrays[j];
 }
 
+// Whether no step changes what the invocation keeps any more.
+Value Inliner::has_ended(int scope, std::span<const GoesOn> conditions) {
+  std::optional<Value> goes_on;
+  for (const GoesOn& c : conditions) {
+    const std::vector<Point> at = scopes_[static_cast<size_t>(scope)].params[c.slot].at;
+    for (Value v : eval(scope, c.condition, at)) {
+      if (!c.value) v = b_.op(KOp::Not, v);
+      goes_on = goes_on ? b_.op(KOp::Or, *goes_on, v) : v;
+    }
+  }
+  return b_.op(KOp::Not, *goes_on);
+}
+
 Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& layout, const AfterStep& after_step) {
   const Node& n = node(loop);
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
@@ -83,10 +99,14 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
     for (NodeId id : level)
       for (const Point& p : layout.own(node(id).type.shape).at) hoist(inner, id, p, inner);
   const std::vector<RunningSum> sums = running_sums(body, parts, state());
-  const Value counter = b_.begin_loop(b_.i32(parts.length));
+  // Members of a workgroup wait for each other, so that none of them may leave alone.
+  const bool alone = layout.members == 1 && layout.shared.empty();
+  const std::vector<GoesOn> conditions = alone && parts.length > kFewSteps ? goes_on(graph_, n) : std::vector<GoesOn>{};
+  const Value counter = b_.begin_loop(b_.i32(parts.length), !conditions.empty());
   push_block();
   const Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
   set_step(inner, step);
+  if (!conditions.empty()) b_.break_if(has_ended(inner, conditions));
   for (const std::vector<NodeId>& level : layout.shared) share(inner, level, layout);
   for (const RunningSum& s : sums) add_to_sum(inner, s, state()[s.slot]);
   Elements results;

@@ -58,6 +58,37 @@ TEST_F(LongLoops, StepsBeyondTheLimitOfADriver) {
   expect(program(nested), {{i32({2}), {1, 2}}}, 0, {90000, 180000});
 }
 
+// Invocations beside each other leave at different steps, and the inner loop of one at different steps of the outer one.
+TEST_F(LongLoops, LoopsThatEndBeforeTheirBound) {
+  const Program roots = program(
+      "def main(x: f32[200]) -> (y: f32[200], n: i32[200]) = for i: 200 => while(fn(s) => abs(s * s - x[i]) > 1e-5 * x[i],"
+      " fn(s) => 0.5 * (s + x[i] / s), x[i], at_most=70001)\n");
+  const Program nested = program(
+      "def main(x: f32[200]) -> (y: f32[200], n: i32[200]) = for i: 200 => { let ((a, b), n) = while(fn((a, b)) => a < "
+      "100.0,"
+      " fn((a, b)) => {\n let (c, k) = while(fn(c) => c < a, fn(c) => c * 1.5, b, at_most=1000)\n (a * 1.7 + c, b + 1.0) },"
+      " (x[i], 1.0), at_most=40)\n (a, n) }\n");
+  const Program state = program(
+      "def main(x: f32[3]) -> (y: f32[3], n: i32) = while(fn(s) => sum(s) > 0.5, fn(s) => s * 0.75, x, at_most=5000)\n");
+  std::vector<double> x;
+  for (int j = 0; j < 200; ++j) x.push_back(static_cast<double>(static_cast<float>(0.3 + j * 37 % 200)));
+  x[7] = NAN;
+  const auto in = [](Type t, std::vector<double> values) {
+    return std::vector<HostArray>{{std::move(t), std::move(values)}};
+  };
+  for (const Program& p : {roots, nested}) {
+    const std::vector<double> want = ir::evaluate(p, std::vector<std::vector<double>>{x})[0].data;
+    const auto executable = compile(p, device->target()).value();
+    const auto out = session(executable)->run(in(f32({200}), x));
+    ASSERT_TRUE(out) << out.error().str();
+    const std::vector<double> have = (*out)[0].values();
+    EXPECT_TRUE(std::isnan(have[7]));
+    EXPECT_EQ((*out)[1].values()[7], 0);
+    for (size_t j = 0; j < have.size(); ++j) EXPECT_TRUE(j == 7 || std::abs(have[j] - want[j]) <= 1e-4 * want[j]) << x[j];
+  }
+  expect(state, in(f32({3}), {1, 2, 3}), {{std::pow(0.75, 9), 2 * std::pow(0.75, 9), 3 * std::pow(0.75, 9)}, {9}}, 1e-5);
+}
+
 TEST_F(LongLoops, GradientsOfLoopsBeyondTheLimit) {
   double s = 0, ds = 0;
   for (int i = 0; i < 70001; ++i) {

@@ -177,8 +177,9 @@ detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Keep keep = {}
 }
 
 /// While `condition(state)`, one bool, holds: state = body(state); at most `at_most` times. std::pair(the last state, the
-/// number of steps, i32): at_most + 1 says that the bound has cut it off. All at_most steps are computed; those behind the
-/// last one change nothing and carry no derivative.
+/// number of steps, i32): at_most + 1 says that the bound has cut it off. Those behind the last one change nothing and
+/// carry no derivative; they are computed where the state is spread over a workgroup or over dispatches, and in reverse
+/// mode.
 template <class C, class F, class S>
 std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, int64_t at_most, Keep keep = {},
                                                  Loc loc = Loc::here()) {
