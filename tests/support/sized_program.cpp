@@ -3,6 +3,7 @@
 #include "support/sized_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
@@ -467,12 +468,13 @@ class Generator {
                 [&](std::span<const Expr> s, std::span<const Expr> x) { return next_state(s[0], x[0]); });
   }
 
-  // So many steps over the state alone; position and step number come in.
+  // So many steps over the state alone; position and step number come in. Integers tell for certain when a loop has ended.
   Expr repeat(Expr e) {
     if (is_wild() || e.shape().count() > 64) return {};
     const int64_t length = one_of(std::array<int64_t, 10>{1, 2, 3, 33, 100, 1000, 65535, 65536, 70000, 100000});
     const Expr counts = ir::iota(graph(), {length}, 0);
     const Type state = e.type();
+    ends_ = !is_float(e.dtype()) && below(2) == 1;
     return loop(
         1 + below(length > 300 ? 2 : 9), state, length, {&counts, 1}, [&](std::span<const Expr> s, std::span<const Expr> i) {
           const Expr step = ir::cast(ir::binary(Op::Rem, i[0], full_like(i[0], 7)), state.dtype);
@@ -490,6 +492,10 @@ class Generator {
     const std::span<const Expr> all(vars), s = all.first(static_cast<size_t>(states));
     results.push_back(first(s, all.subspan(static_cast<size_t>(states))));
     for (size_t j = 1; j < s.size(); ++j) results.push_back(next_state(s[j], s[j - 1]));
+    if (std::exchange(ends_, false)) {
+      const Expr go = ir::binary(Op::Lt, s[0], full_like(s[0], 1000));
+      for (size_t j = 0; j < s.size(); ++j) results[j] = ir::select(go, results[j], s[j]);
+    }
     const bool reverse = below(3) == 2, stacked = below(3) == 2 && length * state.shape.count() <= kMostElements;
     if (stacked) results.push_back(results[0]);
     const std::vector<Expr> out = ir::close_loop(graph(), acc, es, vars, results, reverse, length);
@@ -503,6 +509,7 @@ class Generator {
   SizedProgram out_;
   std::vector<Expr> pool_;  // what was made, the latest last
   bool two_results_ = false;
+  bool ends_ = false;  // the next loop: it keeps its states from where the first one is large
 };
 
 }  // namespace

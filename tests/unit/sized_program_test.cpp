@@ -114,6 +114,16 @@ TEST(SizedProgram, LoopsRunUpTo100000Steps) {
   EXPECT_GT(beyond, 20);
 }
 
+TEST(SizedProgram, SomeLoopsEndBeforeTheirBound) {
+  int ending = 0;
+  each_node(SizeClass::Loops, 400, [&](const ir::Graph& g, const Node& n) {
+    if (n.op != Op::MapAccum || ir::loop_parts(g, n).length < 33) return;
+    const std::vector<ir::NodeId>& results = g.function(ir::loop_parts(g, n).function).results;
+    ending += g[results[0]].op == Op::Select && g[g[results[0]].in[0]].op == Op::Lt;
+  });
+  EXPECT_GT(ending, 5);
+}
+
 TEST(SizedProgram, InputsDependOnTheRecipeOnly) {
   const Recipe r = {Recipe::Kind::Extremes, 5};
   EXPECT_EQ(to_string(r), "extremes 5");
