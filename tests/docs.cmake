@@ -1,4 +1,5 @@
-# README.md, docs/ and tests/golden/: what they show is run, what they quote is compared. tools/check_docs.py tells what counts as a program.
+# README.md, docs/ and tests/golden/: what they show is run, what they quote is compared. tools/check_docs.py tells what counts as a program,
+# tools/check_coverage.py where docs/coverage.md comes from.
 find_package(Python3 COMPONENTS Interpreter)
 if(NOT Python3_FOUND)
   message(WARNING "the documents are NOT checked: that needs python3")
@@ -8,6 +9,10 @@ set(check_docs ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_docs.py)
 add_test(NAME docs.SelfTest COMMAND ${check_docs} --self-test)
 add_test(NAME docs.ErrorCodes COMMAND ${check_docs} --codes)
 set_tests_properties(docs.SelfTest docs.ErrorCodes PROPERTIES LABELS lint)
+set(check_coverage ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_coverage.py)
+add_test(NAME docs.CoverageRows COMMAND ${check_coverage})
+add_test(NAME docs.CoverageRowsSelfTest COMMAND ${check_coverage} --self-test)
+set_tests_properties(docs.CoverageRows docs.CoverageRowsSelfTest PROPERTIES LABELS docs)
 if(NOT TARGET spirograd OR NOT LAVAPIPE_ICD)
   message(WARNING "the programs in README.md and docs/ do NOT run: they need the command-line tool and lavapipe")
   return()
@@ -42,6 +47,7 @@ foreach(document IN LISTS documents)
     ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
 endforeach()
 add_custom_target(update_docs
+  COMMAND ${check_coverage} --fix
   COMMAND ${CMAKE_COMMAND} -E env VK_DRIVER_FILES=${LAVAPIPE_ICD} VK_ICD_FILENAMES=${LAVAPIPE_ICD}
           ${check_docs} --build ${PROJECT_BINARY_DIR} --update
   COMMAND ${CMAKE_COMMAND} -E env SPIROGRAD_UPDATE_GOLDEN=1 $<TARGET_FILE:plans_test> --gtest_brief=1
