@@ -233,7 +233,7 @@ class Verifier {
       case ControlOp::Break:
         operand_is(0, Scalar::Bool);
         return require(!open_.empty() && open_.back().op == KOp::Loop,
-                       "what leaves a loop stands in it, under no condition");
+                       "a loop is left from its own body, under no condition");
       case ControlOp::Barrier: return;
     }
   }

@@ -93,8 +93,8 @@ TEST(KernelVerify, RejectsWhatLeavesNoLoopOrLeavesItFromInsideOfAnIf) {
   const Inst one = number(Scalar::I32, 1), yes = number(Scalar::Bool, 1), loop{KOp::Loop, Scalar::I32, {0, 0, 0}};
   const Inst leave{KOp::Break, Scalar::Bool, {1, 0, 0}}, branch{KOp::If, Scalar::Bool, {1, 0, 0}};
   EXPECT_EQ(complaint(with({one, yes, loop, leave, {KOp::EndLoop}})), "");
-  rejects(with({one, yes, leave}), "what leaves a loop stands in it");
-  rejects(with({one, yes, loop, {KOp::EndLoop}, leave}), "what leaves a loop stands in it");
+  rejects(with({one, yes, leave}), "a loop is left from its own body");
+  rejects(with({one, yes, loop, {KOp::EndLoop}, leave}), "a loop is left from its own body");
   rejects(with({one, yes, loop, branch, leave, {KOp::EndIf}, {KOp::EndLoop}}), "under no condition");
   rejects(with({one, yes, loop, {KOp::Break, Scalar::Bool, {0, 0, 0}}, {KOp::EndLoop}}), "should be bool");
 }

@@ -40,7 +40,7 @@ class Engine {
   /// Throws SG0504 for a folder without such a program, SG04xx for one that is not in the language.
   const text::Module& program(const std::string& name);
 
-  /// Throws whatever stands in the way.
+  /// Throws what keeps it from running.
   Outcome run(const std::string& program, const std::string& definition, const Inputs& inputs, const Repeats& repeats);
 
  private:
