@@ -18,27 +18,28 @@ namespace spirograd {
 
 namespace detail {
 
-/// What a body receives for a start of type T: numbers and indices become arrays.
-template <class T>
+/// A bundle like T with a Leaf for each of its arrays and numbers: what a body receives for a start of type T.
+template <class T, class Leaf>
 struct StateOf {
-  using type = Array;
+  using type = Leaf;
   static_assert(std::is_constructible_v<Arg, T>,
                 "state and elements of a loop are arrays, tuples, pairs or vectors of arrays");
 };
-template <>
-struct StateOf<std::vector<Array>> {
-  using type = std::vector<Array>;
+template <class Leaf>
+struct StateOf<std::vector<Array>, Leaf> {
+  using type = std::vector<Leaf>;
 };
-template <class... Ts>
-struct StateOf<std::tuple<Ts...>> {
-  using type = std::tuple<typename StateOf<std::remove_cvref_t<Ts>>::type...>;
+template <class... Ts, class Leaf>
+struct StateOf<std::tuple<Ts...>, Leaf> {
+  using type = std::tuple<typename StateOf<std::remove_cvref_t<Ts>, Leaf>::type...>;
 };
-template <class A, class B>
-struct StateOf<std::pair<A, B>> {
-  using type = std::pair<typename StateOf<std::remove_cvref_t<A>>::type, typename StateOf<std::remove_cvref_t<B>>::type>;
+template <class A, class B, class Leaf>
+struct StateOf<std::pair<A, B>, Leaf> {
+  using type =
+      std::pair<typename StateOf<std::remove_cvref_t<A>, Leaf>::type, typename StateOf<std::remove_cvref_t<B>, Leaf>::type>;
 };
-template <class T>
-using state_of = typename StateOf<std::remove_cvref_t<T>>::type;
+template <class T, class Leaf = Array>
+using state_of = typename StateOf<std::remove_cvref_t<T>, Leaf>::type;
 
 template <class T>
 inline constexpr bool is_tuple = false;
@@ -66,21 +67,22 @@ std::vector<Arg> flattened(const T& value, const Loc& loc) {
 }
 
 /// The inverse: a bundle of the structure of `like`, filled from `next` on. Missing leaves have no value.
-template <class T>
-state_of<T> unflatten(const T& like, std::span<const Array>& next) {
+template <class T, class Leaf>
+state_of<T, std::remove_const_t<Leaf>> unflatten(const T& like, std::span<Leaf>& next) {
+  using L = std::remove_const_t<Leaf>;
   const auto take = [&] {
-    if (next.empty()) return Array();
-    const Array a = next.front();
+    if (next.empty()) return L();
+    L leaf = std::move(next.front());
     next = next.subspan(1);
-    return a;
+    return leaf;
   };
   if constexpr (std::is_same_v<T, std::vector<Array>>) {
-    std::vector<Array> out;
+    std::vector<L> out;
     for (size_t j = 0; j < like.size(); ++j) out.push_back(take());
     return out;
   } else if constexpr (is_tuple<T>) {
     // Braces: the parts are taken from left to right.
-    return std::apply([&](const auto&... part) { return state_of<T>{unflatten(part, next)...}; }, like);
+    return std::apply([&](const auto&... part) { return state_of<T, L>{unflatten(part, next)...}; }, like);
   } else {
     return take();
   }

@@ -10,7 +10,6 @@
 #include <any>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -59,42 +58,6 @@ class JitCache {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A bundle of arrays, with HostArrays in their place.
-template <class T>
-struct HostOf {
-  using type = HostArray;
-};
-template <>
-struct HostOf<std::vector<Array>> {
-  using type = std::vector<HostArray>;
-};
-template <class... Ts>
-struct HostOf<std::tuple<Ts...>> {
-  using type = std::tuple<typename HostOf<std::remove_cvref_t<Ts>>::type...>;
-};
-template <class A, class B>
-struct HostOf<std::pair<A, B>> {
-  using type = std::pair<typename HostOf<std::remove_cvref_t<A>>::type, typename HostOf<std::remove_cvref_t<B>>::type>;
-};
-
-template <class T>
-typename HostOf<T>::type on_host(const T& like, std::span<HostArray>& next) {
-  const auto take = [&] {
-    HostArray a = std::move(next.front());
-    next = next.subspan(1);
-    return a;
-  };
-  if constexpr (std::is_same_v<T, std::vector<Array>>) {
-    std::vector<HostArray> out;
-    for (size_t j = 0; j < like.size(); ++j) out.push_back(take());
-    return out;
-  } else if constexpr (is_tuple<T>) {
-    return std::apply([&](const auto&... part) { return typename HostOf<T>::type{on_host(part, next)...}; }, like);
-  } else {
-    return take();
-  }
-}
-
 template <class T>
 using array_for = Array;
 
@@ -115,7 +78,7 @@ class Jitted {
   template <class... In>
   requires(std::is_same_v<In, HostArray>&&...) auto operator()(const In&... in) const {
     using R = std::remove_cvref_t<std::invoke_result_t<F&, detail::array_for<In>...>>;
-    using Host = typename detail::HostOf<R>::type;
+    using Host = detail::state_of<R, HostArray>;
     const std::vector<HostArray> inputs = {in...};
     const auto make = [&](std::vector<Param> params, std::any& form) {
       const auto body = [&](std::span<const Array> arrays) {
@@ -134,7 +97,7 @@ class Jitted {
     Result<detail::JitCache::Out> out = cache_->run(inputs, make);
     if (!out) return Result<Host>(out.error());
     std::span<HostArray> next = out->arrays;
-    return Result<Host>(detail::on_host(std::any_cast<const R&>(out->form), next));
+    return Result<Host>(detail::unflatten(std::any_cast<const R&>(out->form), next));
   }
 
   std::vector<JitProgram> programs() const { return cache_->programs(); }
