@@ -1,7 +1,6 @@
 #include "spirograd/check.h"
 
 #include <algorithm>
-#include <random>
 
 #include "ad/measure.h"
 #include "frontend/ir/own_graph.h"
@@ -20,11 +19,8 @@ Values evaluated(const Program& p, const Values& inputs) { return ad::values_of(
 std::string place_of_stop_gradient(const Program& program) {
   Program own = program;
   const ir::Graph& g = *ir::make_graph_private(own);
-  for (uint32_t id = 1; id < g.size(); ++id) {
-    if (g[{id}].op != ir::Op::StopGradient) continue;
-    const Loc loc = g.loc({id});
-    return loc.line ? loc.file + ":" + std::to_string(loc.line) + ":" + std::to_string(loc.column) : "somewhere";
-  }
+  for (uint32_t id = 1; id < g.size(); ++id)
+    if (g[{id}].op == ir::Op::StopGradient) return g.loc({id}).str();
   return "";
 }
 
@@ -77,7 +73,7 @@ class Check {
     Tally differences, products, slopes;
     int64_t unbounded = 0;
     for (int64_t k = 0; k < all_; ++k) {
-      const Values dots = directions(p_.params), cts = directions(p_.results);
+      const Values dots = ad::random_directions(rng_, p_.params), cts = ad::random_directions(rng_, p_.results);
       const auto moved = [&](double step) { return ad::moved(start_, p_.params, dots, step); };
       ad::Slope first;
       if (forward) {
@@ -116,17 +112,6 @@ class Check {
   }
 
  private:
-  Values directions(const auto& list) {
-    Values out;
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (const auto& item : list) {
-      if (!is_float(item.type.dtype)) continue;
-      out.emplace_back(static_cast<size_t>(item.type.shape.count()));
-      for (double& x : out.back()) x = static_cast<float>(uniform(rng_));
-    }
-    return out;
-  }
-
   const Program& p_;
   std::mt19937_64 rng_;
   int64_t all_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,18 @@ Values joined(Values a, const Values& b);
 Values tail(const Values& a, size_t n);
 /// `start` + step * dots, where dots has an array per float parameter.
 Values moved(Values start, const std::vector<Param>& params, const Values& dots, double step);
+
+/// Uniform in [-1, 1), rounded to f32: an array for each parameter or result that holds floats.
+Values random_directions(std::mt19937_64& rng, const auto& list) {
+  Values out;
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (const auto& item : list) {
+    if (!is_float(item.type.dtype)) continue;
+    out.emplace_back(static_cast<size_t>(item.type.shape.count()));
+    for (double& x : out.back()) x = static_cast<float>(uniform(rng));
+  }
+  return out;
+}
 
 bool all_finite(const Values& a);
 

@@ -12,12 +12,15 @@ std::string to_string(const Shape& s) {
 
 std::string to_string(const Type& t) { return std::string(name(t.dtype)) + (t.shape.rank() == 0 ? "" : to_string(t.shape)); }
 
+std::string Loc::str() const {
+  if (line == 0) return "somewhere";
+  return file + ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
+}
+
 std::string Error::str() const {
   std::string out = "error" + (code.empty() ? "" : "[" + code + "]") + ": " + message;
   if (!loc.file.empty() || loc.line > 0) {
-    out += "\n  --> " + loc.file;
-    if (loc.line > 0) out += ":" + std::to_string(loc.line);
-    if (loc.column > 0) out += ":" + std::to_string(loc.column);
+    out += "\n  --> " + (loc.line > 0 ? loc.str() : loc.file);
   }
   if (!source_line.empty()) {
     const std::string number = std::to_string(loc.line);

@@ -1,7 +1,6 @@
 // spirograd check: every way to compute a function and its derivatives must agree. Derivatives are check.h's.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "ad/measure.h"
 #include "frontend/ir/eval.h"
@@ -107,19 +106,8 @@ class Checks {
     compare(prefix + "device = interpreter", p, values_of(engine_.run(p, inputs).results), want, kDeviceTolerance);
   }
 
-  Values directions(const auto& list) {
-    Values out;
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (const auto& item : list) {
-      if (!is_float(item.type.dtype)) continue;
-      out.emplace_back(static_cast<size_t>(item.type.shape.count()));
-      for (double& x : out.back()) x = static_cast<float>(uniform(rng_));
-    }
-    return out;
-  }
-
   void gradient_on_devices() {
-    const Values cts = directions(job_.program.results);
+    const Values cts = ad::random_directions(rng_, job_.program.results);
     std::vector<HostArray> inputs = job_.inputs;
     for (const Values::value_type& ct : cts) inputs.emplace_back(backward_.params[inputs.size()].type, ct);
     on_devices("gradient: ", backward_, inputs, values_of(interpret_exactly(backward_, values_of(inputs))));

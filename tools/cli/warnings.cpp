@@ -12,11 +12,6 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-std::string place_text(const Loc& loc) {
-  if (loc.line == 0) return "somewhere";
-  return loc.file + ":" + std::to_string(loc.line) + (loc.column ? ":" + std::to_string(loc.column) : "");
-}
-
 // The first element of a constant array, as written in a program, that is no index of `extent` elements.
 std::optional<int64_t> outside(const ir::Graph& g, NodeId index, int64_t extent) {
   double sign = 1;
@@ -49,8 +44,8 @@ std::vector<std::string> constant_indices_out_of_range(const Program& program) {
       const int axis = static_cast<int>(j) - 1;
       const auto at = outside(g, n.in[j], array.shape[axis]);
       if (!at) continue;
-      std::string line = place_text(g.loc({id})) + ": index " + std::to_string(*at) + " lies outside of " +
-                         to_string(array) + (array.shape.rank() > 1 ? ", axis " + std::to_string(axis) : "") +
+      std::string line = g.loc({id}).str() + ": index " + std::to_string(*at) + " lies outside of " + to_string(array) +
+                         (array.shape.rank() > 1 ? ", axis " + std::to_string(axis) : "") +
                          (n.op == Op::Gather ? ": the read gives 0" : ": what is scattered there is dropped") +
                          (*at < 0 ? " (negative indices do not count from the end)" : "");
       if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));

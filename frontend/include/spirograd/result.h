@@ -17,6 +17,8 @@ struct Loc {
   std::string file;
   int line = 0;
   int column = 0;
+  /// "model.sg:3:12", as far as it is known; "somewhere".
+  std::string str() const;
   /// The place of the caller, for default arguments: `f(Loc loc = Loc::here())`. GCC, Clang and MSVC know these names;
   /// std::source_location is missing from Clang before 16.
   static Loc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line, 0}; }
