@@ -150,8 +150,7 @@ class Dualiser {
   void require_linear(const Function& f, size_t first) const {
     std::vector<Expr> tangents;
     for (size_t j = first; j < f.params.size(); ++j) tangents.push_back(param(g_, static_cast<int64_t>(j), f.params[j]));
-    const Dependence d = dependence(g_, f.results, tangents)[0];
-    if (d == Dependence::Zero || d == Dependence::Linear) return;
+    if (is_linear(dependence(g_, f.results, tangents)[0])) return;
     throw Error("SG0207", "a derivative given by custom_jvp is not linear in its tangents")
         .hint("multiply tangents by what the arguments give, add them up, choose by conditions on the arguments");
   }

@@ -16,6 +16,8 @@ enum class Dependence : uint8_t {
   Other,   // in another way, or not seen to be linear
 };
 
+constexpr bool is_linear(Dependence d) { return d == Dependence::Zero || d == Dependence::Linear; }
+
 /// Per root. Loops are followed; a product, a min and the like of directions are Other.
 std::vector<Dependence> dependence(ir::Graph& g, std::span<const ir::NodeId> roots, std::span<const ir::Expr> directions);
 

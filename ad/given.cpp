@@ -35,8 +35,7 @@ Opened open(Graph& g, const Delta& given, const std::vector<bool>& wanted) {
   }
   roots = rebuild(g, roots, memo);
   for (NodeId r : roots) out.changes.push_back({&g, r});
-  for (Dependence d : dependence(g, roots, {&out.cotangent, 1}))
-    out.linear &= d == Dependence::Zero || d == Dependence::Linear;
+  for (Dependence d : dependence(g, roots, {&out.cotangent, 1})) out.linear &= is_linear(d);
   return out;
 }
 

@@ -175,26 +175,14 @@ std::vector<Array> with_cotangents(const std::vector<Arg>& values, const std::ve
   const auto all = [&](std::span<const Array>) { return body(std::vector<Array>(at.size() + values.size())); };
   return traced(what, at, all, loc, [&](Tracer& tracer, const FunctionBody&) {
     const RuledCall call(tracer, what, at, values);
-    Exprs out = call.values, floats, cts;
+    const Exprs cts = ir::cotangents_of(call.values);
     std::vector<Array> arrived;
-    for (ir::Expr x : call.xs) arrived.push_back(tracer.wrap(x));
-    for (ir::Expr e : out) {
-      const bool moves = is_float(e.dtype());
-      if (moves) {
-        floats.push_back(e);
-        cts.push_back(ir::fresh_var(tracer.nodes(), e.type()));
-      }
-      arrived.push_back(tracer.wrap(moves ? cts.back() : ir::zeros(tracer.nodes(), e.type())));
-    }
+    for (const Exprs* part : {&call.xs, &cts})
+      for (ir::Expr e : *part) arrived.push_back(tracer.wrap(e));
     std::vector<Type> types;
     for (ir::Expr e : call.at) types.push_back(e.type());
     const Exprs changes = directions(tracer, what, body(arrived), types);
-    if (floats.empty()) return out;
-    const Exprs ruled = ir::close_vjp(floats, call.at, call.xs, cts, changes);
-    size_t taken = 0;
-    for (ir::Expr& e : out)
-      if (is_float(e.dtype())) e = ruled[taken++];
-    return out;
+    return ir::close_vjp(call.values, call.at, call.xs, cts, changes);
   });
 }
 

@@ -40,6 +40,8 @@ Expr full(Graph& g, Type type, double value) {
 
 Expr zeros(Graph& g, Type type) { return full(g, type, 0); }
 
+Expr full_like(Expr a, double value) { return full(*a.graph, a.type(), value); }
+
 Expr iota(Graph& g, Shape shape, int axis) {
   checked(shape, "iota");
   check_axis(axis, shape.rank(), "iota");

@@ -19,6 +19,7 @@ Expr constant(Graph& g, Type type, std::vector<double> data);  // data.size() ==
 Expr scalar(Graph& g, DType t, double value);                  // constant of rank 0
 Expr full(Graph& g, Type type, double value);                  // broadcast of a scalar (the scalar itself for rank 0)
 Expr zeros(Graph& g, Type type);
+Expr full_like(Expr a, double value);  // of the type of `a`
 Expr iota(Graph& g, Shape shape, int axis);
 Expr index_var(Graph& g, int64_t level, int64_t extent);
 Expr fresh_var(Graph& g, Type type);

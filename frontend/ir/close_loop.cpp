@@ -61,4 +61,15 @@ std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<cons
   return map_accum(g, loop);
 }
 
+std::vector<Expr> counted_loop(int64_t n, std::span<const Expr> start, bool reverse,
+                               const std::function<std::vector<Expr>(Expr i, const std::vector<Expr>& state)>& step) {
+  Graph& g = *start[0].graph;
+  std::vector<Expr> vars;
+  for (Expr e : start) vars.push_back(fresh_var(g, e.type()));
+  const Expr i = fresh_var(g, i32()), all = iota(g, {n}, 0);
+  const std::vector<Expr> next = step(i, vars);
+  vars.push_back(i);
+  return close_loop(g, start, {&all, 1}, vars, next, reverse, n);
+}
+
 }  // namespace spirograd::ir

@@ -2,6 +2,7 @@
 // what a body captures from outside becomes a loop-invariant operand, evaluated once before the loop.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,5 +20,9 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span
 /// Captured terms become the "consts" of the loop. Results as map_accum: final state, then stacks.
 std::vector<Expr> close_loop(Graph& g, std::span<const Expr> acc, std::span<const Expr> es, std::span<const Expr> vars,
                              std::span<const Expr> results, bool reverse, int64_t length);
+
+/// The state after `n` steps: state = step(i, state) for i = 0 .. n-1, or from n-1 down to 0. At least one array.
+std::vector<Expr> counted_loop(int64_t n, std::span<const Expr> start, bool reverse,
+                               const std::function<std::vector<Expr>(Expr i, const std::vector<Expr>& state)>& step);
 
 }  // namespace spirograd::ir

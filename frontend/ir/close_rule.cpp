@@ -38,6 +38,21 @@ std::vector<Expr> parts_of(Expr vector, std::span<const Expr> like) {
   return out;
 }
 
+// One rule for all: of the values joined, for the cotangent of that.
+std::vector<Expr> ruled_together(std::span<const Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
+                                 std::span<const Expr> cts, std::span<const Expr> changes) {
+  Graph& g = *values[0].graph;
+  const Expr all = joined(values), ct = fresh_var(g, all.type());
+  const std::vector<Expr> parts = parts_of(ct, values);
+  Memo memo;
+  for (size_t j = 0; j < cts.size(); ++j) memo[cts[j].id.v] = parts[j].id;
+  std::vector<NodeId> roots;
+  for (Expr e : changes) roots.push_back(e.id);
+  std::vector<Expr> over_all;
+  for (NodeId id : rebuild(g, roots, memo)) over_all.push_back({&g, id});
+  return parts_of(close_rule(Op::WithVjp, all, at, xs, {&ct, 1}, over_all), values);
+}
+
 }  // namespace
 
 Expr close_jvp(Expr value, std::span<const Expr> at, std::span<const Expr> xs, std::span<const Expr> directions,
@@ -45,19 +60,33 @@ Expr close_jvp(Expr value, std::span<const Expr> at, std::span<const Expr> xs, s
   return close_rule(Op::WithJvp, value, at, xs, directions, {&change, 1});
 }
 
-std::vector<Expr> close_vjp(std::span<const Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
+Expr with_tangent(Expr value, const std::vector<Expr>& at,
+                  const std::function<Expr(std::span<const Expr> xs, std::span<const Expr> directions)>& rule) {
+  std::vector<Expr> xs, directions;
+  for (std::vector<Expr>* vars : {&xs, &directions})
+    for (Expr e : at) vars->push_back(fresh_var(*e.graph, e.type()));
+  return close_jvp(value, at, xs, directions, rule(xs, directions));
+}
+
+std::vector<Expr> close_vjp(std::vector<Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
                             std::span<const Expr> cts, std::span<const Expr> changes) {
-  if (values.size() == 1) return {close_rule(Op::WithVjp, values[0], at, xs, cts, changes)};
-  Graph& g = *values[0].graph;
-  const Expr all = joined(values), ct = fresh_var(g, all.type());
-  Memo memo;
-  const std::vector<Expr> parts = parts_of(ct, values);
-  for (size_t j = 0; j < cts.size(); ++j) memo[cts[j].id.v] = parts[j].id;
-  std::vector<NodeId> roots;
-  for (Expr e : changes) roots.push_back(e.id);
-  std::vector<Expr> over_all;
-  for (NodeId id : rebuild(g, roots, memo)) over_all.push_back({&g, id});
-  return parts_of(close_rule(Op::WithVjp, all, at, xs, {&ct, 1}, over_all), values);
+  std::vector<Expr> floats, float_cts;
+  for (size_t j = 0; j < values.size(); ++j)
+    if (is_float(values[j].dtype())) floats.push_back(values[j]), float_cts.push_back(cts[j]);
+  if (floats.empty()) return values;
+  std::vector<Expr> ruled = floats.size() == 1
+                                ? std::vector<Expr>{close_rule(Op::WithVjp, floats[0], at, xs, float_cts, changes)}
+                                : ruled_together(floats, at, xs, float_cts, changes);
+  auto next = ruled.begin();
+  for (Expr& v : values)
+    if (is_float(v.dtype())) v = *next++;
+  return values;
+}
+
+std::vector<Expr> cotangents_of(std::span<const Expr> values) {
+  std::vector<Expr> out;
+  for (Expr e : values) out.push_back(is_float(e.dtype()) ? fresh_var(*e.graph, e.type()) : zeros(*e.graph, e.type()));
+  return out;
 }
 
 }  // namespace spirograd::ir

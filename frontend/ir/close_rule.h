@@ -2,6 +2,7 @@
 // for bodies of loops. Rules are traced over Var nodes: `xs` stand for the arguments `at`, floats.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,9 +14,15 @@ namespace spirograd::ir {
 Expr close_jvp(Expr value, std::span<const Expr> at, std::span<const Expr> xs, std::span<const Expr> directions,
                Expr change);
 
-/// `values`, floats, with the cotangents `changes` of the arguments for their cotangents `cts`. SG0101 if a change has
-/// another type than its argument.
-std::vector<Expr> close_vjp(std::span<const Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
+/// The same with the tangent that `rule` makes of placeholders for the arguments and for their tangents.
+Expr with_tangent(Expr value, const std::vector<Expr>& at,
+                  const std::function<Expr(std::span<const Expr> xs, std::span<const Expr> directions)>& rule);
+
+/// `values` with the cotangents `changes` of the arguments for their cotangents `cts`; those that are no floats stay as they
+/// are. SG0101 if a change has another type than its argument.
+std::vector<Expr> close_vjp(std::vector<Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
                             std::span<const Expr> cts, std::span<const Expr> changes);
+/// What stands for the cotangents of `values` while a rule is traced: placeholders, and zeros of what is no float.
+std::vector<Expr> cotangents_of(std::span<const Expr> values);
 
 }  // namespace spirograd::ir

@@ -1,6 +1,7 @@
 #include "frontend/ir/composite.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "frontend/ir/arguments.h"
@@ -9,18 +10,12 @@
 namespace spirograd::ir {
 namespace {
 
-Expr full_like(Expr a, double value) { return full(*a.graph, a.type(), value); }
-
 // Axes of `shape` that are not in `axes`.
 std::vector<int64_t> other_axes(const Shape& shape, std::span<const int64_t> axes) {
   std::vector<int64_t> kept;
   for (int64_t j = 0; j < shape.rank(); ++j)
     if (std::find(axes.begin(), axes.end(), j) == axes.end()) kept.push_back(j);
   return kept;
-}
-
-void require_float(Expr a, const char* what) {
-  if (!is_float(a.dtype())) throw Error("SG0101", std::string(what) + ": not defined for " + std::string(name(a.dtype())));
 }
 
 std::vector<Expr> broadcast_together(std::span<const Expr> parts, const char* what) {
@@ -297,26 +292,43 @@ Expr matmul(Expr a, Expr b) {
 
 namespace {
 
-// One loop along the first axis. How it runs in parallel is the lowering's business.
-Expr running(Op op, Expr a) {
+// One loop along an axis. How it runs in parallel is the lowering's business.
+Expr running(Expr a, int axis, std::string_view what, double start, const std::function<Expr(Expr state, Expr e)>& step) {
+  require_numbers(a, what);
+  if (a.shape().count() == 0) return a;
   Graph& g = *a.graph;
-  const Type row{a.dtype(), a.shape().slice(1, a.rank())};
-  const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = binary(op, state, e);
+  const Expr rows = move_axis(a, axis, 0);
+  const Type row{rows.dtype(), rows.shape().slice(1, rows.rank())};
+  const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = step(state, e);
   const Expr vars[] = {state, e}, results[] = {next, next};
-  const Expr start = full(g, row, op == Op::Add ? 0 : 1);
-  return map_accum(g, {close_function(g, vars, results), false, a.shape()[0], {start}, {a}, {}})[1];
+  const Loop loop{close_function(g, vars, results), false, rows.shape()[0], {full(g, row, start)}, {rows}, {}};
+  return move_axis(map_accum(g, loop)[1], 0, axis);
 }
 
-Expr cumulative(Op op, Expr a, int axis, std::string_view what) {
-  if (a.dtype() == DType::Bool)
-    throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type())).hint("cast to i32 first");
-  return a.shape().count() == 0 ? a : move_axis(running(op, move_axis(a, axis, 0)), 0, axis);
+// What no number of the type exceeds, or is exceeded by.
+double extreme_of(DType t, bool greatest) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (is_float(t)) return greatest ? infinity : -infinity;
+  if (t == DType::U32) return greatest ? 4294967295.0 : 0;
+  return greatest ? 2147483647.0 : -2147483648.0;
 }
 
 }  // namespace
 
-Expr cumsum(Expr a, int axis) { return cumulative(Op::Add, a, axis, "cumsum"); }
-Expr cumprod(Expr a, int axis) { return cumulative(Op::Mul, a, axis, "cumprod"); }
+Expr cumsum(Expr a, int axis) {
+  return running(a, axis, "cumsum", 0, [](Expr state, Expr e) { return state + e; });
+}
+Expr cumprod(Expr a, int axis) {
+  return running(a, axis, "cumprod", 1, [](Expr state, Expr e) { return state * e; });
+}
+Expr cummax(Expr a, int axis) {
+  const double start = extreme_of(a.dtype(), false);
+  return running(a, axis, "cummax", start, [](Expr state, Expr e) { return binary(Op::Max, e, state); });
+}
+Expr cummin(Expr a, int axis) {
+  const double start = extreme_of(a.dtype(), true);
+  return running(a, axis, "cummin", start, [](Expr state, Expr e) { return binary(Op::Min, e, state); });
+}
 
 Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i) {
   if (arrays.empty()) throw Error("SG0404", std::string(what) + ": no argument is split");

@@ -77,6 +77,9 @@ Expr matmul(Expr a, Expr b);
 /// is exact where factors are 0.
 Expr cumsum(Expr a, int axis);
 Expr cumprod(Expr a, int axis);
+/// The largest, least of the elements up to each one along an axis, itself included.
+Expr cummax(Expr a, int axis);
+Expr cummin(Expr a, int axis);
 
 /// Part `i` of each array along one axis, which they share, and its extent. At least one array.
 struct Parts {

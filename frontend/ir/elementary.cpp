@@ -1,49 +1,36 @@
 #include "frontend/ir/elementary.h"
 
-#include <functional>
 #include <limits>
 
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/make_node.h"
 
 namespace spirograd::ir {
 namespace {
 
+using Exprs = std::span<const Expr>;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Expr number(Expr like, double value) { return full(*like.graph, like.type(), value); }
 Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
 
-void require_float(Expr a, const char* what) {
-  if (!is_float(a.dtype())) throw Error("SG0101", std::string(what) + ": not defined for " + std::string(name(a.dtype())));
-}
-
-// `value` of floats of one shape, with the tangent that `rule` makes of them and of their tangents.
-template <size_t n>
-Expr with_tangent(const std::array<Expr, n>& at, Expr value,
-                  const std::function<Expr(const std::array<Expr, n>&, const std::array<Expr, n>&)>& rule) {
-  std::array<Expr, n> xs, ds;
-  for (size_t j = 0; j < n; ++j)
-    xs[j] = fresh_var(*at[j].graph, at[j].type()), ds[j] = fresh_var(*at[j].graph, at[j].type());
-  return close_jvp(value, at, xs, ds, rule(xs, ds));
-}
-
 Expr hypot_of(Expr x, Expr y) {
-  const Expr a = unary(Op::Abs, x), b = unary(Op::Abs, y), infinity = number(x, kInfinity);
+  const Expr a = unary(Op::Abs, x), b = unary(Op::Abs, y), infinity = full_like(x, kInfinity);
   const Expr most = binary(Op::Max, a, b), least = binary(Op::Min, a, b);
   const Expr ratio = binary(Op::MaskedDiv, least, most);
-  const Expr r = most * unary(Op::Sqrt, number(x, 1) + ratio * ratio);
+  const Expr r = most * unary(Op::Sqrt, full_like(x, 1) + ratio * ratio);
   const Expr endless = binary(Op::Or, binary(Op::Eq, a, infinity), binary(Op::Eq, b, infinity));
   return select(endless, infinity, r);
 }
 
 // One step of Newton's method corrects what the exponent 1/3, which is no float, leaves wrong for large and small x.
 Expr cbrt_of(Expr x) {
-  const Expr a = unary(Op::Abs, x), r = binary(Op::Pow, a, number(x, 1.0 / 3));
-  const Expr better = r - (r - a / (r * r)) * number(x, 1.0 / 3);
-  const Expr plain = binary(Op::Or, binary(Op::Eq, a, number(x, 0)), binary(Op::Eq, a, number(x, kInfinity)));
+  const Expr a = unary(Op::Abs, x), r = binary(Op::Pow, a, full_like(x, 1.0 / 3));
+  const Expr better = r - (r - a / (r * r)) * full_like(x, 1.0 / 3);
+  const Expr plain = binary(Op::Or, binary(Op::Eq, a, full_like(x, 0)), binary(Op::Eq, a, full_like(x, kInfinity)));
   const Expr root = select(plain, a, better);
-  return select(binary(Op::Lt, x, number(x, 0)), -root, root);
+  return select(binary(Op::Lt, x, full_like(x, 0)), -root, root);
 }
 
 }  // namespace
@@ -58,13 +45,13 @@ Expr mix(Expr x, Expr y, Expr t) {
 Expr ceil(Expr x) { return -function_of(Op::Floor, -x); }
 
 Expr round(Expr x) {
-  const Expr below = function_of(Op::Floor, x), rest = x - below, half = number(x, 0.5), two = number(x, 2);
+  const Expr below = function_of(Op::Floor, x), rest = x - below, half = full_like(x, 0.5), two = full_like(x, 2);
   const Expr odd = binary(Op::Ne, below, two * unary(Op::Floor, below * half));
   const Expr tie_up = both(binary(Op::Eq, rest, half), odd);
-  return select(binary(Op::Or, binary(Op::Gt, rest, half), tie_up), below + number(x, 1), below);
+  return select(binary(Op::Or, binary(Op::Gt, rest, half), tie_up), below + full_like(x, 1), below);
 }
 
-Expr trunc(Expr x) { return select(binary(Op::Lt, x, number(x, 0)), ceil(x), function_of(Op::Floor, x)); }
+Expr trunc(Expr x) { return select(binary(Op::Lt, x, full_like(x, 0)), ceil(x), function_of(Op::Floor, x)); }
 
 Expr ceil_to_int(Expr x) { return cast(ceil(x), DType::I32); }
 Expr round_to_int(Expr x) { return cast(round(x), DType::I32); }
@@ -72,8 +59,8 @@ Expr round_to_int(Expr x) { return cast(round(x), DType::I32); }
 Expr hypot(Expr x, Expr y) {
   require_float(x, "hypot");
   const Shape s = broadcast_shapes(x.shape(), y.shape(), "hypot");
-  const std::array<Expr, 2> at = {broadcast_to(x, s), broadcast_to(y, s)};
-  return with_tangent<2>(at, hypot_of(at[0], at[1]), [](const auto& v, const auto& d) {
+  const Expr left = broadcast_to(x, s), right = broadcast_to(y, s);
+  return with_tangent(hypot_of(left, right), {left, right}, [](Exprs v, Exprs d) {
     const Expr r = hypot_of(v[0], v[1]);
     return binary(Op::MaskedDiv, v[0], r) * d[0] + binary(Op::MaskedDiv, v[1], r) * d[1];
   });
@@ -81,9 +68,9 @@ Expr hypot(Expr x, Expr y) {
 
 Expr cbrt(Expr x) {
   require_float(x, "cbrt");
-  return with_tangent<1>({x}, cbrt_of(x), [](const auto& v, const auto& d) {
+  return with_tangent(cbrt_of(x), {x}, [](Exprs v, Exprs d) {
     const Expr r = cbrt_of(v[0]);
-    return d[0] / (number(r, 3) * r * r);
+    return d[0] / (full_like(r, 3) * r * r);
   });
 }
 

@@ -7,9 +7,9 @@
 namespace spirograd::ir {
 namespace {
 
-constexpr int kOrder = 2;  // orders of derivatives that have formulas; higher ones go through the loops
+using Exprs = std::span<const Expr>;
 
-Expr number(Expr like, double value) { return full(*like.graph, like.type(), value); }
+constexpr int kOrder = 2;  // orders of derivatives that have formulas; higher ones go through the loops
 
 Expr position(Expr like, int axis) { return iota(*like.graph, like.shape(), axis); }
 
@@ -38,17 +38,6 @@ Expr spread(Expr scalar, const Shape& shape) { return broadcast(scalar, shape, {
 Expr is_row(Expr like, Expr i) { return binary(Op::Eq, position(like, 0), spread(i, like.shape())); }
 Expr with_row(Expr a, Expr i, Expr row) { return select(is_row(a, i), broadcast(row, a.shape(), {1}), a); }
 
-// state = step(i, state) for i = 0 .. n-1.
-template <class F>
-std::vector<Expr> for_each_row(Graph& g, int64_t n, std::vector<Expr> start, bool reverse, F&& step) {
-  std::vector<Expr> vars;
-  for (Expr e : start) vars.push_back(fresh_var(g, e.type()));
-  const Expr i = fresh_var(g, i32()), all = iota(g, {n}, 0);
-  const std::vector<Expr> next = step(i, vars);
-  vars.push_back(i);
-  return close_loop(g, start, {&all, 1}, vars, next, reverse, n);
-}
-
 // As a matrix with one column, and back.
 template <class F>
 Expr by_columns(Expr b, F&& f) {
@@ -65,7 +54,8 @@ Expr triangular_plain(Expr t, Expr b, bool lower) {
     const Expr row = (row_of(b, i) - known) / spread(element(t, i, i), known.shape());
     return std::vector<Expr>{with_row(s[0], i, row)};
   };
-  return for_each_row(g, t.shape()[0], {zeros(g, b.type())}, !lower, step)[0];
+  const Expr start = zeros(g, b.type());
+  return counted_loop(t.shape()[0], {&start, 1}, !lower, step)[0];
 }
 
 // Elimination of [a | b]: what becomes of b, and the determinant.
@@ -76,36 +66,28 @@ Eliminated eliminated(Expr a, Expr b) {
   Graph& g = *a.graph;
   const int64_t n = a.shape()[0];
   const Expr both[] = {a, b};
-  const Expr start = concat(both, 1);
+  const Expr start[] = {concat(both, 1), scalar(g, a.dtype(), 1)};
   const auto step = [&](Expr j, const std::vector<Expr>& s) {
     const Expr m = s[0], rows = iota(g, {n}, 0), here = spread(j, {n});
     const Expr column = gather(transpose(m, {1, 0}), {&j, 1}), size = unary(Op::Abs, column);
-    const Expr open = select(binary(Op::Ge, rows, here), size, number(size, -1));
+    const Expr open = select(binary(Op::Ge, rows, here), size, full_like(size, -1));
     const Expr p = arg_reduce(Op::ArgMax, open, 0), pivot_row = row_of(m, p), pivot = element(m, p, j);
     // Row j goes where the pivot was.
     const Expr swapped = with_row(m, p, row_of(m, j)), scaled = pivot_row / spread(pivot, pivot_row.shape());
     const Expr factors = gather(transpose(swapped, {1, 0}), {&j, 1});
     const Expr cleared = swapped - broadcast(factors, m.shape(), {0}) * broadcast(scaled, m.shape(), {1});
-    const Expr sign = select(binary(Op::Eq, p, j), number(pivot, 1), number(pivot, -1));
+    const Expr sign = select(binary(Op::Eq, p, j), full_like(pivot, 1), full_like(pivot, -1));
     return std::vector<Expr>{with_row(cleared, j, scaled), s[1] * pivot * sign};
   };
-  const std::vector<Expr> out = for_each_row(g, n, {start, scalar(g, a.dtype(), 1)}, false, step);
+  const std::vector<Expr> out = counted_loop(n, start, false, step);
   return {window(out[0], 1, n, b.shape()[1]), out[1]};
-}
-
-// `value` of `at` with the tangent that `rule` makes of placeholders for them and for their tangents.
-template <class F>
-Expr with_tangent(const std::vector<Expr>& at, Expr value, F&& rule) {
-  std::vector<Expr> xs, ds;
-  for (Expr e : at) xs.push_back(fresh_var(*e.graph, e.type())), ds.push_back(fresh_var(*e.graph, e.type()));
-  return close_jvp(value, at, xs, ds, rule(xs, ds));
 }
 
 // d(a^-1) = -a^-1 da a^-1
 Expr inverse(Expr a, int order) {
   const Expr value = eliminated(a, eye(*a.graph, a.shape()[0], a.dtype())).x;
   if (order == 0) return value;
-  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+  return with_tangent(value, {a}, [&](Exprs x, Exprs d) {
     const Expr y = inverse(x[0], order - 1);
     return -matmul(matmul(y, d[0]), y);
   });
@@ -115,7 +97,7 @@ Expr inverse(Expr a, int order) {
 Expr solved(Expr a, Expr b, int order) {
   const Expr value = eliminated(a, b).x;
   if (order == 0) return value;
-  return with_tangent({a, b}, value, [&](const auto& x, const auto& d) {
+  return with_tangent(value, {a, b}, [&](Exprs x, Exprs d) {
     const Expr y = inverse(x[0], order - 1), z = solved(x[0], x[1], order - 1);
     return matmul(y, d[1] - matmul(d[0], z));
   });
@@ -125,7 +107,7 @@ Expr solved(Expr a, Expr b, int order) {
 Expr determinant(Expr a, int order) {
   const Expr value = eliminated(a, zeros(*a.graph, {a.dtype(), {a.shape()[0], 0}})).det;
   if (order == 0) return value;
-  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+  return with_tangent(value, {a}, [&](Exprs x, Exprs d) {
     const Expr y = transposed(inverse(x[0], order - 1));
     return determinant(x[0], order - 1) * sum_all(y * d[0]);
   });
@@ -135,14 +117,14 @@ Expr determinant(Expr a, int order) {
 Expr triangular(Expr t, Expr b, bool lower, int order) {
   const Expr value = triangular_plain(t, b, lower);
   if (order == 0) return value;
-  return with_tangent({t, b}, value, [&](const auto& x, const auto& d) {
+  return with_tangent(value, {t, b}, [&](Exprs x, Exprs d) {
     const Expr y = triangular(x[0], eye(*t.graph, t.shape()[0], t.dtype()), lower, order - 1);
     const Expr z = triangular(x[0], x[1], lower, order - 1);
     return matmul(y, d[1] - matmul(lower ? tril(d[0], 0) : triu(d[0], 0), z));
   });
 }
 
-Expr symmetric(Expr a) { return (a + transposed(a)) * number(a, 0.5); }
+Expr symmetric(Expr a) { return (a + transposed(a)) * full_like(a, 0.5); }
 
 // Column by column, from the left.
 Expr cholesky_plain(Expr a) {
@@ -156,18 +138,19 @@ Expr cholesky_plain(Expr a) {
     const Expr here = binary(Op::Eq, position(l, 1), spread(j, l.shape()));
     return std::vector<Expr>{select(here, broadcast(column, l.shape(), {0}), l)};
   };
-  return for_each_row(g, n, {zeros(g, a.type())}, false, step)[0];
+  const Expr start = zeros(g, a.type());
+  return counted_loop(n, {&start, 1}, false, step)[0];
 }
 
 // dl = l phi(l^-1 da l^-T), phi: the lower half, with half of the diagonal (Murray, 2016)
 Expr cholesky_of(Expr a, int order) {
   const Expr value = cholesky_plain(a);
   if (order == 0) return value;
-  return with_tangent({a}, value, [&](const auto& x, const auto& d) {
+  return with_tangent(value, {a}, [&](Exprs x, Exprs d) {
     const Expr l = cholesky_of(x[0], order - 1);
     const Expr y = triangular(l, eye(*a.graph, a.shape()[0], a.dtype()), true, order - 1);
     const Expr middle = matmul(matmul(y, symmetric(d[0])), transposed(y));
-    const Expr half = (tril(middle, 0) + tril(middle, -1)) * number(middle, 0.5);
+    const Expr half = (tril(middle, 0) + tril(middle, -1)) * full_like(middle, 0.5);
     return matmul(l, half);
   });
 }
@@ -176,7 +159,7 @@ Expr masked(Expr x, std::string_view what, int64_t k, Op keep) {
   if (x.rank() < 2)
     throw Error("SG0101", std::string(what) + ": needs a matrix in the last two axes, not " + to_string(x.type()));
   const Expr row = position(x, x.rank() - 2), column = position(x, x.rank() - 1);
-  return select(binary(keep, column, row + number(row, static_cast<double>(k))), x, zeros(*x.graph, x.type()));
+  return select(binary(keep, column, row + full_like(row, static_cast<double>(k))), x, zeros(*x.graph, x.type()));
 }
 
 }  // namespace
@@ -216,7 +199,7 @@ Expr cross(Expr a, Expr b) {
 Expr norm(Expr x, std::span<const int64_t> axes) {
   if (!is_float(x.dtype())) throw Error("SG0101", "norm: not defined for " + to_string(x.type()));
   const auto length = [&](Expr e) { return unary(Op::Sqrt, reduce(Op::Sum, e * e, axes)); };
-  return with_tangent({x}, length(x), [&](const auto& v, const auto& d) {
+  return with_tangent(length(x), {x}, [&](Exprs v, Exprs d) {
     const Expr r = restore_axes(length(v[0]), x.shape(), axes);
     return reduce(Op::Sum, binary(Op::MaskedDiv, v[0], r) * d[0], axes);
   });

@@ -54,4 +54,13 @@ void check_dtype(Op op, DType t) {
   if (!ok) fail(std::string(name(op)) + ": not defined for " + std::string(name(t)));
 }
 
+void require_float(Expr a, std::string_view what) {
+  if (!is_float(a.dtype())) fail(std::string(what) + ": not defined for " + std::string(name(a.dtype())));
+}
+
+void require_numbers(Expr a, std::string_view what) {
+  if (a.dtype() == DType::Bool)
+    throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type())).hint("cast to i32 first");
+}
+
 }  // namespace spirograd::ir

@@ -18,6 +18,9 @@ Shape checked(const Shape& s, std::string_view what);
 void check_rank(int rank, std::string_view what);
 void check_axis(int64_t axis, int rank, std::string_view what);
 void check_dtype(Op op, DType t);
+/// For operations that are made of others, under the name that the user wrote.
+void require_float(Expr a, std::string_view what);
+void require_numbers(Expr a, std::string_view what);  // not bools
 
 Expr make(Graph& g, Node n);
 Expr make(Op op, Type type, std::span<const Expr> in, std::vector<int64_t> attr = {});  // at least one operand

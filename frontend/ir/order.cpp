@@ -2,24 +2,17 @@
 
 #include <bit>
 #include <functional>
-#include <limits>
 
 #include "frontend/ir/close_loop.h"
-#include "frontend/ir/composite.h"
+#include "frontend/ir/make_node.h"
 
 namespace spirograd::ir {
 namespace {
 
 constexpr int64_t kBlock = 32;  // elements that are put into order by counting, before blocks are merged
 
-Expr number(Expr like, double value) { return full(*like.graph, like.type(), value); }
 Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
 Expr either(Expr a, Expr b) { return binary(Op::Or, a, b); }
-
-void require_numbers(Expr a, std::string_view what) {
-  if (a.dtype() == DType::Bool)
-    throw Error("SG0101", std::string(what) + ": not defined for " + to_string(a.type())).hint("cast to i32 first");
-}
 
 Expr is_nan(Expr a) { return binary(Op::Ne, a, a); }
 
@@ -29,27 +22,16 @@ Expr before(Expr a, Expr b, bool descending) {
   return is_float(a.dtype()) ? either(smaller, both(unary(Op::Not, is_nan(a)), is_nan(b))) : smaller;
 }
 
-using Step = std::function<std::vector<Expr>(const std::vector<Expr>&)>;
-
-std::vector<Expr> repeated(int64_t n, std::vector<Expr> state, const Step& step) {
-  Graph& g = *state[0].graph;
-  std::vector<Expr> vars;
-  for (Expr e : state) vars.push_back(fresh_var(g, e.type()));
-  const std::vector<Expr> next = step(vars);
-  const Expr count = iota(g, {n}, 0);
-  vars.push_back(fresh_var(g, i32()));
-  return close_loop(g, state, {&count, 1}, vars, next, false, n);
-}
-
 // For each of `v` the number of elements of `table` from `first` on, `last` excluded, for which `less(element)` holds; it
 // holds for those in front, and then for none. All are i32 arrays of one shape.
 Expr bisected(Expr table, Expr first, Expr last, int64_t most, const std::function<Expr(Expr)>& less) {
   const auto steps = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(most)));
-  const std::vector<Expr> found = repeated(steps, {first, last}, [&](const std::vector<Expr>& s) {
-    const Expr middle = binary(Op::Quot, s[0] + s[1], number(s[0], 2));
+  const Expr start[] = {first, last};
+  const std::vector<Expr> found = counted_loop(steps, start, false, [&](Expr, const std::vector<Expr>& s) {
+    const Expr middle = binary(Op::Quot, s[0] + s[1], full_like(s[0], 2));
     const Expr open = binary(Op::Lt, s[0], s[1]), go = both(open, less(gather(table, {&middle, 1})));
     const Expr stop = both(open, unary(Op::Not, go));
-    return std::vector<Expr>{select(go, middle + number(s[0], 1), s[0]), select(stop, middle, s[1])};
+    return std::vector<Expr>{select(go, middle + full_like(s[0], 1), s[0]), select(stop, middle, s[1])};
   });
   return found[0] - first;
 }
@@ -58,25 +40,26 @@ Expr bisected(Expr table, Expr first, Expr last, int64_t most, const std::functi
 Expr blocks_in_order(Expr x, bool descending) {
   Graph& g = *x.graph;
   const int64_t n = x.shape()[0];
-  const Expr i = iota(g, {n, kBlock}, 0), j = iota(g, {n, kBlock}, 1), width = number(i, kBlock);
+  const Expr i = iota(g, {n, kBlock}, 0), j = iota(g, {n, kBlock}, 1), width = full_like(i, kBlock);
   const Expr other = binary(Op::Quot, i, width) * width + j;
   const Expr here = broadcast(x, {n, kBlock}, {0}), there = gather(x, {&other, 1});
   const Expr earlier = both(binary(Op::Lt, other, i), unary(Op::Not, before(here, there, descending)));
   const Expr later = both(binary(Op::Lt, i, other), before(there, here, descending));
-  const Expr counts = both(either(earlier, later), binary(Op::Lt, other, number(other, static_cast<double>(n))));
+  const Expr counts = both(either(earlier, later), binary(Op::Lt, other, full_like(other, static_cast<double>(n))));
   const Expr start = iota(g, {n}, 0);
-  return binary(Op::Quot, start, number(start, kBlock)) * number(start, kBlock) + sum(cast(counts, DType::I32), 1);
+  return binary(Op::Quot, start, full_like(start, kBlock)) * full_like(start, kBlock) + sum(cast(counts, DType::I32), 1);
 }
 
 // Blocks of `width` in order are merged two by two: each element goes behind those of the other block that stand before it.
 Expr merged(Expr order, Expr x, int64_t width, bool descending) {
   Graph& g = *x.graph;
   const int64_t n = x.shape()[0];
-  const Expr at = iota(g, {n}, 0), w = number(at, static_cast<double>(width)), two = number(at, 2);
+  const Expr at = iota(g, {n}, 0), w = full_like(at, static_cast<double>(width)), two = full_like(at, 2);
   const Expr block = binary(Op::Quot, at, w), pair = binary(Op::Quot, block, two);
-  const Expr is_left = binary(Op::Eq, block, pair * two), all = number(at, static_cast<double>(n));
+  const Expr is_left = binary(Op::Eq, block, pair * two), all = full_like(at, static_cast<double>(n));
   const auto bounded = [&](Expr e) { return binary(Op::Min, e, all); };
-  const Expr first = bounded((pair * two + select(is_left, number(at, 1), number(at, 0))) * w), last = bounded(first + w);
+  const Expr first = bounded((pair * two + select(is_left, full_like(at, 1), full_like(at, 0))) * w),
+             last = bounded(first + w);
   const Expr keys = gather(x, {&order, 1});
   const Expr others = bisected(keys, first, last, width, [&](Expr other) {
     return select(is_left, before(other, keys, descending), unary(Op::Not, before(keys, other, descending)));
@@ -103,25 +86,6 @@ Expr along(Expr x, int axis, const std::function<Expr(Expr)>& f) {
   const Expr table = reshape(last, {rows, n}), i = fresh_var(g, i32());
   const Expr each = build(rows, i, f(gather(table, {&i, 1})));
   return move_axis(reshape(each, last.shape()), x.rank() - 1, axis);
-}
-
-Expr running(Op op, Expr a, double start) {
-  Graph& g = *a.graph;
-  const Type row{a.dtype(), a.shape().slice(1, a.rank())};
-  const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = binary(op, e, state);
-  const Expr vars[] = {state, e}, results[] = {next, next};
-  return map_accum(g, {close_function(g, vars, results), false, a.shape()[0], {full(g, row, start)}, {a}, {}})[1];
-}
-
-Expr cumulative_extreme(Op op, std::string_view what, Expr x, int axis) {
-  require_numbers(x, what);
-  if (x.shape().count() == 0) return x;
-  const bool most = op == Op::Max;
-  const double infinity = std::numeric_limits<double>::infinity();
-  const double start = is_float(x.dtype())       ? (most ? -infinity : infinity)
-                       : x.dtype() == DType::I32 ? (most ? -2147483648.0 : 2147483647.0)
-                                                 : (most ? 0.0 : 4294967295.0);
-  return move_axis(running(op, move_axis(x, axis, 0), start), 0, axis);
 }
 
 }  // namespace
@@ -166,8 +130,5 @@ Expr segment_sum(Expr x, Expr segment, int64_t n) {
   require_numbers(x, "segment_sum");
   return scatter(x, {&segment, 1}, {n});
 }
-
-Expr cummax(Expr x, int axis) { return cumulative_extreme(Op::Max, "cummax", x, axis); }
-Expr cummin(Expr x, int axis) { return cumulative_extreme(Op::Min, "cummin", x, axis); }
 
 }  // namespace spirograd::ir

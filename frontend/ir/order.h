@@ -1,4 +1,4 @@
-// What depends on the order of elements: sorting, positions, running extremes. Stable; NaN comes last. Axes count from the
+// What depends on the order of elements: sorting, positions. Stable; NaN comes last. Axes count from the
 // front. The orders themselves carry no derivative: what is moved by them does.
 #pragma once
 
@@ -18,9 +18,5 @@ Expr take_along_axis(Expr x, Expr index, int axis);
 
 /// Rows of x added up by the number of their segment, 0 .. n-1; others are dropped.
 Expr segment_sum(Expr x, Expr segment, int64_t n);
-
-/// The largest, least of the elements up to each one along an axis, itself included.
-Expr cummax(Expr x, int axis);
-Expr cummin(Expr x, int axis);
 
 }  // namespace spirograd::ir

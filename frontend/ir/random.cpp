@@ -3,13 +3,10 @@
 #include <array>
 #include <numbers>
 
-#include "frontend/ir/composite.h"
 #include "frontend/ir/order.h"
 
 namespace spirograd::ir {
 namespace {
-
-Expr number(Expr like, double value) { return full(*like.graph, like.type(), value); }
 
 struct Pair {
   Expr a, b;
@@ -20,9 +17,9 @@ Pair threefry(Pair key, Pair x) {
   constexpr std::array<std::array<int, 4>, 2> rotations = {{{13, 15, 26, 6}, {17, 29, 16, 24}}};
   constexpr double parity = 0x1BD11BDA;
   const std::array<Expr, 3> keys = {key.a, key.b,
-                                    binary(Op::BitXor, binary(Op::BitXor, key.a, key.b), number(key.a, parity))};
+                                    binary(Op::BitXor, binary(Op::BitXor, key.a, key.b), full_like(key.a, parity))};
   const auto rotated = [](Expr e, int by) {
-    return binary(Op::BitOr, binary(Op::ShiftLeft, e, number(e, by)), binary(Op::ShiftRight, e, number(e, 32 - by)));
+    return binary(Op::BitOr, binary(Op::ShiftLeft, e, full_like(e, by)), binary(Op::ShiftRight, e, full_like(e, 32 - by)));
   };
   x = {x.a + keys[0], x.b + keys[1]};
   for (size_t group = 0; group < 5; ++group) {
@@ -31,7 +28,7 @@ Pair threefry(Pair key, Pair x) {
       x.b = binary(Op::BitXor, rotated(x.b, by), x.a);
     }
     x.a = x.a + keys[(group + 1) % 3];
-    x.b = x.b + keys[(group + 2) % 3] + number(x.b, static_cast<double>(group + 1));
+    x.b = x.b + keys[(group + 2) % 3] + full_like(x.b, static_cast<double>(group + 1));
   }
   return x;
 }
@@ -60,8 +57,8 @@ constexpr double kBits = 0, kSplit = 1, kNormal = 2;
 
 // The upper 24 bits, times 2^-24.
 Expr fraction(Expr bits) {
-  const Expr upper = cast(binary(Op::ShiftRight, bits, number(bits, 8)), DType::F32);
-  return upper * number(upper, 0x1p-24);
+  const Expr upper = cast(binary(Op::ShiftRight, bits, full_like(bits, 8)), DType::F32);
+  return upper * full_like(upper, 0x1p-24);
 }
 
 }  // namespace
@@ -95,8 +92,8 @@ Expr random_normal(Expr key, const Shape& shape) {
   require_key(key, "random_normal");
   const Pair words = enciphered(key, shape.count(), kNormal);
   const Expr u = fraction(words.a), v = fraction(words.b);
-  const Expr radius = unary(Op::Sqrt, number(u, -2) * unary(Op::Log, number(u, 1) - u));
-  return reshape(radius * unary(Op::Cos, v * number(v, 2 * std::numbers::pi)), shape);
+  const Expr radius = unary(Op::Sqrt, full_like(u, -2) * unary(Op::Log, full_like(u, 1) - u));
+  return reshape(radius * unary(Op::Cos, v * full_like(v, 2 * std::numbers::pi)), shape);
 }
 
 Expr random_permutation(Expr key, int64_t n) {

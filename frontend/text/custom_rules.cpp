@@ -119,31 +119,19 @@ Value Elaborator::with_tangents(size_t index, const RuledCall& call, const Value
 Value Elaborator::with_cotangents(size_t index, const RuledCall& call, const Value& plain, Env env) {
   const DefSyntax& def = source_.defs[index];
   const std::string what = derivative_of(def);
-  std::vector<Value> values, arrived;
-  std::vector<Expr> floats, cts;
-  leaves(plain, values);
-  for (Value& v : values) {
-    const Expr value = array_of(v, what);
-    v = Value::array(value);
-    const bool moves = is_float(value.dtype());
-    if (moves) {
-      floats.push_back(value);
-      cts.push_back(ir::fresh_var(graph_, value.type()));
-    }
-    arrived.push_back(Value::array(moves ? cts.back() : ir::zeros(graph_, value.type())));
-  }
-  if (floats.empty()) return plain;
+  std::vector<Value> flat, arrived;
+  leaves(plain, flat);
+  std::vector<Expr> values;
+  for (const Value& v : flat) values.push_back(array_of(v, what));
+  const std::vector<Expr> cts = ir::cotangents_of(values);
+  for (Expr e : cts) arrived.push_back(Value::array(e));
   size_t next = 0;
   bind(env, def.rule->params.back(), with_leaves(plain, arrived, next));
-  std::vector<Type> types;
-  for (Expr x : call.at) types.push_back(x.type());
-  const std::vector<Expr> changes = directions(*this, apply_rule(index, env), types, what + ": a cotangent");
-  const std::vector<Expr> ruled = ir::close_vjp(floats, call.at, call.xs, cts, changes);
-  size_t taken = 0;
-  for (Value& v : values)
-    if (is_float(v.expr.dtype())) v = Value::array(ruled[taken++]);
+  const std::vector<Expr> changes = directions(*this, apply_rule(index, env), types_of(call.at), what + ": a cotangent");
+  values = ir::close_vjp(std::move(values), call.at, call.xs, cts, changes);
+  for (size_t j = 0; j < flat.size(); ++j) flat[j] = Value::array(values[j]);
   next = 0;
-  return with_leaves(plain, values, next);
+  return with_leaves(plain, flat, next);
 }
 
 }  // namespace spirograd::text

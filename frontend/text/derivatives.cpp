@@ -32,6 +32,12 @@ const Ast* written_keyword(const Call& c, std::string_view word) {
   return nullptr;
 }
 
+std::vector<Type> types_of(std::span<const Expr> list) {
+  std::vector<Type> out;
+  for (Expr e : list) out.push_back(e.type());
+  return out;
+}
+
 std::vector<Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what) {
   Values flat;
   leaves(given, flat);
@@ -48,12 +54,6 @@ std::vector<Expr> directions(Elaborator& e, const Value& given, const std::vecto
                   what + " for " + to_string(types[j]) + " cannot be " + to_string(d.type()));
     out.push_back(d);
   }
-  return out;
-}
-
-std::vector<Type> types_of(std::span<const Expr> list) {
-  std::vector<Type> out;
-  for (Expr e : list) out.push_back(e.type());
   return out;
 }
 

@@ -17,6 +17,7 @@ Function function_of(Call& c);
 /// Tangents or cotangents that the user gives, for arrays of these types; fields of structs that are no floats are left out.
 /// `what`: their name in errors.
 std::vector<ir::Expr> directions(Elaborator& e, const Value& given, const std::vector<Type>& types, const std::string& what);
+std::vector<Type> types_of(std::span<const ir::Expr> list);
 /// What is written behind a keyword, as it stands there; null without it.
 const Ast* written_keyword(const Call& c, std::string_view word);
 
