@@ -1,16 +1,14 @@
 // Leaves and elementwise operations.
 #include <cmath>
 
-#include "frontend/dsl/tracer.h"
-#include "frontend/ir/arguments.h"
-#include "frontend/ir/composite.h"
-#include "spirograd/ops.h"
+#include "frontend/dsl/forms.h"
 
 namespace spirograd {
 namespace {
 
 using detail::Numbers;
 using detail::of_one;
+using detail::of_two;
 using detail::operation;
 using Operands = std::span<const ir::Expr>;
 
@@ -20,14 +18,11 @@ Array leaf(const char* what, const Loc& loc, F&& make) {
 }
 
 Array unary(ir::Op op, const Arg& a) {
-  return operation(ir::name(op), {&a, 1}, Numbers::Alone, a.loc,
-                   [&](ir::Graph&, Operands in) { return ir::function_of(op, in[0]); });
+  return of_one(ir::name(op), a, [&](ir::Expr e) { return ir::function_of(op, e); });
 }
 
 Array binary(ir::Op op, const Arg& a, const Arg& b) {
-  const Arg args[] = {a, b};
-  return operation(ir::name(op), args, Numbers::Together, a.loc,
-                   [&](ir::Graph&, Operands in) { return ir::binary_broadcast(op, in[0], in[1]); });
+  return of_two(ir::name(op), a, b, [&](ir::Expr x, ir::Expr y) { return ir::binary_broadcast(op, x, y); });
 }
 
 }  // namespace
@@ -104,11 +99,7 @@ Array leaky_relu(Arg a, double slope) {
   return of_one("leaky_relu", a, [&](ir::Expr e) { return ir::leaky_relu(e, slope); });
 }
 Array softplus(Arg a) { return of_one("softplus", a, ir::softplus); }
-Array logaddexp(Arg a, Arg b) {
-  const Arg args[] = {a, b};
-  return operation("logaddexp", args, Numbers::Together, a.loc,
-                   [](ir::Graph&, Operands in) { return ir::log_add_exp(in[0], in[1]); });
-}
+Array logaddexp(Arg a, Arg b) { return of_two("logaddexp", a, b, ir::log_add_exp); }
 Array floor_(Arg a) { return unary(ir::Op::Floor, a); }
 Array floor(Arg a) { return of_one("floor", a, ir::floor_to_int); }
 Array cast(Arg a, DType dtype) {

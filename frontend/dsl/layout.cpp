@@ -1,14 +1,12 @@
 // Layout and indexed operations.
 #include <algorithm>
 
-#include "frontend/dsl/tracer.h"
-#include "frontend/ir/arguments.h"
-#include "frontend/ir/composite.h"
-#include "spirograd/ops.h"
+#include "frontend/dsl/forms.h"
 
 namespace spirograd {
 namespace {
 
+using detail::along_axis;
 using detail::Numbers;
 using detail::of_one;
 using detail::operation;
@@ -72,16 +70,14 @@ Array stack(ArgList parts, int axis) {
 }
 
 Array slice(Arg a, int64_t start, int64_t stop, int axis) {
-  return of_one("slice", a, [&](ir::Expr e) { return ir::slice(e, normal_axis("slice", axis, e.type()), start, stop); });
+  return along_axis("slice", a, axis, [&](ir::Expr e, int k) { return ir::slice(e, k, start, stop); });
 }
 
 Array window(Arg a, int64_t lo, int64_t n, int axis) {
-  return of_one("window", a, [&](ir::Expr e) { return ir::window(e, normal_axis("window", axis, e.type()), lo, n); });
+  return along_axis("window", a, axis, [&](ir::Expr e, int k) { return ir::window(e, k, lo, n); });
 }
 
-Array reverse(Arg a, int axis) {
-  return of_one("reverse", a, [&](ir::Expr e) { return ir::reverse(e, normal_axis("reverse", axis, e.type())); });
-}
+Array reverse(Arg a, int axis) { return along_axis("reverse", a, axis, ir::reverse); }
 
 Array gather(Arg table, ArgList index) {
   index.args.insert(index.args.begin(), table);

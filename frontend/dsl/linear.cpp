@@ -1,39 +1,20 @@
 // Rounding and what else is elementwise but no opcode; order; linear algebra.
 #include "frontend/ir/linear.h"
-#include "frontend/dsl/tracer.h"
-#include "frontend/ir/arguments.h"
-#include "frontend/ir/composite.h"
+#include "frontend/dsl/forms.h"
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/order.h"
 #include "frontend/ir/random.h"
-#include "spirograd/ops.h"
 
 namespace spirograd {
 namespace {
 
+using detail::along_axis;
 using detail::Numbers;
 using detail::of_one;
+using detail::of_two;
 using detail::operation;
+using detail::over_axes;
 using Operands = std::span<const ir::Expr>;
-
-template <class F>
-Array two(const char* what, const Arg& a, const Arg& b, F&& make, Numbers numbers = Numbers::Together) {
-  const Arg args[] = {a, b};
-  return operation(what, args, numbers, a.loc, [&](ir::Graph&, Operands in) { return make(in[0], in[1]); });
-}
-template <class F>
-Array along(const char* what, const Arg& a, int axis, F&& make) {
-  return of_one(what, a, [&](ir::Expr e) { return make(e, ir::normal_axis(what, axis, e.type())); });
-}
-template <class F>
-Array over(const char* what, const Arg& a, const Axes& axes, bool keepdims, F&& make) {
-  return of_one(what, a, [&](ir::Expr e) {
-    const std::vector<int64_t> list(axes.list.begin(), axes.list.end());
-    const std::vector<int64_t> all = axes.all ? ir::all_axes(e) : ir::normal_axes(what, list, e.type());
-    const ir::Expr r = make(e, all);
-    return keepdims ? ir::keep_dims(r, e.shape(), all) : r;
-  });
-}
 
 }  // namespace
 
@@ -52,33 +33,33 @@ Array round(Arg a) { return of_one("round", a, ir::round_to_int); }
 Array ceil_(Arg a) { return of_one("ceil_", a, ir::ceil); }
 Array round_(Arg a) { return of_one("round_", a, ir::round); }
 Array trunc_(Arg a) { return of_one("trunc_", a, ir::trunc); }
-Array hypot(Arg x, Arg y) { return two("hypot", x, y, ir::hypot); }
+Array hypot(Arg x, Arg y) { return of_two("hypot", x, y, ir::hypot); }
 Array cbrt(Arg a) { return of_one("cbrt", a, ir::cbrt); }
 
-Array norm(Arg a, Axes axes, bool keepdims) { return over("norm", a, axes, keepdims, ir::norm); }
-Array variance(Arg a, Axes axes, bool keepdims) { return over("variance", a, axes, keepdims, ir::variance); }
+Array norm(Arg a, Axes axes, bool keepdims) { return over_axes("norm", a, axes, keepdims, ir::norm); }
+Array variance(Arg a, Axes axes, bool keepdims) { return over_axes("variance", a, axes, keepdims, ir::variance); }
 
 Array argsort(Arg a, int axis, bool descending) {
-  return along("argsort", a, axis, [&](ir::Expr e, int k) { return ir::argsort(e, k, descending); });
+  return along_axis("argsort", a, axis, [&](ir::Expr e, int k) { return ir::argsort(e, k, descending); });
 }
 Array sort(Arg a, int axis, bool descending) {
-  return along("sort", a, axis, [&](ir::Expr e, int k) { return ir::sort(e, k, descending); });
+  return along_axis("sort", a, axis, [&](ir::Expr e, int k) { return ir::sort(e, k, descending); });
 }
 Array searchsorted(Arg sorted, Arg v, bool right) {
-  return two("searchsorted", sorted, v, [&](ir::Expr s, ir::Expr e) { return ir::searchsorted(s, e, right); });
+  return of_two("searchsorted", sorted, v, [&](ir::Expr s, ir::Expr e) { return ir::searchsorted(s, e, right); });
 }
 Array take_along_axis(Arg x, Arg positions, int axis) {
-  return two(
+  return of_two(
       "take_along_axis", x, positions,
       [&](ir::Expr e, ir::Expr i) { return ir::take_along_axis(e, i, ir::normal_axis("take_along_axis", axis, e.type())); },
       Numbers::Alone);
 }
 Array segment_sum(Arg x, Arg segments, int64_t n) {
-  return two(
+  return of_two(
       "segment_sum", x, segments, [&](ir::Expr e, ir::Expr i) { return ir::segment_sum(e, i, n); }, Numbers::Alone);
 }
-Array cummax(Arg a, int axis) { return along("cummax", a, axis, ir::cummax); }
-Array cummin(Arg a, int axis) { return along("cummin", a, axis, ir::cummin); }
+Array cummax(Arg a, int axis) { return along_axis("cummax", a, axis, ir::cummax); }
+Array cummin(Arg a, int axis) { return along_axis("cummin", a, axis, ir::cummin); }
 
 Array eye(int64_t n, DType dtype, Loc loc) {
   return operation("eye", {}, Numbers::Alone, loc, [&](ir::Graph& g, Operands) { return ir::eye(g, n, dtype); });
@@ -90,12 +71,12 @@ Array triu(Arg a, int64_t k) {
 Array tril(Arg a, int64_t k) {
   return of_one("tril", a, [&](ir::Expr e) { return ir::tril(e, k); });
 }
-Array cross(Arg a, Arg b) { return two("cross", a, b, ir::cross); }
+Array cross(Arg a, Arg b) { return of_two("cross", a, b, ir::cross); }
 Array cholesky(Arg a) { return of_one("cholesky", a, ir::cholesky); }
 Array solve_triangular(Arg t, Arg b, bool lower) {
-  return two("solve_triangular", t, b, [&](ir::Expr m, ir::Expr e) { return ir::solve_triangular(m, e, lower); });
+  return of_two("solve_triangular", t, b, [&](ir::Expr m, ir::Expr e) { return ir::solve_triangular(m, e, lower); });
 }
-Array solve(Arg a, Arg b) { return two("solve", a, b, ir::solve); }
+Array solve(Arg a, Arg b) { return of_two("solve", a, b, ir::solve); }
 Array inv(Arg a) { return of_one("inv", a, ir::inv); }
 Array det(Arg a) { return of_one("det", a, ir::det); }
 

@@ -130,11 +130,4 @@ Array operation(std::string_view what, std::span<const Arg> args, Numbers number
   }
 }
 
-/// Of one operand, whose type is its own.
-template <class F>
-Array of_one(std::string_view what, const Arg& a, F&& make) {
-  return operation(what, {&a, 1}, Numbers::Alone, a.loc,
-                   [&](ir::Graph&, std::span<const ir::Expr> in) { return make(in[0]); });
-}
-
 }  // namespace spirograd::detail

@@ -147,4 +147,23 @@ std::vector<int64_t> Call::axes(Expr a, size_t j) {
   return ir::normal_axes(name, static_integers(*v, std::string(name) + ": axis"), a.type());
 }
 
+std::vector<Expr> unified(Call& c) {
+  std::vector<const Value*> all;
+  for (const Value& v : c.args) all.push_back(&v);
+  return unify(c.elaborator, all, c.name);
+}
+
+Value over_axes(Call& c, Expr a, const std::function<Expr(Expr, std::span<const int64_t>)>& f) {
+  const std::vector<int64_t> axes = c.axes(a, 1);
+  const Expr r = f(a, axes);
+  return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
+}
+
+Value in_dtype(Call& c, size_t j, const std::function<Expr(DType)>& make) {
+  const Value* v = c.argument(j, "dtype");
+  if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
+  if (v) return Value::array(make(v->type.dtype));
+  return c.elaborator.weak(true, {}, [make](DType t, std::span<const Expr>) { return make(t); });
+}
+
 }  // namespace spirograd::text

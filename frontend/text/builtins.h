@@ -34,6 +34,13 @@ struct Call {
   [[noreturn]] void fail(const std::string& message, std::string help = "") const;
 };
 
+/// All arguments as arrays of one element type.
+std::vector<ir::Expr> unified(Call& c);
+/// `f` of an argument and of the axes in axis=, which it loses, or which keepdims= keeps as extents of 1.
+Value over_axes(Call& c, ir::Expr a, const std::function<ir::Expr(ir::Expr, std::span<const int64_t>)>& f);
+/// `make` of the element type in argument j or dtype=; open without it.
+Value in_dtype(Call& c, size_t j, const std::function<ir::Expr(DType)>& make);
+
 /// Which arguments give the result its element type. If these are weak, the result is.
 enum class Follows : uint8_t { Nothing, First, Second, FirstTwo, Branches, All };
 

@@ -16,28 +16,13 @@ std::string told(const Call& c, const char* part) { return std::string(c.name) +
 
 // ---- reductions
 
-Value kept(Call& c, Expr r, Expr a, std::span<const int64_t> axes) {
-  return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
-}
-
 template <Op op>
 Value reduction(Call& c) {
-  const Expr a = c.array(0);
-  const std::vector<int64_t> axes = c.axes(a, 1);
-  return kept(c, ir::reduction(op, c.name, a, axes), a, axes);
+  return over_axes(c, c.array(0), [&](Expr a, std::span<const int64_t> axes) { return ir::reduction(op, c.name, a, axes); });
 }
 
-Value mean(Call& c) {
-  const Expr a = c.floating(0);
-  const std::vector<int64_t> axes = c.axes(a, 1);
-  return kept(c, ir::mean(a, axes), a, axes);
-}
-
-Value logsumexp(Call& c) {
-  const Expr a = c.floating(0);
-  const std::vector<int64_t> axes = c.axes(a, 1);
-  return kept(c, ir::log_sum_exp(a, axes), a, axes);
-}
+Value mean(Call& c) { return over_axes(c, c.floating(0), ir::mean); }
+Value logsumexp(Call& c) { return over_axes(c, c.floating(0), ir::log_sum_exp); }
 
 template <Op op>
 Value arg_reduction(Call& c) {
@@ -49,9 +34,7 @@ Value arg_reduction(Call& c) {
 
 template <Expr (*f)(Expr, std::span<const int64_t>)>
 Value any_all(Call& c) {
-  const Expr a = c.array(0);
-  const std::vector<int64_t> axes = c.axes(a, 1);
-  return kept(c, f(a, axes), a, axes);
+  return over_axes(c, c.array(0), f);
 }
 
 // ---- making arrays
@@ -62,18 +45,9 @@ Value iota(Call& c) {
   return Value::array(ir::iota(c.graph(), s, c.axis(1, i32(s))));
 }
 
-// dtype=, or null: then what the maker gives is weak.
-const Value* dtype_argument(Call& c, size_t j) {
-  const Value* v = c.argument(j, "dtype");
-  if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
-  return v;
-}
-
 Value filled(Call& c, double x) {
-  const Value* v = dtype_argument(c, 1);
   const Shape s = static_shape(c.args[0], told(c, "shape"));
-  const auto make = [g = &c.graph(), s, x](DType t, std::span<const Expr>) { return ir::full(*g, {t, s}, x); };
-  return v ? Value::array(make(v->type.dtype, {})) : c.elaborator.weak(true, {}, make);
+  return in_dtype(c, 1, [g = &c.graph(), s, x](DType t) { return ir::full(*g, {t, s}, x); });
 }
 
 Value full(Call& c) { return Value::array(ir::broadcast_to(c.array(1), static_shape(c.args[0], told(c, "shape")))); }
@@ -176,9 +150,7 @@ Value scatter(Call& c) {
 Value one_hot(Call& c) {
   const Expr index = c.array(0);
   const int64_t n = c.integer(1, "n");
-  const Value* t = dtype_argument(c, 2);
-  const auto make = [index, n](DType d, std::span<const Expr>) { return ir::one_hot(index, n, d); };
-  return t ? Value::array(make(t->type.dtype, {})) : c.elaborator.weak(true, {}, make);
+  return in_dtype(c, 2, [index, n](DType t) { return ir::one_hot(index, n, t); });
 }
 
 Value len(Call& c) {

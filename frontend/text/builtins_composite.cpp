@@ -11,23 +11,18 @@ using ir::Op;
 
 namespace {
 
-std::vector<Expr> two(Call& c) {
-  const Value* both[] = {&c.args[0], &c.args[1]};
-  return unify(c.elaborator, both, c.name);
-}
-
 Value dot(Call& c) {
-  const std::vector<Expr> in = two(c);
+  const std::vector<Expr> in = unified(c);
   return Value::array(ir::dot(in[0], in[1]));
 }
 
 Value matmul(Call& c) {
-  const std::vector<Expr> in = two(c);
+  const std::vector<Expr> in = unified(c);
   return Value::array(ir::matmul(in[0], in[1]));
 }
 
 Value outer(Call& c) {
-  const std::vector<Expr> in = two(c);
+  const std::vector<Expr> in = unified(c);
   return Value::array(ir::outer(in[0], in[1]));
 }
 
@@ -125,6 +120,8 @@ constexpr Builtin kRows[] = {
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
     {"cumsum",      1, 2, "axis", "cumsum(x, axis=0)",      cumulative<ir::cumsum>, Follows::First},
     {"cumprod",     1, 2, "axis", "cumprod(x, axis=0)",     cumulative<ir::cumprod>, Follows::First},
+    {"cummax",      1, 2, "axis", "cummax(x, axis=0)",      cumulative<ir::cummax>, Follows::First},
+    {"cummin",      1, 2, "axis", "cummin(x, axis=0)",      cumulative<ir::cummin>, Follows::First},
     {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax, Follows::First, true},
     {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax, Follows::First, true},
     {"const",       2, 2, "",     "const(f32[2], [1.0, 2.0])", constant},

@@ -1,5 +1,4 @@
 // Rounding and what else is elementwise but no opcode; order; linear algebra.
-#include "frontend/ir/composite.h"
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/linear.h"
 #include "frontend/ir/order.h"
@@ -12,11 +11,6 @@ using ir::Expr;
 
 namespace {
 
-std::vector<Expr> all_of(Call& c) {
-  std::vector<const Value*> args;
-  for (const Value& v : c.args) args.push_back(&v);
-  return unify(c.elaborator, args, c.name);
-}
 // Numbers alone are floats.
 std::vector<Expr> floats_of(Call& c) {
   std::vector<const Value*> args;
@@ -39,15 +33,12 @@ Value of_two_floats(Call& c) {
   return Value::array(f(in[0], in[1]));
 }
 template <Expr (*f)(Expr, std::span<const int64_t>)>
-Value over_axes(Call& c) {
-  const Expr a = c.floating(0);
-  const std::vector<int64_t> axes = c.axes(a, 1);
-  const Expr r = f(a, axes);
-  return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
+Value reduction(Call& c) {
+  return over_axes(c, c.floating(0), f);
 }
 
 Value clamp(Call& c) {
-  const std::vector<Expr> in = all_of(c);
+  const std::vector<Expr> in = unified(c);
   return Value::array(ir::clamp(in[0], in[1], in[2]));
 }
 Value mix(Call& c) {
@@ -62,13 +53,8 @@ Value ordered(Call& c) {
   const Expr a = c.array(0);
   return Value::array(f(a, c.axis(1, a.type(), -1), c.flag("descending", false)));
 }
-template <Expr (*f)(Expr, int)>
-Value running(Call& c) {
-  const Expr a = c.array(0);
-  return Value::array(f(a, c.axis(1, a.type())));
-}
 Value searchsorted(Call& c) {
-  const std::vector<Expr> in = all_of(c);
+  const std::vector<Expr> in = unified(c);
   return Value::array(ir::searchsorted(in[0], in[1], c.flag("right", false)));
 }
 Value take_along_axis(Call& c) {
@@ -81,10 +67,7 @@ Value segment_sum(Call& c) { return Value::array(ir::segment_sum(c.array(0), c.a
 
 Value eye(Call& c) {
   const int64_t n = c.integer(0, "n");
-  const Value* t = c.argument(1, "dtype");
-  if (t && (t->kind != Value::Kind::Type || t->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
-  const auto make = [g = &c.graph(), n](DType d, std::span<const Expr>) { return ir::eye(*g, n, d); };
-  return t ? Value::array(make(t->type.dtype, {})) : c.elaborator.weak(true, {}, make);
+  return in_dtype(c, 1, [g = &c.graph(), n](DType t) { return ir::eye(*g, n, t); });
 }
 template <Expr (*f)(Expr, int64_t)>
 Value triangle(Call& c) {
@@ -123,15 +106,13 @@ constexpr Builtin kRows[] = {
     {"trunc_",    1, 1, "", "trunc_(x): rounded toward 0, as a float",       of_float<ir::trunc>, Follows::First, true},
     {"hypot",     2, 2, "", "hypot(x, y)",                                   of_two_floats<ir::hypot>, Follows::All, true},
     {"cbrt",      1, 1, "", "cbrt(x)",                                       of_float<ir::cbrt>, Follows::First, true},
-    {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", over_axes<ir::norm>, Follows::First, true},
-    {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", over_axes<ir::variance>, Follows::First, true},
+    {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", reduction<ir::norm>, Follows::First, true},
+    {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", reduction<ir::variance>, Follows::First, true},
     {"argsort",   1, 2, "axis descending", "argsort(x, axis=-1, descending=false)", ordered<ir::argsort>},
     {"sort",      1, 2, "axis descending", "sort(x, axis=-1, descending=false)", ordered<ir::sort>, Follows::First},
     {"searchsorted", 2, 2, "right", "searchsorted(sorted, v, right=false)",  searchsorted},
     {"take_along_axis", 2, 3, "axis", "take_along_axis(x, positions, axis=0)", take_along_axis, Follows::First},
     {"segment_sum", 2, 3, "n", "segment_sum(x, segments, n)",                segment_sum, Follows::First},
-    {"cummax",    1, 2, "axis", "cummax(x, axis=0)",                         running<ir::cummax>, Follows::First},
-    {"cummin",    1, 2, "axis", "cummin(x, axis=0)",                         running<ir::cummin>, Follows::First},
     {"eye",       1, 2, "dtype", "eye(n, dtype=f32)",                        eye},
     {"diagonal",  1, 1, "", "diagonal(x)",                                   diagonal, Follows::First},
     {"triu",      1, 2, "k", "triu(x, k=0)",                                 triangle<ir::triu>, Follows::First},
