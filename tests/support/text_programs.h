@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "frontend/ir/eval.h"
+#include "frontend/rewrite/passes.h"
 #include "spirograd/text.h"
+#include "support/simplified.h"
 
 namespace spirograd::test {
 
@@ -23,5 +25,8 @@ inline Values run(const Program& p, const std::vector<Values>& inputs = {}) {
   return out;
 }
 inline Values run(const std::string& text, const std::vector<Values>& inputs = {}) { return run(program(text), inputs); }
+
+/// Operations of that kind in what is lowered, loop bodies included.
+inline int count_lowered(const Program& p, ir::Op op) { return count_ops(rewrite::optimise_for_lowering(p), op); }
 
 }  // namespace spirograd::test

@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "frontend/ir/own_graph.h"
-#include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
@@ -19,16 +17,10 @@
 namespace spirograd {
 namespace {
 
+using test::count_lowered;
 using test::program;
 using test::run;
 using test::Values;
-
-int count(const Program& p, ir::Op op) {
-  int n = 0;
-  const Program simple = rewrite::optimise_for_lowering(p, {});
-  (void)ir::reaches(simple, [&](const ir::Node& node) { return n += node.op == op, false; });
-  return n;
-}
 
 // ---- tangents
 
@@ -73,7 +65,7 @@ TEST(CustomJvp, IsThereInPrintedAndBulkProgramsAndGoneInCompiledOnes) {
               run(vjp(p).value(), {{1, 2, 3, 4}, {2, 3, 5}, {1, 1, 1, 1}}));
   }
   EXPECT_EQ(run(vjp(p).value(), {{1, 2, 3, 4}, {2, 3, 5}, {1, 0, 0, 0}})[4], 30);
-  EXPECT_EQ(count(p, ir::Op::WithJvp), 0);
+  EXPECT_EQ(count_lowered(p, ir::Op::WithJvp), 0);
 }
 
 TEST(CustomJvp, TangentsThatAreNotLinearAreRefused) {
@@ -220,7 +212,7 @@ TEST(CustomVjp, IsThereInPrintedAndBulkProgramsAndGoneInCompiledOnes) {
   const Values at = run(vjp(p).value(), {{1, 2, 3, 4}, {2, 3, 5}, {1, 0, 0, 2}});
   EXPECT_EQ(Values(at.begin() + 4, at.begin() + 8), (Values{30, 0, 0, 60}));
   EXPECT_EQ(at.back(), 1 + 2 * 4);
-  EXPECT_EQ(count(p, ir::Op::WithVjp), 0);
+  EXPECT_EQ(count_lowered(p, ir::Op::WithVjp), 0);
 }
 
 TEST(CustomVjp, MistakesAreTold) {

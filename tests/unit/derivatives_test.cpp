@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "frontend/ir/own_graph.h"
-#include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
@@ -19,16 +17,10 @@
 namespace spirograd {
 namespace {
 
+using test::count_lowered;
 using test::program;
 using test::run;
 using test::Values;
-
-int count(const Program& p, ir::Op op) {
-  int n = 0;
-  const Program simple = rewrite::optimise_for_lowering(p, {});
-  (void)ir::reaches(simple, [&](const ir::Node& node) { return n += node.op == op, false; });
-  return n;
-}
 
 // ---- element types
 
@@ -74,10 +66,10 @@ TEST(Derivatives, ParametersAreNamedWhereTheyHaveNames) {
 
 TEST(Derivatives, TheValueIsComputedOnceHoweverOftenThePullbackIsCalled) {
   const std::string f = "let (y, back) = vjp(fn(v) => exp(v), x)\n";
-  EXPECT_EQ(count(program("def f(x: f32[3]) { " + f + " y + back(x) + back(x * x) }"), ir::Op::Exp), 1);
+  EXPECT_EQ(count_lowered(program("def f(x: f32[3]) { " + f + " y + back(x) + back(x * x) }"), ir::Op::Exp), 1);
   const Program loop = program(
       "def f(x: f32[3]) { let (y, back) = vjp(fn(v) => fori(5, fn(i, s) => sin(s), v), x)\n y + back(x) + back(x * x) }");
-  EXPECT_EQ(count(loop, ir::Op::MapAccum), 3) << "one forward, one backward for each cotangent";
+  EXPECT_EQ(count_lowered(loop, ir::Op::MapAccum), 3) << "one forward, one backward for each cotangent";
 }
 
 TEST(Derivatives, OfInnerFunctionsSeeWhatIsAroundAsConstant) {
