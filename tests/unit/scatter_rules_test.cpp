@@ -295,6 +295,13 @@ TEST(ScatterRules, HugeStridesMakeNoHugeArrays) {
   }
 }
 
+// Where 10^9 i - 10^9 meets its target is more than i32 can subtract, so whether a source arrives there is not asked there.
+TEST(ScatterRules, WhatI32CannotCompareStaysAScatter) {
+  const Program s =
+      checked_simplify(scatter_program({{3, 150, 151}, {3, 2, 301}, {}, {{1, 0, 0}, {1000000000, 0, 0}, {0, 1, 1}}, {0, -1000000000, 0}}));
+  EXPECT_EQ(count_ops(s, Op::Scatter), 1);
+}
+
 TEST(GatherRules, LargeCoefficientsNeverWrapIntoRange) {
   const auto g = std::make_shared<Graph>();
   // 65536 * 65536 wraps to 0 in i32: element 65536 of the index would be in range again.
