@@ -7,11 +7,14 @@ namespace {
 
 constexpr int64_t kPage = 1024;  // bytes: rows so long, or multiples of it, fall into few sets of a cache
 
+constexpr int64_t kNear = 1 << 20;  // bytes of an array that caches hold beside what else is read
+
 // Operations that each load from a panel saves.
 double saved(const PackFacts& f, const Target& t) {
-  constexpr double kStrided = 1, kSameSets = 0.5, kApart = 0.1;  // of a load
+  constexpr double kStrided = 1, kMissed = 0.5, kApart = 0.1;  // of a load
   if (!f.neighbours) return kStrided * t.price.load;
-  return (f.row * f.bytes % kPage == 0 ? kSameSets : kApart) * t.price.load;
+  const bool missed = f.row * f.bytes % kPage == 0 || f.elements * f.bytes > kNear;
+  return (missed ? kMissed : kApart) * t.price.load;
 }
 
 }  // namespace
