@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/ir/eval_ops.h"
+#include "frontend/ir/traverse.h"
 #include "frontend/rewrite/axes.h"
 #include "frontend/rewrite/simplify_rules.h"
 
@@ -84,6 +85,87 @@ Expr reduce_transpose(Facts&, Expr e) {
   }
   return transpose(reduce(e.op(), x.in(0), axes), perm);
 }
+// An element-wise expression of broadcasts, and how many transposes it reads; where another order of axes costs none more,
+// the expression in that order.
+class InOrder {
+ public:
+  // `perm`: axis of x that each axis of the result is.
+  explicit InOrder(Axes perm) : perm_(std::move(perm)) {}
+
+  Expr of(Expr x) {
+    Memo done;
+    const Expr out = visit(x, done);
+    return out && more_ <= 0 ? out : no();
+  }
+
+ private:
+  Expr visit(Expr x, Memo& done) {
+    constexpr size_t kMost = 32;
+    if (const auto it = done.find(x.id.v); it != done.end()) return {x.graph, it->second};
+    if (done.size() > kMost) return no();
+    Expr out;
+    if (x.op() == Op::Broadcast) {
+      out = broadcast_in_order(x);
+    } else if (is_pointwise(x.op())) {
+      Node n = x.node();
+      n.type.shape = permuted(n.type.shape);
+      for (NodeId& in : n.in) {
+        const Expr operand = visit({x.graph, in}, done);
+        if (!operand) return no();
+        in = operand.id;
+      }
+      out = {x.graph, x.graph->intern(std::move(n))};
+    }
+    if (out) done[x.id.v] = out.id;
+    return out;
+  }
+
+  Expr broadcast_in_order(Expr b) {
+    Axes axes, inner;
+    for (size_t j = 0; j < perm_.size(); ++j)
+      for (int k = 0; k < b.in(0).rank(); ++k)
+        if (b.attr(k) == perm_[j]) {
+          axes.push_back(static_cast<int64_t>(j));
+          inner.push_back(k);
+        }
+    Expr x = b.in(0);
+    if (!std::is_sorted(inner.begin(), inner.end())) {
+      ++more_;
+      if (x.op() == Op::Transpose) {
+        for (int64_t& t : inner) t = x.attr(static_cast<int>(t));
+        x = x.in(0);
+        more_ -= std::is_sorted(inner.begin(), inner.end()) ? 2 : 1;
+      }
+      if (!std::is_sorted(inner.begin(), inner.end())) x = transpose(x, inner);
+    }
+    return broadcast(x, permuted(b.shape()), axes);
+  }
+
+  Shape permuted(const Shape& shape) const {
+    Shape out;
+    for (int64_t t : perm_) out.push_back(shape[static_cast<int>(t)]);
+    return out;
+  }
+
+  Axes perm_;
+  int more_ = 0;
+};
+
+// What contracts arrays, however its axes were ordered in the source, computes its result in the order in which it is
+// stored.
+Expr transpose_reduce(Facts&, Expr e) {
+  const Expr r = e.in(0);
+  if (info(r.op()).kind != Kind::Reduce || r.op() == Op::ArgMax || r.op() == Op::ArgMin) return no();
+  Axes kept, perm;
+  for (int t = 0; t < r.in(0).rank(); ++t) {
+    perm.push_back(t);
+    if (!contains(r.node().attr, t)) kept.push_back(t);
+  }
+  for (int j = 0; j < e.rank(); ++j)
+    perm[static_cast<size_t>(kept[static_cast<size_t>(j)])] = kept[static_cast<size_t>(e.attr(j))];
+  const Expr x = InOrder(std::move(perm)).of(r.in(0));
+  return x ? reduce(r.op(), x, r.node().attr) : no();
+}
 Expr reduce_reverse(Facts&, Expr e) {
   return e.in(0).op() == Op::Reverse && contains(e.node().attr, e.in(0).attr(0))
              ? reduce(e.op(), e.in(0).in(0), e.node().attr)
@@ -133,6 +215,9 @@ const std::vector<Rule>& reduction_rules() {
     {"reduce-transpose", reductions(), reduce_transpose,
      "def f(a: f32[2, 3, 4]) = sum(transpose(a, [2, 1, 0]), axis=0)",
      "def f(a: f32[2, 3, 4]) = transpose(sum(a, axis=2), [1, 0])"},
+    {"transpose-reduce", {Op::Transpose}, transpose_reduce,
+     "def f(a: f32[2, 3], b: f32[4, 3]) = transpose(sum(broadcast(a, [2, 4, 3], [0, 2]) * broadcast(b, [2, 4, 3], [1, 2]), axis=2))",
+     "def f(a: f32[2, 3], b: f32[4, 3]) = sum(broadcast(a, [4, 2, 3], [1, 2]) * broadcast(b, [4, 2, 3], [0, 2]), axis=2)"},
     {"reduce-reverse", reductions(), reduce_reverse,
      "def f(a: f32[3]) = sum(reverse(a, axis=0), axis=0)",
      "def f(a: f32[3]) = sum(a, axis=0)"},
