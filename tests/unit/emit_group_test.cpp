@@ -90,6 +90,19 @@ TEST(EmitGroup, KernelsThatKnowOfLanesCountInvocationsByThem) {
   }
 }
 
+// Of a workgroup that does not fill its subgroups, no one knows which lanes are missing.
+TEST(EmitGroup, OnlyFullSubgroupsAreCountedBy) {
+  for (const uint32_t workgroup : {12u, 64u})
+    for (const uint32_t lanes : {0u, 2u, 8u}) {
+      Target t = device(lanes);
+      t.quirks = kSlowLocalIndex;
+      Builder b("count", workgroup, workgroup, 0);
+      b.store(b.bind("y", Scalar::U32, Access::Write), b.index(), b.local_index());
+      const std::string text = valid_text(std::move(b).finish(), t, BindingForm::Address);
+      EXPECT_EQ(has(text, "BuiltIn SubgroupId"), workgroup == 64 && lanes == 8) << workgroup << " " << lanes;
+    }
+}
+
 TEST(EmitGroup, EachBuiltInIsDeclaredOnce) {
   Builder b("numbers", 64, 128, 8);
   const uint32_t y = b.bind("y", Scalar::U32, Access::Write);

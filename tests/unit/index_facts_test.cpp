@@ -102,5 +102,15 @@ TEST(IndexFacts, HoldForEveryElementAndAreAsManyAsTheyWere) {
   EXPECT_EQ(independent, 3463);
 }
 
+// 2^30 i for i up to 7 wraps around: what holds of the whole numbers does not hold of it.
+TEST(IndexFacts, NothingIsSaidOfWhatWrapsAround) {
+  ir::Graph g;
+  Facts facts(g);
+  const Expr wide = iota(g, {8}, 0) * full(g, i32({8}), 1 << 30);
+  EXPECT_FALSE(facts(wide).affine);
+  EXPECT_LT(facts(wide).range.lo, 0);
+  EXPECT_TRUE(facts(iota(g, {2}, 0) * full(g, i32({2}), 1 << 30)).affine);
+}
+
 }  // namespace
 }  // namespace spirograd::rewrite

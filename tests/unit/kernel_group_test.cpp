@@ -39,6 +39,13 @@ struct Bench {
   void only(uint32_t invocation) { b.begin_if(b.op(KOp::Eq, i, u(invocation))); }
 };
 
+TEST(KernelGroup, AKernelIsWrittenForSubgroupsOfOneSize) {
+  Builder b("sizes", 64, 64);
+  b.use_lanes(8);
+  b.use_lanes(8);
+  EXPECT_THROW(b.use_lanes(4), Error);
+}
+
 TEST(KernelGroup, KernelsGiveWhatPlainLoopsGiveForEverySizeOfSubgroup) {
   for (const uint32_t lanes : {1u, 4u, 8u, 32u})
     for (const test::GroupCase& c : test::group_cases(lanes, 256, true)) {

@@ -297,8 +297,8 @@ TEST(ScatterRules, HugeStridesMakeNoHugeArrays) {
 
 // Where 10^9 i - 10^9 meets its target is more than i32 can subtract, so whether a source arrives there is not asked there.
 TEST(ScatterRules, WhatI32CannotCompareStaysAScatter) {
-  const Program s =
-      checked_simplify(scatter_program({{3, 150, 151}, {3, 2, 301}, {}, {{1, 0, 0}, {1000000000, 0, 0}, {0, 1, 1}}, {0, -1000000000, 0}}));
+  const Map far{{3, 150, 151}, {3, 2, 301}, {}, {{1, 0, 0}, {1000000000, 0, 0}, {0, 1, 1}}, {0, -1000000000, 0}};
+  const Program s = checked_simplify(scatter_program(far));
   EXPECT_EQ(count_ops(s, Op::Scatter), 1);
 }
 
