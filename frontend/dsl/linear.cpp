@@ -2,8 +2,10 @@
 #include "frontend/ir/linear.h"
 #include "frontend/dsl/forms.h"
 #include "frontend/ir/elementary.h"
+#include "frontend/ir/erfinv.h"
 #include "frontend/ir/order.h"
 #include "frontend/ir/random.h"
+#include "frontend/ir/segment.h"
 
 namespace spirograd {
 namespace {
@@ -15,6 +17,12 @@ using detail::of_two;
 using detail::operation;
 using detail::over_axes;
 using Operands = std::span<const ir::Expr>;
+
+template <class F>
+Array by_segment(std::string_view what, const Arg& x, const Arg& segments, int64_t n, F&& make) {
+  return of_two(
+      what, x, segments, [&](ir::Expr e, ir::Expr i) { return make(e, i, n); }, Numbers::Alone);
+}
 
 }  // namespace
 
@@ -34,6 +42,7 @@ Array ceil_(Arg a) { return of_one("ceil_", a, ir::ceil); }
 Array round_(Arg a) { return of_one("round_", a, ir::round); }
 Array trunc_(Arg a) { return of_one("trunc_", a, ir::trunc); }
 Array hypot(Arg x, Arg y) { return of_two("hypot", x, y, ir::hypot); }
+Array erfinv(Arg a) { return of_one("erfinv", a, ir::erfinv); }
 Array cbrt(Arg a) { return of_one("cbrt", a, ir::cbrt); }
 
 Array norm(Arg a, Axes axes, bool keepdims) { return over_axes("norm", a, axes, keepdims, ir::norm); }
@@ -54,10 +63,18 @@ Array take_along_axis(Arg x, Arg positions, int axis) {
       [&](ir::Expr e, ir::Expr i) { return ir::take_along_axis(e, i, ir::normal_axis("take_along_axis", axis, e.type())); },
       Numbers::Alone);
 }
-Array segment_sum(Arg x, Arg segments, int64_t n) {
-  return of_two(
-      "segment_sum", x, segments, [&](ir::Expr e, ir::Expr i) { return ir::segment_sum(e, i, n); }, Numbers::Alone);
+Array segment_sum(Arg x, Arg segments, int64_t n) { return by_segment("segment_sum", x, segments, n, ir::segment_sum); }
+Array segment_prod(Arg x, Arg segments, int64_t n) { return by_segment("segment_prod", x, segments, n, ir::segment_prod); }
+Array segment_max(Arg x, Arg segments, int64_t n) { return by_segment("segment_max", x, segments, n, ir::segment_max); }
+Array segment_min(Arg x, Arg segments, int64_t n) { return by_segment("segment_min", x, segments, n, ir::segment_min); }
+std::pair<Array, Array> top_k(Arg x, int64_t k) {
+  return {of_one("top_k", x, [&](ir::Expr e) { return ir::top_k(e, k).values; }),
+          of_one("top_k", x, [&](ir::Expr e) { return ir::top_k(e, k).positions; })};
 }
+Array nonzero(Arg x, int64_t size) {
+  return of_one("nonzero", x, [&](ir::Expr e) { return ir::nonzero(e, size); });
+}
+Array logcumsumexp(Arg a, int axis) { return along_axis("logcumsumexp", a, axis, ir::log_cumsum_exp); }
 Array cummax(Arg a, int axis) { return along_axis("cummax", a, axis, ir::cummax); }
 Array cummin(Arg a, int axis) { return along_axis("cummin", a, axis, ir::cummin); }
 

@@ -305,15 +305,14 @@ Expr running(Expr a, int axis, std::string_view what, double start, const std::f
   return move_axis(map_accum(g, loop)[1], 0, axis);
 }
 
-// What no number of the type exceeds, or is exceeded by.
+}  // namespace
+
 double extreme_of(DType t, bool greatest) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (is_float(t)) return greatest ? infinity : -infinity;
   if (t == DType::U32) return greatest ? 4294967295.0 : 0;
   return greatest ? 2147483647.0 : -2147483648.0;
 }
-
-}  // namespace
 
 Expr cumsum(Expr a, int axis) {
   return running(a, axis, "cumsum", 0, [](Expr state, Expr e) { return state + e; });
@@ -328,6 +327,11 @@ Expr cummax(Expr a, int axis) {
 Expr cummin(Expr a, int axis) {
   const double start = extreme_of(a.dtype(), true);
   return running(a, axis, "cummin", start, [](Expr state, Expr e) { return binary(Op::Min, e, state); });
+}
+
+Expr log_cumsum_exp(Expr a, int axis) {
+  require_float(a, "logcumsumexp");
+  return running(a, axis, "logcumsumexp", -std::numeric_limits<double>::infinity(), log_add_exp_equal_shapes);
 }
 
 Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i) {

@@ -80,6 +80,10 @@ Expr cumprod(Expr a, int axis);
 /// The largest, least of the elements up to each one along an axis, itself included.
 Expr cummax(Expr a, int axis);
 Expr cummin(Expr a, int axis);
+/// log(cumsum(exp a)) without overflow.
+Expr log_cumsum_exp(Expr a, int axis);
+/// The least number of a type, or the greatest: what reductions of nothing give.
+double extreme_of(DType t, bool greatest);
 
 /// Part `i` of each array along one axis, which they share, and its extent. At least one array.
 struct Parts {

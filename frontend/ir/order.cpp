@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "frontend/ir/close_loop.h"
+#include "frontend/ir/composite.h"
 #include "frontend/ir/make_node.h"
 
 namespace spirograd::ir {
@@ -123,12 +124,26 @@ Expr take_along_axis(Expr x, Expr index, int axis) {
   return gather(x, at);
 }
 
-Expr segment_sum(Expr x, Expr segment, int64_t n) {
-  if (segment.rank() != 1 || x.rank() < 1 || segment.dtype() != DType::I32 || segment.shape()[0] != x.shape()[0])
-    throw Error("SG0101",
-                "segment_sum: needs one i32 for each row, not " + to_string(segment.type()) + " for " + to_string(x.type()));
-  require_numbers(x, "segment_sum");
-  return scatter(x, {&segment, 1}, {n});
+Top top_k(Expr x, int64_t k) {
+  require_numbers(x, "top_k");
+  if (x.rank() < 1) throw Error("SG0101", "top_k: needs at least one axis, not " + to_string(x.type()));
+  const int last = x.rank() - 1;
+  if (k < 0 || k > x.shape()[last])
+    throw Error("SG0101", "top_k: there are no " + std::to_string(k) + " greatest of " + std::to_string(x.shape()[last]) +
+                              " elements of " + to_string(x.type()))
+        .hint("k is at most the extent of the last axis");
+  const Expr positions = window(argsort(x, last, true), last, 0, k);
+  return {take_along_axis(x, positions, last), positions};
+}
+
+Expr nonzero(Expr x, int64_t n) {
+  if (n < 0) throw Error("SG0101", "nonzero: negative count " + std::to_string(n));
+  Graph& g = *x.graph;
+  const int64_t count = x.shape().count();
+  const Expr all = x.rank() == 1 ? x : reshape(x, {count}), hit = cast(all, DType::Bool), at = iota(g, {count}, 0);
+  const Expr before = cumsum(cast(hit, DType::I32), 0) - full_like(at, 1);
+  const Expr to = select(hit, before, full_like(at, -1)), length = full(g, i32({n}), static_cast<double>(count));
+  return scatter(at - full_like(at, static_cast<double>(count)), {&to, 1}, {n}) + length;
 }
 
 }  // namespace spirograd::ir

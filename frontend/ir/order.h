@@ -16,7 +16,14 @@ Expr searchsorted(Expr sorted, Expr v, bool right);
 /// out[.., j, ..] = x[.., index[.., j, ..], ..] along the axis; other extents are equal. 0 out of range.
 Expr take_along_axis(Expr x, Expr index, int axis);
 
-/// Rows of x added up by the number of their segment, 0 .. n-1; others are dropped.
-Expr segment_sum(Expr x, Expr segment, int64_t n);
+/// The k greatest along the last axis in decreasing order, and their i32 positions there, as sort has them.
+struct Top {
+  Expr values, positions;
+};
+Top top_k(Expr x, int64_t k);
+
+/// i32 positions, in row-major order, of the first n elements that are not 0 (NaN is not); the number of all elements, which
+/// is no position, where there are fewer.
+Expr nonzero(Expr x, int64_t n);
 
 }  // namespace spirograd::ir

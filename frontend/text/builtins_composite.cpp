@@ -48,6 +48,11 @@ Value cumulative(Call& c) {
   return Value::array(f(a, c.axis(1, a.type())));
 }
 
+Value logcumsumexp(Call& c) {
+  const Expr a = c.floating(0);
+  return Value::array(ir::log_cumsum_exp(a, c.axis(1, a.type())));
+}
+
 // A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.
 double number_of(const Source& source, const Ast& ast, DType t) {
   const Ast& leaf = ast.form == Form::Negate ? *ast.kids[0] : ast;
@@ -122,6 +127,7 @@ constexpr Builtin kRows[] = {
     {"cumprod",     1, 2, "axis", "cumprod(x, axis=0)",     cumulative<ir::cumprod>, Follows::First},
     {"cummax",      1, 2, "axis", "cummax(x, axis=0)",      cumulative<ir::cummax>, Follows::First},
     {"cummin",      1, 2, "axis", "cummin(x, axis=0)",      cumulative<ir::cummin>, Follows::First},
+    {"logcumsumexp", 1, 2, "axis", "logcumsumexp(x, axis=0)", logcumsumexp, Follows::First, true},
     {"softmax",     1, 2, "axis", "softmax(x, axis=-1)",    softmax, Follows::First, true},
     {"log_softmax", 1, 2, "axis", "log_softmax(x, axis=-1)", log_softmax, Follows::First, true},
     {"const",       2, 2, "",     "const(f32[2], [1.0, 2.0])", constant},

@@ -1,8 +1,10 @@
 // Rounding and what else is elementwise but no opcode; order; linear algebra.
 #include "frontend/ir/elementary.h"
+#include "frontend/ir/erfinv.h"
 #include "frontend/ir/linear.h"
 #include "frontend/ir/order.h"
 #include "frontend/ir/random.h"
+#include "frontend/ir/segment.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
@@ -61,7 +63,15 @@ Value take_along_axis(Call& c) {
   const Expr a = c.array(0);
   return Value::array(ir::take_along_axis(a, c.array(1), c.axis(2, a.type())));
 }
-Value segment_sum(Call& c) { return Value::array(ir::segment_sum(c.array(0), c.array(1), c.integer(2, "n"))); }
+template <Expr (*f)(Expr, Expr, int64_t)>
+Value by_segment(Call& c) {
+  return Value::array(f(c.array(0), c.array(1), c.integer(2, "n")));
+}
+Value top_k(Call& c) {
+  const ir::Top top = ir::top_k(c.array(0), c.integer(1, "k"));
+  return Value::tuple({Value::array(top.values), Value::array(top.positions)});
+}
+Value nonzero(Call& c) { return Value::array(ir::nonzero(c.array(0), c.integer(1, "size"))); }
 
 // ---- linear algebra
 
@@ -106,13 +116,19 @@ constexpr Builtin kRows[] = {
     {"trunc_",    1, 1, "", "trunc_(x): rounded toward 0, as a float",       of_float<ir::trunc>, Follows::First, true},
     {"hypot",     2, 2, "", "hypot(x, y)",                                   of_two_floats<ir::hypot>, Follows::All, true},
     {"cbrt",      1, 1, "", "cbrt(x)",                                       of_float<ir::cbrt>, Follows::First, true},
+    {"erfinv",    1, 1, "", "erfinv(x)",                                     of_float<ir::erfinv>, Follows::First, true},
     {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", reduction<ir::norm>, Follows::First, true},
     {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", reduction<ir::variance>, Follows::First, true},
     {"argsort",   1, 2, "axis descending", "argsort(x, axis=-1, descending=false)", ordered<ir::argsort>},
     {"sort",      1, 2, "axis descending", "sort(x, axis=-1, descending=false)", ordered<ir::sort>, Follows::First},
     {"searchsorted", 2, 2, "right", "searchsorted(sorted, v, right=false)",  searchsorted},
     {"take_along_axis", 2, 3, "axis", "take_along_axis(x, positions, axis=0)", take_along_axis, Follows::First},
-    {"segment_sum", 2, 3, "n", "segment_sum(x, segments, n)",                segment_sum, Follows::First},
+    {"segment_sum", 2, 3, "n", "segment_sum(x, segments, n)",                by_segment<ir::segment_sum>, Follows::First},
+    {"segment_prod", 2, 3, "n", "segment_prod(x, segments, n)",              by_segment<ir::segment_prod>, Follows::First},
+    {"segment_max", 2, 3, "n", "segment_max(x, segments, n)",                by_segment<ir::segment_max>, Follows::First},
+    {"segment_min", 2, 3, "n", "segment_min(x, segments, n)",                by_segment<ir::segment_min>, Follows::First},
+    {"top_k",     1, 2, "k", "let (values, positions) = top_k(x, k)",        top_k},
+    {"nonzero",   1, 2, "size", "nonzero(x, size=n): positions",             nonzero},
     {"eye",       1, 2, "dtype", "eye(n, dtype=f32)",                        eye},
     {"diagonal",  1, 1, "", "diagonal(x)",                                   diagonal, Follows::First},
     {"triu",      1, 2, "k", "triu(x, k=0)",                                 triangle<ir::triu>, Follows::First},

@@ -1,4 +1,4 @@
-// The cases F01 to F08: order and linear algebra, by formulas.
+// The cases F01 to F12: order, segments and linear algebra, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -20,6 +20,12 @@ std::vector<Case> linear_cases() {
       {.line = "F07", .program = "F07", .inputs = {{8}, {6}}, .value = {2, 10, 10}, .gradient = {1.6833333333333333, 1.2}},
       {.line = "F08", .program = "F08", .inputs = {{2, 9, 3, 4}, {2, 7}}, .value = {-5.875, 2.75},
        .gradient = {3.3125, -0.875, -0.25, 1.28125, 0.625, -0.625}},
+      {.line = "F09", .program = "F09", .inputs = {{3, 1, 5, 2}}, .value = {15, 3}, .gradient = {1, 0, 3, 0}},
+      {.line = "F10", .program = "F10", .inputs = {{2, 3, 4, 5}}, .value = {18, 48}, .gradient = {24, 6, 12, 11}},
+      {.line = "F10", .program = "F10", .inputs = {{0, 3, 4, 5}}, .value = {18, 0}, .gradient = {24, 6, 0, 3}},
+      {.line = "F11", .program = "F11", .inputs = {{0, 1.0986122886681098}}, .value = {0, 1.3862943611198906}, .gradient = {1.25, 0.75}},
+      {.line = "F12", .program = "F12", .inputs = {{0.5, -0.99}}, .value = {0.47693627620446987, -1.8213863677184495},
+       .gradient = {1.1125848189719498, 24.450876473746412}},
   };
   // clang-format on
 }

@@ -1,4 +1,4 @@
-// The programs F01 to F08 through the C++ surface.
+// The programs F01 to F12 through the C++ surface.
 #include "tests/conformance/programs.h"
 
 namespace spirograd::conformance {
@@ -11,6 +11,16 @@ void add_linear_programs(Programs& p) {
   p["F05"] = over({{2, 2}}, [](Array a) { return cholesky(a); });
   p["F06"] = over({{2, 2}}, [](Array a) { return inv(a); });
   p["F07"] = over({{}, {}}, [](Array x, Array y) { return stack({cbrt(x), hypot(x, y), norm(stack({x, y}))}); });
+  p["F09"] = over({{4}}, [](Array x) {
+    const auto [values, positions] = top_k(x, 2);
+    return values * cast(positions + 1, x.dtype());
+  });
+  p["F10"] = over({{4}}, [](Array x) {
+    const Array s = constant(i32({4}), {1, 0, 1, 0}), t = constant(i32({4}), {1, 0, 1, 1});
+    return segment_max(x, s, 2) * segment_min(x, s, 2) + segment_prod(x, t, 2);
+  });
+  p["F11"] = over({{2}}, [](Array x) { return logcumsumexp(x); });
+  p["F12"] = over({{2}}, [](Array x) { return erfinv(x); });
   p["F08"] = over({{2, 2}, {2}}, [](Array t, Array b) { return solve_triangular(t, b) + solve_triangular(t, b, false); });
 }
 

@@ -56,6 +56,7 @@ void add_elementwise(std::vector<Sample>& out) {
   // clang-format off
   const std::vector<std::pair<const char*, Unary>> unary = {
       {"ceil", ceil},     {"round", round}, {"ceil_", ceil_},   {"round_", round_},   {"trunc_", trunc_}, {"cbrt", cbrt},
+      {"erfinv", erfinv},
       {"abs", abs},       {"sign", sign},   {"sqrt", sqrt},     {"exp", exp},         {"log", log},
       {"sin", sin},       {"cos", cos},     {"tan", tan},       {"asin", asin},       {"acos", acos},
       {"atan", atan},     {"sinh", sinh},   {"cosh", cosh},     {"tanh", tanh},       {"asinh", asinh},
@@ -149,6 +150,15 @@ void add_reductions(std::vector<Sample>& out) {
   add("cummax", "cummax(x, axis=-1)", [](const In& in) { return cummax(in.x, -1); });
   add("cummin", "cummin(k)", [](const In& in) { return cummin(in.k); });
   add("segment_sum", "segment_sum(v, k, 3)", [](const In& in) { return segment_sum(in.v, in.k, 3); });
+  add("segment_prod", "segment_prod(v, k, 3)", [](const In& in) { return segment_prod(in.v, in.k, 3); });
+  add("segment_max", "segment_max(v, k, n=3)", [](const In& in) { return segment_max(in.v, in.k, 3); });
+  add("segment_min", "segment_min(v, k, 3)", [](const In& in) { return segment_min(in.v, in.k, 3); });
+  add("top_k", "{ let (values, positions) = top_k(x, 2)\n values * f32(positions) }", [](const In& in) {
+    const auto [values, positions] = top_k(in.x, 2);
+    return values * cast(positions, DType::F32);
+  });
+  add("nonzero", "nonzero(m, size=4)", [](const In& in) { return nonzero(in.m, 4); });
+  add("logcumsumexp", "logcumsumexp(x, axis=-1)", [](const In& in) { return logcumsumexp(in.x, -1); });
   add("sort", "sort(x)", [](const In& in) { return sort(in.x); });
   add("sort", "sort(x, axis=0, descending=true)", [](const In& in) { return sort(in.x, 0, true); });
   add("argsort", "argsort(k)", [](const In& in) { return argsort(in.k); });
@@ -313,7 +323,8 @@ const std::map<std::string, const char*>& text_only() {
 // Functions that a public header declares.
 std::set<std::string> declared(const char* header) {
   std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/frontend/include/spirograd/" + header);
-  const std::regex function("^(?:inline )?(?:requires\\(.*\\) )?(?:Array|auto|detail::state_of<S>) (\\w+)\\(.*");
+  const std::regex function(
+      "^(?:inline )?(?:requires\\(.*\\) )?(?:Array|auto|detail::state_of<S>|std::pair<Array, Array>) (\\w+)\\(.*");
   std::set<std::string> names;
   std::string line;
   bool public_part = true;
@@ -376,6 +387,9 @@ TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
       {"sum(m)", [](const In& in) { return sum(in.m); }},
       {"max(m)", [](const In& in) { return max(in.m); }},
       {"mean(k)", [](const In& in) { return mean(in.k); }},
+      {"top_k(x, 4)", [](const In& in) { return top_k(in.x, 4).first; }},
+      {"segment_max(x, k, 2)", [](const In& in) { return segment_max(in.x, in.k, 2); }},
+      {"nonzero(x, -1)", [](const In& in) { return nonzero(in.x, -1); }},
       {"argmax(x, axis=-3)", [](const In& in) { return argmax(in.x, -3); }},
       {"any(x)", [](const In& in) { return any(in.x); }},
       {"all(m, axis=2)", [](const In& in) { return all(in.m, 2); }},

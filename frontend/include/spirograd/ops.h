@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "spirograd/array.h"
 #include "spirograd/host_array.h"
@@ -62,6 +63,7 @@ Array acosh(Arg a);
 Array atanh(Arg a);
 Array erf(Arg a);
 Array erfc(Arg a);      // 1 - erf(a), to all digits
+Array erfinv(Arg a);    // infinite at -1 and 1, NaN beyond
 Array logistic(Arg a);  // 1 / (1 + exp(-a)) without overflow
 Array log1p(Arg a);     // log(1 + a), exact for small a
 Array expm1(Arg a);     // exp(a) - 1, exact for small a
@@ -124,6 +126,8 @@ Array cumprod(Arg a, int axis = 0);
 /// The largest, the least of the elements up to each one.
 Array cummax(Arg a, int axis = 0);
 Array cummin(Arg a, int axis = 0);
+/// log(cumsum(exp(a))) without overflow.
+Array logcumsumexp(Arg a, int axis = 0);
 /// sqrt of the sum of squares; its derivative is 0 where it is 0. The mean of squared distances from the mean.
 Array norm(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 Array variance(Arg a, Axes axes = Axes::every(), bool keepdims = false);
@@ -195,11 +199,20 @@ Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
 Array take_along_axis(Arg x, Arg positions, int axis = 0);
 /// Rows of x added up by the number of their segment, 0 .. n-1, i32; others are dropped.
 Array segment_sum(Arg x, Arg segments, int64_t n);
+/// The same by products and extremes. Of no rows: 1, -inf, inf, or the least and greatest integer.
+Array segment_prod(Arg x, Arg segments, int64_t n);
+Array segment_max(Arg x, Arg segments, int64_t n);
+Array segment_min(Arg x, Arg segments, int64_t n);
+/// Positions, row-major and i32, of the first `size` elements that are not 0; where there are fewer the number of elements,
+/// at which reading gives 0.
+Array nonzero(Arg x, int64_t size);
 
 // ---- order. Stable, NaN last. Orders carry no derivative, what they move does.
 /// i32 positions in increasing order.
 Array argsort(Arg a, int axis = -1, bool descending = false);
 Array sort(Arg a, int axis = -1, bool descending = false);
+/// The k greatest along the last axis, greatest first, and their positions.
+std::pair<Array, Array> top_k(Arg x, int64_t k);
 /// How many elements of an increasing vector are less than each of `v`; with `right`, less or equal. i32.
 Array searchsorted(Arg sorted, Arg v, bool right = false);
 

@@ -1,0 +1,99 @@
+#include "frontend/ir/segment.h"
+
+#include <functional>
+
+#include "frontend/ir/composite.h"
+#include "frontend/ir/make_node.h"
+#include "frontend/ir/order.h"
+
+namespace spirograd::ir {
+namespace {
+
+using Rows = std::vector<Expr>;
+
+void check(std::string_view what, Expr x, Expr segment) {
+  if (segment.rank() != 1 || x.rank() < 1 || segment.dtype() != DType::I32 || segment.shape()[0] != x.shape()[0])
+    throw Error("SG0101", std::string(what) + ": needs one i32 for each row, not " + to_string(segment.type()) + " for " +
+                              to_string(x.type()));
+  require_numbers(x, what);
+}
+
+Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
+Expr for_rows(Expr mask, const Shape& shape) { return shape.rank() == 1 ? mask : broadcast(mask, shape, {0}); }
+
+// The rows in the order of their segments, those of one as they were; dropped ones come last.
+struct Ordered {
+  Expr order, segment;
+};
+Ordered ordered(Expr segment, int64_t n) {
+  const Expr zero = full_like(segment, 0), end = full_like(segment, static_cast<double>(n));
+  const Expr known = both(binary(Op::Ge, segment, zero), binary(Op::Lt, segment, end));
+  const Expr key = select(known, segment, end), order = argsort(key, 0, false);
+  return {order, gather(key, {&order, 1})};
+}
+
+// The last row of each segment becomes all of its rows joined: after log2 steps each row knows of those before it.
+Rows joined(Rows rows, Expr segment, const std::function<Rows(const Rows& before, const Rows& after)>& join) {
+  const int64_t count = segment.shape()[0];
+  const Expr at = iota(*segment.graph, {count}, 0);
+  for (int64_t reach = 1; reach < count; reach *= 2) {
+    const Expr inside = binary(Op::Ge, at, full_like(at, static_cast<double>(reach)));
+    const Expr same = both(inside, binary(Op::Eq, window(segment, 0, -reach, count), segment));
+    Rows before;
+    for (Expr e : rows) before.push_back(window(e, 0, -reach, count));
+    const Rows next = join(before, rows);
+    for (size_t j = 0; j < rows.size(); ++j) rows[j] = select(for_rows(same, rows[j].shape()), next[j], rows[j]);
+  }
+  return rows;
+}
+
+// Where the last row of each segment is, and whether there is one.
+struct Last {
+  Expr place, found;
+};
+Last last_rows(Expr segment, int64_t n) {
+  const Expr k = iota(*segment.graph, {n}, 0), place = searchsorted(segment, k, true) - full_like(k, 1);
+  const Expr there = gather(segment, {&place, 1});
+  return {place, both(binary(Op::Ge, place, full_like(place, 0)), binary(Op::Eq, there, k))};
+}
+
+Expr extreme(Op op, std::string_view what, Expr x, Expr segment, int64_t n) {
+  check(what, x, segment);
+  const Ordered o = ordered(segment, n);
+  const Expr value = gather(x, {&o.order, 1});
+  const Expr from = x.rank() == 1 ? o.order : broadcast(o.order, x.shape(), {0});
+  const Op beyond = op == Op::Max ? Op::Gt : Op::Lt;
+  const Rows best = joined({value, from}, o.segment, [&](const Rows& before, const Rows& after) {
+    Expr better = binary(beyond, after[0], before[0]);
+    if (is_float(x.dtype())) {
+      const Expr before_nan = binary(Op::Ne, before[0], before[0]), after_number = binary(Op::Eq, after[0], after[0]);
+      better = binary(Op::Or, better, both(before_nan, after_number));
+    }
+    return Rows{select(better, after[0], before[0]), select(better, after[1], before[1])};
+  });
+  const Last last = last_rows(o.segment, n);
+  const Expr taken = take_along_axis(x, gather(best[1], {&last.place, 1}), 0);
+  return select(for_rows(last.found, taken.shape()), taken, full_like(taken, extreme_of(x.dtype(), op == Op::Min)));
+}
+
+}  // namespace
+
+Expr segment_sum(Expr x, Expr segment, int64_t n) {
+  check("segment_sum", x, segment);
+  return scatter(x, {&segment, 1}, {n});
+}
+
+Expr segment_prod(Expr x, Expr segment, int64_t n) {
+  check("segment_prod", x, segment);
+  const Ordered o = ordered(segment, n);
+  const Rows product = joined({gather(x, {&o.order, 1})}, o.segment,
+                              [](const Rows& before, const Rows& after) { return Rows{before[0] * after[0]}; });
+  const Last last = last_rows(o.segment, n);
+  const Expr taken = gather(product[0], {&last.place, 1});
+  return select(for_rows(last.found, taken.shape()), taken, full_like(taken, 1));
+}
+
+Expr segment_max(Expr x, Expr segment, int64_t n) { return extreme(Op::Max, "segment_max", x, segment, n); }
+Expr segment_min(Expr x, Expr segment, int64_t n) { return extreme(Op::Min, "segment_min", x, segment, n); }
+
+}  // namespace spirograd::ir
