@@ -1,5 +1,6 @@
 // Reductions, arg-reductions and products.
 #include "frontend/dsl/forms.h"
+#include "frontend/ir/einsum.h"
 
 namespace spirograd {
 namespace {
@@ -58,6 +59,10 @@ Array argmin(Arg a, std::optional<int> axis, bool keepdims) { return arg_reducti
 
 Array dot(Arg a, Arg b) { return of_two("dot", a, b, ir::dot, Numbers::Alone); }
 Array outer(Arg a, Arg b) { return of_two("outer", a, b, ir::outer, Numbers::Alone); }
+Array einsum(const std::string& letters, ArgList arrays) {
+  return detail::operation("einsum", arrays.args, Numbers::Alone, arrays.loc,
+                           [&](ir::Graph&, std::span<const ir::Expr> in) { return ir::einsum(letters, in); });
+}
 Array matmul(Arg a, Arg b) { return of_two("matmul", a, b, ir::matmul, Numbers::Alone); }
 
 }  // namespace spirograd

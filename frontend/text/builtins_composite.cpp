@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "frontend/ir/composite.h"
+#include "frontend/ir/einsum.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
@@ -19,6 +20,14 @@ Value dot(Call& c) {
 Value matmul(Call& c) {
   const std::vector<Expr> in = unified(c);
   return Value::array(ir::matmul(in[0], in[1]));
+}
+
+Value einsum(Call& c) {
+  if (c.args[0].kind != Value::Kind::String)
+    c.fail("begins with the letters of the axes in quotes, not with " + describe(c.args[0]), "einsum(\"ij,jk->ik\", a, b)");
+  std::vector<const Value*> arrays;
+  for (size_t j = 1; j < c.args.size(); ++j) arrays.push_back(&c.args[j]);
+  return Value::array(ir::einsum(c.args[0].text, unify(c.elaborator, arrays, c.name)));
 }
 
 Value outer(Call& c) {
@@ -123,6 +132,7 @@ constexpr Builtin kRows[] = {
     {"dot",         2, 2, "",     "dot(a, b)",              dot, Follows::All},
     {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
+    {"einsum",      2, -1, "",    "einsum(\"ij,jk->ik\", a, b)", einsum},
     {"cumsum",      1, 2, "axis", "cumsum(x, axis=0)",      cumulative<ir::cumsum>, Follows::First},
     {"cumprod",     1, 2, "axis", "cumprod(x, axis=0)",     cumulative<ir::cumprod>, Follows::First},
     {"cummax",      1, 2, "axis", "cummax(x, axis=0)",      cumulative<ir::cummax>, Follows::First},

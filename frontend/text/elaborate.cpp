@@ -96,6 +96,7 @@ Value Elaborator::eval_form(const Ast& ast, const Env& env) {
     case Form::Number: return eval_number(ast);
     case Form::Bool: return eval_bool(ast);
     case Form::Name: return eval_name(ast, env);
+    case Form::String: return Value::string(ast.text);
     case Form::Negate: return eval_negate(ast, env);
     case Form::Not: return eval_not(ast, env);
     case Form::Binary: return eval_operators(ast, env);

@@ -35,7 +35,8 @@ struct Value {
     Weak,     // an array made of literals alone: it takes its dtype as they do
     Tuple,
     Function,
-    Type,  // f32, f32[2,3] as an argument
+    Type,    // f32, f32[2,3] as an argument
+    String,  // "ij,jk->ik" as an argument
   };
   Kind kind = Kind::Tuple;
   ir::Expr expr;                         // Array
@@ -47,6 +48,7 @@ struct Value {
   const StructSyntax* record = nullptr;  // Tuple: whose fields these are, or null
   std::shared_ptr<const Closure> function;
   Type type;
+  std::string_view text;  // String
 
   static Value array(ir::Expr e) {
     Value v;
@@ -56,6 +58,7 @@ struct Value {
   }
   static Value integer(int64_t n);
   static Value literal(double x, bool is_float);
+  static Value string(std::string_view text);
   static Value tuple(std::vector<Value> items, const StructSyntax* record = nullptr);
   bool is_array() const { return kind == Kind::Array; }
   bool is_literal() const { return kind == Kind::Literal; }

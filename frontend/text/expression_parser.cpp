@@ -185,6 +185,7 @@ const Ast* ExpressionParser::primary() {
       return a;
     }
     case Token::Kind::Name: take(); return make_text(Form::Name, t.place, t.text);
+    case Token::Kind::String: take(); return make_text(Form::String, t.place, t.text);
     case Token::Kind::Keyword:
       if (t.is("true") || t.is("false")) {
         take();

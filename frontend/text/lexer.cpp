@@ -44,7 +44,9 @@ class Lexer {
       } else if (is_letter(c)) {
         word();
       } else if (c == '`') {
-        quoted_name();
+        quoted(Token::Kind::Name, "name");
+      } else if (c == '"') {
+        quoted(Token::Kind::String, "string");
       } else {
         symbol();
       }
@@ -133,16 +135,18 @@ class Lexer {
     push({is_keyword(text) ? Token::Kind::Keyword : Token::Kind::Name, 0, text, place, 0});
   }
 
-  void quoted_name() {
+  void quoted(Token::Kind kind, const std::string& what) {
     const Place place = here();
-    const size_t end = text_.find_first_of("`\n", at_ + 1);
+    const char quote = text_[at_];
+    const size_t end = std::min(text_.find(quote, at_ + 1), text_.find('\n', at_ + 1));
     if (end == std::string_view::npos || text_[end] == '\n')
-      throw source_.error("SG0401", "the quoted name that begins here has no closing '`'", place);
+      throw source_.error("SG0401", "the quoted " + what + " that begins here has no closing '" + quote + "'", place);
     for (size_t c = at_ + 1; c < end; c += graphic_bytes(text_, c))
       if (graphic_bytes(text_, c) == 0)
         throw source_.error("SG0401",
-                            "the quoted name that begins here holds a control character, or bytes that are no UTF-8", place);
-    push({Token::Kind::Name, 0, text_.substr(at_ + 1, end - at_ - 1), place, 0});
+                            "the quoted " + what + " that begins here holds a control character, or bytes that are no UTF-8",
+                            place);
+    push({kind, 0, text_.substr(at_ + 1, end - at_ - 1), place, 0});
     at_ = end + 1;
   }
 

@@ -8,10 +8,10 @@
 namespace spirograd::text {
 
 struct Token {
-  enum class Kind : uint8_t { Name, Keyword, Number, Symbol, Newline, End };
+  enum class Kind : uint8_t { Name, Keyword, Number, String, Symbol, Newline, End };
   Kind kind;
   char suffix = 0;        // of numbers: 'i', 'f', 'd', 'u'
-  std::string_view text;  // as written; of quoted names without the backticks
+  std::string_view text;  // as written; of quoted names and strings without the quotes
   Place place;
   double number = 0;
 

@@ -23,6 +23,7 @@ enum class Form : uint8_t {
   Number,    // number, suffix ('i', 'f', 'd', 'u')
   Bool,      // number: 0 or 1
   Name,      // text
+  String,    // text. Only as an argument of operations that are told something by it
   Negate,    // operand
   Not,       // operand
   Binary,    // op; left, right

@@ -24,6 +24,13 @@ Value Value::tuple(std::vector<Value> items, const StructSyntax* record) {
   return v;
 }
 
+Value Value::string(std::string_view text) {
+  Value v;
+  v.kind = Kind::String;
+  v.text = text;
+  return v;
+}
+
 std::string describe(const Value& v) {
   switch (v.kind) {
     case Value::Kind::Array: return to_string(v.expr.type());
@@ -33,6 +40,7 @@ std::string describe(const Value& v) {
       return v.record ? "a " + std::string(v.record->fields.name) : "a tuple of " + std::to_string(v.items.size());
     case Value::Kind::Function: return "a function";
     case Value::Kind::Type: return "a type";
+    case Value::Kind::String: return "a string";
   }
   return "?";
 }

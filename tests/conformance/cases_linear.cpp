@@ -1,4 +1,4 @@
-// The cases F01 to F12: order, segments and linear algebra, by formulas.
+// The cases F01 to F13: order, segments and linear algebra, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -26,6 +26,7 @@ std::vector<Case> linear_cases() {
       {.line = "F11", .program = "F11", .inputs = {{0, 1.0986122886681098}}, .value = {0, 1.3862943611198906}, .gradient = {1.25, 0.75}},
       {.line = "F12", .program = "F12", .inputs = {{0.5, -0.99}}, .value = {0.47693627620446987, -1.8213863677184495},
        .gradient = {1.1125848189719498, 24.450876473746412}},
+      {.line = "F13", .program = "F13", .inputs = {{1, 2, 3, 4}, {5, 6}}, .value = {85, 195}, .gradient = {81, 30, 25, 86, 20, 30}},
   };
   // clang-format on
 }

@@ -1,4 +1,4 @@
-// The programs F01 to F12 through the C++ surface.
+// The programs F01 to F13 through the C++ surface.
 #include "tests/conformance/programs.h"
 
 namespace spirograd::conformance {
@@ -20,6 +20,7 @@ void add_linear_programs(Programs& p) {
     return segment_max(x, s, 2) * segment_min(x, s, 2) + segment_prod(x, t, 2);
   });
   p["F11"] = over({{2}}, [](Array x) { return logcumsumexp(x); });
+  p["F13"] = over({{2, 2}, {2}}, [](Array a, Array b) { return einsum("ij,j,kk->i", {a, b, a}); });
   p["F12"] = over({{2}}, [](Array x) { return erfinv(x); });
   p["F08"] = over({{2, 2}, {2}}, [](Array t, Array b) { return solve_triangular(t, b) + solve_triangular(t, b, false); });
 }

@@ -201,6 +201,7 @@ void add_reductions(std::vector<Sample>& out) {
   add("hypot", "hypot(x, 3.0)", [](const In& in) { return hypot(in.x, 3); });
   add("dot", "dot(v, v)", [](const In& in) { return dot(in.v, in.v); });
   add("matmul", "matmul(x, y.T)", [](const In& in) { return matmul(in.x, transpose(in.y)); });
+  add("einsum", "einsum(\"ij,kj->ik\", x, y)", [](const In& in) { return einsum("ij,kj->ik", {in.x, in.y}); });
   add("outer", "outer(v, x[0])", [](const In& in) { return outer(in.v, in.x(0)); });
 }
 
@@ -387,6 +388,10 @@ TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
       {"sum(m)", [](const In& in) { return sum(in.m); }},
       {"max(m)", [](const In& in) { return max(in.m); }},
       {"mean(k)", [](const In& in) { return mean(in.k); }},
+      {"einsum(\"ij,jk\", x, y)",
+       [](const In& in) {
+         return einsum("ij,jk", {in.x, in.y});
+       }},
       {"top_k(x, 4)", [](const In& in) { return top_k(in.x, 4).first; }},
       {"segment_max(x, k, 2)", [](const In& in) { return segment_max(in.x, in.k, 2); }},
       {"nonzero(x, -1)", [](const In& in) { return nonzero(in.x, -1); }},

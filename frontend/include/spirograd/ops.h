@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "spirograd/array.h"
@@ -222,6 +223,8 @@ Array outer(Arg a, Arg b);  // of two vectors: all products
 /// As in NumPy: the last two axes are matrices, leading axes broadcast, a vector is a row on the left and a column on the
 /// right.
 Array matmul(Arg a, Arg b);
+/// Sums of products by letters for axes: einsum("bij,bjk->bik", {a, b}).
+Array einsum(const std::string& letters, ArgList arrays);
 Array cross(Arg a, Arg b);  // along the last axis, of extent 3
 
 // ---- linear algebra, of floats. Matrices have two axes; batches are comprehensions. Singular ones give infinities and NaN.
