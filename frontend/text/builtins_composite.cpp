@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "frontend/ir/composite.h"
+#include "frontend/ir/convolution.h"
 #include "frontend/ir/einsum.h"
 #include "frontend/text/builtins.h"
 
@@ -60,6 +61,35 @@ Value cumulative(Call& c) {
 Value logcumsumexp(Call& c) {
   const Expr a = c.floating(0);
   return Value::array(ir::log_cumsum_exp(a, c.axis(1, a.type())));
+}
+
+// ---- windows over space axes
+
+std::vector<int64_t> numbers(Call& c, size_t j, std::string_view word, std::vector<int64_t> otherwise) {
+  const Value* v = c.argument(j, word);
+  return v ? static_integers(*v, std::string(c.name) + ": " + std::string(word)) : std::move(otherwise);
+}
+
+ir::Padding padding(Call& c, size_t j) {
+  const Value* v = c.argument(j, "padding");
+  if (v && v->kind == Value::Kind::String) return ir::padding_of(c.name, v->text);
+  return {false, numbers(c, j, "padding", {0})};
+}
+
+Value conv(Call& c) {
+  const Value* both[] = {&c.args[0], &c.args[1]};
+  const std::vector<Expr> in = unify(c.elaborator, both, c.name);
+  const ir::Moves moves = {numbers(c, 2, "stride", {1}), numbers(c, 4, "dilation", {1}), padding(c, 3)};
+  const int64_t groups = c.integer_or(5, "groups", 1);
+  return Value::array(ir::conv(in[0], in[1], moves, groups));
+}
+
+template <Expr (*f)(Expr, std::span<const int64_t>, const ir::Moves&), bool floats>
+Value pool(Call& c) {
+  const Expr x = floats ? c.floating(0) : c.array(0);
+  if (!c.argument(1, "window")) c.integer(1, "window");
+  const std::vector<int64_t> window = numbers(c, 1, "window", {});
+  return Value::array(f(x, window, {numbers(c, 2, "stride", {}), {1}, padding(c, 3)}));
 }
 
 // A number of const(..): decimal text of f32 means the nearest f32, with the suffix d the double itself.
@@ -133,6 +163,10 @@ constexpr Builtin kRows[] = {
     {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
     {"einsum",      2, -1, "",    "einsum(\"ij,jk->ik\", a, b)", einsum},
+    {"conv",        2, 6, "stride padding dilation groups", "conv(x, w, stride=1, padding=\"valid\", dilation=1, groups=1)", conv,
+     Follows::FirstTwo},
+    {"max_pool",    1, 4, "window stride padding", "max_pool(x, window, stride=window, padding=\"valid\")", pool<ir::max_pool, false>, Follows::First},
+    {"avg_pool",    1, 4, "window stride padding", "avg_pool(x, window, stride=window, padding=\"valid\")", pool<ir::avg_pool, true>, Follows::First, true},
     {"cumsum",      1, 2, "axis", "cumsum(x, axis=0)",      cumulative<ir::cumsum>, Follows::First},
     {"cumprod",     1, 2, "axis", "cumprod(x, axis=0)",     cumulative<ir::cumprod>, Follows::First},
     {"cummax",      1, 2, "axis", "cummax(x, axis=0)",      cumulative<ir::cummax>, Follows::First},

@@ -1,4 +1,4 @@
-// The cases F01 to F13: order, segments and linear algebra, by formulas.
+// The cases F01 to F15: order, segments and linear algebra, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -27,6 +27,9 @@ std::vector<Case> linear_cases() {
       {.line = "F12", .program = "F12", .inputs = {{0.5, -0.99}}, .value = {0.47693627620446987, -1.8213863677184495},
        .gradient = {1.1125848189719498, 24.450876473746412}},
       {.line = "F13", .program = "F13", .inputs = {{1, 2, 3, 4}, {5, 6}}, .value = {85, 195}, .gradient = {81, 30, 25, 86, 20, 30}},
+      {.line = "F14", .program = "F14", .inputs = {{1, 2, 3, 4}, {5, 7}}, .value = {7, 19, 31, 43}, .gradient = {12, 12, 12, 7, 6, 10}},
+      {.line = "F15", .program = "F15", .inputs = {{1, 4, 2, 8}}, .value = {10, 37.333333333333336},
+       .gradient = {2, 7.166666666666667, 2.6666666666666665, 7.333333333333333}},
   };
   // clang-format on
 }

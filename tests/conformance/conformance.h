@@ -23,7 +23,7 @@ struct Along {
 /// Empty: not stated. Values of several arrays are joined.
 struct Case {
   std::string line;     // of the tables: C01 to C76 from an existing system's suite, D01 to D30 derived by hand,
-                        // E01 to E28 with derivatives inside, F01 to F13 order, segments, linear algebra
+                        // E01 to E28 with derivatives inside, F01 to F15 order, segments, linear algebra, windows
   std::string program;  // the .sg function, and the key in programs()
   std::vector<Values> inputs;
   Values value;

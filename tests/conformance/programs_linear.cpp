@@ -1,4 +1,4 @@
-// The programs F01 to F13 through the C++ surface.
+// The programs F01 to F15 through the C++ surface.
 #include "tests/conformance/programs.h"
 
 namespace spirograd::conformance {
@@ -21,6 +21,8 @@ void add_linear_programs(Programs& p) {
   });
   p["F11"] = over({{2}}, [](Array x) { return logcumsumexp(x); });
   p["F13"] = over({{2, 2}, {2}}, [](Array a, Array b) { return einsum("ij,j,kk->i", {a, b, a}); });
+  p["F14"] = over({{1, 1, 4}, {1, 1, 2}}, [](Array x, Array w) { return conv(x, w, 1, {1, 0}); });
+  p["F15"] = over({{1, 1, 4}}, [](Array x) { return max_pool(x, 2) * avg_pool(x, 3, 2, {1, 0}); });
   p["F12"] = over({{2}}, [](Array x) { return erfinv(x); });
   p["F08"] = over({{2, 2}, {2}}, [](Array t, Array b) { return solve_triangular(t, b) + solve_triangular(t, b, false); });
 }

@@ -202,6 +202,17 @@ void add_reductions(std::vector<Sample>& out) {
   add("dot", "dot(v, v)", [](const In& in) { return dot(in.v, in.v); });
   add("matmul", "matmul(x, y.T)", [](const In& in) { return matmul(in.x, transpose(in.y)); });
   add("einsum", "einsum(\"ij,kj->ik\", x, y)", [](const In& in) { return einsum("ij,kj->ik", {in.x, in.y}); });
+  const auto image = [](const Array& a) { return reshape(a, {1, 2, 3}); };
+  add("conv", "conv(reshape(x, [1, 2, 3]), reshape(y, [1, 2, 3]), padding=\"same\")",
+      [=](const In& in) { return conv(image(in.x), image(in.y), 1, "same"); });
+  add("conv", "conv(reshape(x, [1, 2, 3]), reshape(y, [2, 1, 3]), [2], [1, 0], 1, groups=2)", [=](const In& in) {
+    return conv(image(in.x), reshape(in.y, {2, 1, 3}), {2}, {1, 0}, 1, 2);
+  });
+  add("max_pool", "max_pool(reshape(x, [1, 2, 3]), 2)", [=](const In& in) { return max_pool(image(in.x), 2); });
+  add("max_pool", "max_pool(reshape(x, [1, 2, 3]), [2], stride=1, padding=1)",
+      [=](const In& in) { return max_pool(image(in.x), {2}, 1, 1); });
+  add("avg_pool", "avg_pool(reshape(x, [1, 2, 3]), 2, padding=\"same\")",
+      [=](const In& in) { return avg_pool(image(in.x), 2, {}, "same"); });
   add("outer", "outer(v, x[0])", [](const In& in) { return outer(in.v, in.x(0)); });
 }
 
@@ -391,6 +402,11 @@ TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
       {"einsum(\"ij,jk\", x, y)",
        [](const In& in) {
          return einsum("ij,jk", {in.x, in.y});
+       }},
+      {"conv(x, y)", [](const In& in) { return conv(in.x, in.y); }},
+      {"max_pool(reshape(x, [1, 2, 3]), 5, padding=\"full\")",
+       [](const In& in) {
+         return max_pool(reshape(in.x, {1, 2, 3}), 5, {}, "full");
        }},
       {"top_k(x, 4)", [](const In& in) { return top_k(in.x, 4).first; }},
       {"segment_max(x, k, 2)", [](const In& in) { return segment_max(in.x, in.k, 2); }},

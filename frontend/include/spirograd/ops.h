@@ -227,6 +227,29 @@ Array matmul(Arg a, Arg b);
 Array einsum(const std::string& letters, ArgList arrays);
 Array cross(Arg a, Arg b);  // along the last axis, of extent 3
 
+// ---- windows over the space axes of (batch, channels, space..)
+/// One number for all space axes, or one for each.
+struct PerAxis {
+  std::vector<int64_t> numbers;
+  template <std::integral I>
+  PerAxis(I n) : numbers{static_cast<int64_t>(n)} {}
+  PerAxis(std::initializer_list<int64_t> list) : numbers(list) {}
+};
+/// "same", "valid", one number, or for each space axis one before and one behind it.
+struct Padding {
+  std::string name;
+  std::vector<int64_t> sides;
+  Padding(const char* word) : name(word) {}
+  template <std::integral I>
+  Padding(I n) : sides{static_cast<int64_t>(n)} {}
+  Padding(std::initializer_list<int64_t> list) : sides(list) {}
+};
+/// w: (results, channels / groups, window..). Outside of x is 0.
+Array conv(Arg x, Arg w, PerAxis stride = 1, Padding padding = "valid", PerAxis dilation = 1, int64_t groups = 1);
+/// Of what lies inside of x. No stride: that of the window.
+Array max_pool(Arg x, PerAxis window, PerAxis stride = {}, Padding padding = "valid");
+Array avg_pool(Arg x, PerAxis window, PerAxis stride = {}, Padding padding = "valid");
+
 // ---- linear algebra, of floats. Matrices have two axes; batches are comprehensions. Singular ones give infinities and NaN.
 Array eye(int64_t n, DType dtype = DType::F32, Loc loc = Loc::here());
 Array diagonal(Arg a);             // of the last two axes
