@@ -140,6 +140,34 @@ Expr indexed(Expr a, const std::vector<Item>& items) {
   return changed ? ir::reshape(a, shape) : a;
 }
 
+// t[0]: an item of a tuple. Which one has to be known, for items differ in type.
+Value item_of(Elaborator& el, const Ast& ast, const Env& env, const Value& tuple) {
+  const std::string whole = describe(tuple);
+  if (tuple.record)
+    throw Error("SG0102", whole + " has no items by number")
+        .hint("read a field by its name, as in x." + std::string(tuple.record->fields.declared[0].name));
+  if (ast.kids.size() != 2)
+    throw Error("SG0404", whole + " takes one number, it is given " + std::to_string(ast.kids.size() - 1) + " indices")
+        .hint("an item of an item is t[0][1], an element of an array in it t[0][i, j]");
+  const Ast& at = *ast.kids[1];
+  if (at.form == Form::Slice || at.form == Form::NewAxis || at.form == Form::Ellipsis)
+    throw el.source().error("SG0102", whole + " has no axes", at.place).hint("t[0] is its first item; let (a, b) = t");
+  const Value index = el.eval(at, env);
+  if (!index.is_literal() || index.is_float || index.shape.rank() != 0)
+    throw el.source()
+        .error("SG0105",
+               "the index into " + whole + " must be a whole number known before the program runs, not " +
+                   (index.is_literal() && index.shape.rank() == 0 ? "a float" : describe(index)),
+               at.place)
+        .hint("items of a tuple may differ in type; stack(a, b)[i] chooses among arrays of one type");
+  const int64_t j = static_integer(index, "an index");
+  if (j < 0 || j >= static_cast<int64_t>(tuple.items.size()))
+    throw el.source()
+        .error("SG0101", "item " + std::to_string(j) + " of " + whole + " does not exist", at.place)
+        .hint("items count from 0, and not from the end");
+  return tuple.items[static_cast<size_t>(j)];
+}
+
 }  // namespace
 
 Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
@@ -159,8 +187,7 @@ Value index_value(Elaborator& el, const Ast& ast, const Env& env) {
       return Value::literal(base.numbers[static_cast<size_t>(j)], base.is_float);
     }
   }
-  if (base.kind == Value::Kind::Tuple)
-    throw Error("SG0102", "a tuple cannot be indexed").hint("take it apart: let (a, b) = ...");
+  if (base.kind == Value::Kind::Tuple) return item_of(el, ast, env, base);
   const std::vector<Item> items = items_of(el, ast, env, base);
   return el.lift({base}, "index", [items](std::span<const Expr> in) { return indexed(in[0], items); });
 }

@@ -200,5 +200,21 @@ TEST(TextEval, ComprehensionsAndLoops) {
          {"fori(0, fn(i, t) => t * 2.0, s)", {2}}});
 }
 
+TEST(TextEval, ItemsOfTuples) {
+  check({{"(v, k, s)[2]", {2}},
+         {"(v, (a, s))[1][1]", {2}},
+         {"(v, (a, s))[1][0][1, 2]", {6}},
+         {"{ let t = (s, n)\n (t[1], t[0]) }", {7, 2}},
+         {"(v, s)[len(v) - 3]", {2}},
+         {"(s,)[0]", {2}},
+         {"((s, v[0:0])[1]).shape", {0}},
+         {"(for i: 4 => (v[i], i))[1][3]", {3}},
+         {"map_accum_l(fn(t, x) => (t + x, t), 0.0, v)[1][3]", {2.5}},
+         {"value_and_grad(fn(x) => sum(x * x))(v)[1]", {6, -2, 1, 4}},
+         {"grad(fn(x, y) => x * x * y, wrt=(x, y))(s, 3.0)[1]", {4}},
+         {"grad(fn(x) => (x, x * x)[1])(s)", {4}},
+         {"fold(fn(t, x) => (t[1], t[0] + x), (0.0, 1.0), v)[0]", {3.5}}});
+}
+
 }  // namespace
 }  // namespace spirograd
