@@ -198,6 +198,7 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
                         "'" + std::string(def.name) + "' takes " + std::to_string(def.declared.size()) +
                             " arguments, it is given " + std::to_string(args.size()),
                         place);
+  const std::vector<Function> functions = functions_of(def, args);
   args = arrays_of(def, args);
   std::map<std::string_view, DType> met;  // type parameters
   for (size_t j = 0; j < args.size(); ++j)
@@ -206,15 +207,16 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
   for (size_t j = 0; j < args.size(); ++j) {
     const TypeSyntax& declared = def.params[j].type;
     if (args[j].is_weak() && !declared.parameter.empty() && !met.contains(declared.parameter))
-      return call_weakly(index, args, place);
+      return call_weakly(index, args, functions, place);
     const DType want = declared.parameter.empty() || !args[j].is_weak() ? declared.dtype : met[declared.parameter];
     nodes.push_back(args[j].may_become(want) ? materialise(args[j], want) : array_of(args[j], def.params[j].name));
   }
-  return call_with(index, nodes, place);
+  return call_with(index, nodes, functions, place);
 }
 
 // A type parameter that meets weak arguments only is open as they are: so are the results that follow it.
-Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, Place place) {
+Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, const std::vector<Function>& functions,
+                              Place place) {
   const DefSyntax& def = source_.defs[index];
   std::map<std::string_view, DType> met;
   std::map<std::string_view, bool> floats;  // of the open type parameters
@@ -229,7 +231,7 @@ Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, Plac
     any_float |= args[j].is_float;
     operands.push_back(args[j]);
   }
-  const auto called = [this, index, args, place, met, floats](DType t) {
+  const auto called = [this, index, args, functions, place, met, floats](DType t) {
     std::vector<Expr> nodes;
     for (size_t j = 0; j < args.size(); ++j) {
       const TypeSyntax& declared = source_.defs[index].params[j].type;
@@ -241,7 +243,7 @@ Value Elaborator::call_weakly(size_t index, const std::vector<Value>& args, Plac
       nodes.push_back(args[j].may_become(want) ? materialise(args[j], want)
                                                : array_of(args[j], source_.defs[index].params[j].name));
     }
-    return call_with(index, nodes, place);
+    return call_with(index, nodes, functions, place);
   };
   return at_open_types(std::move(operands), any_float, called);
 }
@@ -278,8 +280,13 @@ Value Elaborator::at_open_types(std::vector<Value> operands, bool any_float, con
   return with_leaves(*v, flat, at);
 }
 
+int64_t Elaborator::number_of(const Function& f) {
+  if (f->def >= 0) return -1 - f->def;
+  return functions_.try_emplace(f, static_cast<int64_t>(functions_.size())).first->second;
+}
+
 // The call for nodes whose types decide on everything.
-Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place place) {
+Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, const std::vector<Function>& functions, Place place) {
   const DefSyntax& def = source_.defs[index];
   std::vector<int64_t> key = {static_cast<int64_t>(index)};
   std::vector<Type> types;
@@ -287,6 +294,7 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
     key.push_back(e.id.v);
     types.push_back(e.type());
   }
+  for (const Function& f : functions) key.push_back(number_of(f));
   for (size_t rule : ruling_) key.push_back(-1 - static_cast<int64_t>(rule));
   const Within called(call_depth_, call_depth_ + 1);
   if (const auto known = calls_.find(key); known != calls_.end()) return known->second;
@@ -303,6 +311,7 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
   std::vector<Value> arrays;
   for (Expr e : nodes) arrays.push_back(Value::array(e));
   bind_params(def, arrays, env);
+  bind_functions(def, functions, env);
   Results results;
   try {
     const Within within(current_def_, static_cast<int>(index));
@@ -315,7 +324,8 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
   }
   size_t at = 0;
   Value v = with_leaves(results.form, results.arrays, at);
-  if (def.rule && std::find(ruling_.begin(), ruling_.end(), index) == ruling_.end()) v = with_rule(index, nodes, v);
+  if (def.rule && std::find(ruling_.begin(), ruling_.end(), index) == ruling_.end())
+    v = with_rule(index, nodes, functions, v);
   calls_.emplace(std::move(key), v);
   return v;
 }
@@ -323,6 +333,8 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, Place pla
 int64_t Elaborator::body_function(size_t index, Place) {
   if (const auto known = bodies_.find(index); known != bodies_.end()) return known->second;
   const DefSyntax& def = source_.defs[index];
+  if (const Declared* d = first_function(def))
+    throw Error("SG0404", quoted(def.name) + " takes the function " + quoted(d->name) + ", the body of a loop takes arrays");
   const Env no_shapes = nested({});
   Env env = nested({});
   ir::Function f;

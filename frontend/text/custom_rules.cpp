@@ -1,6 +1,8 @@
 // Derivatives that users give: custom_jvp f(x, dx) = (value, tangent) and custom_vjp f(x, ct) = cotangent of x. The value of
 // f is that of its definition; whoever differentiates it asks the rule, which is differentiated in turn for higher orders.
 // Calls of f inside of its own rule are plain, so their derivative is that of the definition.
+#include <algorithm>
+
 #include "frontend/ir/close_rule.h"
 #include "frontend/text/functions.h"
 
@@ -58,17 +60,41 @@ void bind_tangents(const DefSyntax& def, std::span<const Value> arrays, Env& env
   bind_params(out, own, env);
 }
 
+// A name of around whose derivative a rule cannot know of, in what the function reads; "" without.
+std::string captured_float(const Closure& f) {
+  if (f.native) return "what it is made of";
+  if (!f.fn) return "";
+  const std::function<bool(const Value&)> carries = [&](const Value& v) {
+    if (v.is_array()) return is_float(v.expr.dtype()) && v.expr.op() != ir::Op::Const;
+    if (v.kind == Value::Kind::Function) return !captured_float(*v.function).empty();
+    return std::ranges::any_of(v.items, carries);
+  };
+  std::vector<const Ast*> names;
+  collect_names(*f.fn, names);
+  for (const Ast* name : names)
+    if (const Value* v = lookup(f.env, name->text); v && carries(*v)) return "'" + std::string(name->text) + "' from around";
+  return "";
+}
+
 std::string derivative_of(const DefSyntax& def) { return "the derivative of '" + std::string(def.name) + "'"; }
 
 }  // namespace
 
-Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const Value& plain) {
+Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const std::vector<Function>& functions,
+                            const Value& plain) {
   const DefSyntax& def = source_.defs[index];
   const RuledCall call(args);
   if (call.at.empty()) return plain;
+  for (const Function& f : functions)
+    if (const std::string name = captured_float(*f); !name.empty())
+      throw Error("SG0404", "'" + std::string(def.name) +
+                                "' has a derivative of its own and is given a function that reads " + name +
+                                ", whose derivative it would lose")
+          .hint("pass the name of a def, and what it reads as an argument");
   Env env = nested({});
   bind_types(*this, def, call.types, {}, env);
   bind_params(renamed(def), call.primal, env);
+  bind_functions(renamed(def), functions, env);
   return def.rule->forward ? with_tangents(index, call, plain, env) : with_cotangents(index, call, plain, env);
 }
 

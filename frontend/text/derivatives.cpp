@@ -98,7 +98,8 @@ std::string ordinal(size_t arg) { return "argument " + std::to_string(arg + 1); 
 std::optional<DType> declared_type(Elaborator& e, const Closure& f, size_t arg) {
   if (f.def < 0) return {};
   const DefSyntax& def = e.source().defs[static_cast<size_t>(f.def)];
-  if (arg >= def.declared.size() || def.declared[arg].record) return {};  // the fields of a struct have types
+  if (arg >= def.declared.size() || def.declared[arg].record || def.declared[arg].is_function)
+    return {};  // the fields of a struct have types
   size_t at = 0;
   for (size_t j = 0; j < arg; ++j) at += def.declared[j].arrays;
   const TypeSyntax& t = def.params[at].type;

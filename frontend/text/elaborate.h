@@ -107,6 +107,8 @@ struct Closure {
   std::vector<std::string_view> params = {};  // with names of its parameters, as far as they have any
 };
 
+using Function = std::shared_ptr<const Closure>;
+
 /// Another value while it lives, also when an error passes: the definition whose body is elaborated, for one.
 struct Within {
   Within(int& current_, int value) : current(current_), before(std::exchange(current_, value)) {}
@@ -203,10 +205,13 @@ class Elaborator {
   /// A struct of these arguments, by position and by name.
   Value construct(const StructSyntax& record, const Call& call);
   Value call_def(size_t def, std::vector<Value> args, Place place);
-  Value call_weakly(size_t def, const std::vector<Value>& args, Place place);
-  Value call_with(size_t def, std::span<const ir::Expr> args, Place place);
+  /// `functions`: for the parameters that are functions.
+  Value call_weakly(size_t def, const std::vector<Value>& args, const std::vector<Function>& functions, Place place);
+  Value call_with(size_t def, std::span<const ir::Expr> args, const std::vector<Function>& functions, Place place);
+  /// Equal for functions that do the same.
+  int64_t number_of(const Function& f);
   /// The results of a call with the derivative that custom_jvp or custom_vjp gives them.
-  Value with_rule(size_t def, std::span<const ir::Expr> args, const Value& plain);
+  Value with_rule(size_t def, std::span<const ir::Expr> args, const std::vector<Function>& functions, const Value& plain);
   Value with_tangents(size_t def, const RuledCall& call, const Value& plain, Env env);
   Value with_cotangents(size_t def, const RuledCall& call, const Value& plain, Env env);
   Value apply_rule(size_t def, const Env& env);
@@ -229,7 +234,8 @@ class Elaborator {
   int repetitions_ = 0;                          // of steps of loops
   int call_depth_ = 0;                           // calls of definitions under way
   uint32_t located_ = 0;                         // nodes up to here have their places
-  std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes -> result
+  std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes, functions -> result
+  std::map<Function, int64_t> functions_;        // arguments of such calls, kept so that their addresses stay theirs
   std::map<size_t, int64_t> bodies_;
   ShapeVariables from_outside_;
   std::vector<size_t> ruling_;  // definitions whose rules are elaborated: calls of them there are plain
@@ -256,6 +262,9 @@ std::vector<std::string_view> type_parameters(const DefSyntax& def);
 
 /// The arrays of arguments, one after the other, as `def` declares them; SG0103 where one is no such struct.
 std::vector<Value> arrays_of(const DefSyntax& def, const std::vector<Value>& args);
+/// Those that are functions. SG0103 for other arguments in their places.
+std::vector<Function> functions_of(const DefSyntax& def, const std::vector<Value>& args);
+void bind_functions(const DefSyntax& def, std::span<const Function> functions, Env& env);
 /// The parameters of `def` by name: arrays, and structs of such. `arrays`: one for each of def.params.
 void bind_params(const DefSyntax& def, std::span<const Value> arrays, Env& env);
 const Value& field_of(const Value& record, std::string_view name);

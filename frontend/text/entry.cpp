@@ -22,6 +22,10 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
   located_ = graph_.size();
   Program out;
   out.name = def.name;
+  if (const Declared* d = first_function(def))
+    throw source_
+        .error("SG0404", "'" + out.name + "' takes the function '" + std::string(d->name) + "', which no input is", d->place)
+        .hint("run a def that calls it with a function, by -f NAME or as the last of the file");
   Env env = nested({});
   std::vector<Type> types;
   const GivenTypes given{&shapes, element};
@@ -63,7 +67,7 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
     std::vector<Expr> args;
     for (const Value& v : arrays) args.push_back(v.expr);
     size_t at = 0;
-    const Value ruled = with_rule(index, args, with_leaves(results.form, results.arrays, at));
+    const Value ruled = with_rule(index, args, {}, with_leaves(results.form, results.arrays, at));
     results.arrays.clear();
     leaves(ruled, results.arrays);
   }

@@ -8,7 +8,6 @@
 namespace spirograd::text {
 
 using Values = std::vector<Value>;
-using Function = std::shared_ptr<const Closure>;
 
 /// A function that an operation has made. `params`: names that keywords may use.
 Value function_value(Closure::Native native, std::vector<std::string_view> params);

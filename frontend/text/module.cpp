@@ -57,8 +57,13 @@ std::vector<Signature> Module::functions() const {
   for (const DefSyntax& d : state_->source.defs) {
     Signature s{std::string(d.name), {}, std::string(d.results_text), {}};
     for (std::string_view t : type_parameters(d)) s.type_parameters.emplace_back(t);
-    for (const ParamSyntax& p : d.params)
-      s.params.push_back({std::string(p.name), std::string(p.type.text), std::string(p.type.parameter)});
+    size_t at = 0;
+    for (const Declared& declared : d.declared) {
+      if (declared.is_function) s.params.push_back({std::string(declared.name), "fn"});
+      for (const size_t end = at + declared.arrays; at < end; ++at)
+        s.params.push_back(
+            {std::string(d.params[at].name), std::string(d.params[at].type.text), std::string(d.params[at].type.parameter)});
+    }
     out.push_back(std::move(s));
   }
   return out;
@@ -90,7 +95,9 @@ Result<Program> instantiate(const Module& module, std::string_view function, con
 bool has_fixed_types(const Module& module, std::string_view function) {
   const Result<bool> r = guarded([&] {
     const Source& source = module.state().source;
-    for (const ParamSyntax& p : source.defs[find(source, function)].params) {
+    const DefSyntax& def = source.defs[find(source, function)];
+    if (first_function(def)) return false;
+    for (const ParamSyntax& p : def.params) {
       if (!p.type.parameter.empty()) return false;
       for (const Ast* extent : p.type.extents)
         if (mentions_name(*extent)) return false;

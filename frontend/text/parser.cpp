@@ -69,7 +69,11 @@ class Parser : public ExpressionParser {
     d.place = peek().place;
     d.name = expect_name(("a " + std::string(what) + " name").c_str());
     expect(":", ("and a type after the " + std::string(what) + " name").c_str());
-    const TypeSyntax t = type();
+    d.is_function = peek().is("fn");
+    if (d.is_function && what == std::string_view("field"))
+      fail("a field holds an array or a struct, not a function", "a function is a parameter: def f(step: fn, x: f32)");
+    const TypeSyntax t = d.is_function ? TypeSyntax{} : type();
+    if (d.is_function) take();
     for (const Declared& other : def.declared)
       if (other.name == d.name)
         throw source_.error("SG0408", std::string(what) + " '" + std::string(d.name) + "' stands twice", d.place);
@@ -78,7 +82,7 @@ class Parser : public ExpressionParser {
     if (t.record)
       for (const ParamSyntax& p : t.record->fields.params)
         def.params.push_back({inside(d.name, p.name), with_sizes(p.type, t), d.place});
-    else
+    else if (!d.is_function)
       def.params.push_back({d.name, t, d.place});
     d.arrays = def.params.size() - before;
     def.declared.push_back(d);
@@ -189,7 +193,7 @@ class Parser : public ExpressionParser {
         if (size->text == t->parameter)
           throw source_.error("SG0408", quoted + " is an element type and a size", size->place)
               .hint("give one of them another name, as in x: T[N]");
-      for (const ParamSyntax& p : def.params)
+      for (const Declared& p : def.declared)
         if (p.name == t->parameter) throw source_.error("SG0408", quoted + " is an element type and a parameter", p.place);
     }
   }
@@ -282,6 +286,11 @@ void collect_names(const Ast& a, std::vector<const Ast*>& names) {
   if (a.form == Form::Name) names.push_back(&a);
   for (const Ast* kid : a.kids)
     if (kid) collect_names(*kid, names);
+}
+
+const Declared* first_function(const DefSyntax& def) {
+  const auto it = std::ranges::find_if(def.declared, [](const Declared& d) { return d.is_function; });
+  return it == def.declared.end() ? nullptr : &*it;
 }
 
 bool may_carry_tangents(const DefSyntax& def, const Declared& d) {

@@ -52,6 +52,11 @@ std::vector<Value> arrays_of(const DefSyntax& def, const std::vector<Value>& arg
   std::vector<Value> out;
   for (size_t j = 0; j < args.size(); ++j) {
     const Declared& d = def.declared[j];
+    if (d.is_function) continue;
+    if (args[j].kind == Value::Kind::Function)
+      throw Error("SG0103", quoted(d.name) + " of " + quoted(def.name) + " is declared as " +
+                                (d.record ? "a " + std::string(d.record->fields.name) : "an array") + ", given a function")
+          .hint("a parameter that is a function is declared " + std::string(d.name) + ": fn");
     if (args[j].record != d.record)
       throw Error("SG0103", quoted(d.name) + " of " + quoted(def.name) + " is declared " +
                                 (d.record ? std::string(d.record->fields.name) : "as an array") + ", given " +
@@ -64,8 +69,33 @@ std::vector<Value> arrays_of(const DefSyntax& def, const std::vector<Value>& arg
   return out;
 }
 
+std::vector<Function> functions_of(const DefSyntax& def, const std::vector<Value>& args) {
+  std::vector<Function> out;
+  for (size_t j = 0; j < args.size(); ++j) {
+    if (!def.declared[j].is_function) continue;
+    if (args[j].kind != Value::Kind::Function)
+      throw Error("SG0103", quoted(def.declared[j].name) + " of " + quoted(def.name) + " is declared as a function, given " +
+                                describe(args[j]))
+          .hint("the name of a def or of an operation, or fn(x) => ..");
+    out.push_back(args[j].function);
+  }
+  return out;
+}
+
+void bind_functions(const DefSyntax& def, std::span<const Function> functions, Env& env) {
+  for (const Declared& d : def.declared) {
+    if (!d.is_function) continue;
+    Value v;
+    v.kind = Value::Kind::Function;
+    v.function = functions.front();
+    functions = functions.subspan(1);
+    bind(env, d.name, std::move(v));
+  }
+}
+
 void bind_params(const DefSyntax& def, std::span<const Value> arrays, Env& env) {
   for (const Declared& d : def.declared) {
+    if (d.is_function) continue;
     std::span<const Value> own = arrays.subspan(0, d.arrays);
     bind(env, d.name, d.record ? made_of(*d.record, own) : own[0]);
     arrays = arrays.subspan(d.arrays);

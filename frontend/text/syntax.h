@@ -78,10 +78,12 @@ struct ResultSyntax {
   TypeSyntax type;
 };
 
-/// A parameter, or a field of a struct, as it is written: one array, or a struct, whose arrays follow one another.
+/// A parameter, or a field of a struct, as it is written: one array, a struct, whose arrays follow one another, or a
+/// function, which has none.
 struct Declared {
   std::string_view name;
   const StructSyntax* record = nullptr;
+  bool is_function = false;
   size_t arrays = 1;
   Place place;
 };
@@ -108,6 +110,8 @@ struct DefSyntax {
   const RuleSyntax* rule = nullptr;
 };
 
+/// The first parameter that is a function, or null.
+const Declared* first_function(const DefSyntax& def);
 /// Whether a tangent comes with it.
 bool may_carry_tangents(const DefSyntax& def, const Declared& d);
 
