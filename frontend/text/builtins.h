@@ -51,8 +51,9 @@ struct Builtin {
   std::string_view usage;
   Value (*run)(Call&);
   Follows follows = Follows::Nothing;
-  bool floats = false;          // whole numbers count as floats
-  std::string_view names = "";  // a keyword that is not evaluated: names of parameters
+  bool floats = false;                             // whole numbers count as floats
+  std::string_view names = "";                     // a keyword that is not evaluated: names of parameters
+  double (*of_numbers)(double, double) = nullptr;  // of two whole numbers that are known: the same, at once
 };
 
 const Builtin* find_builtin(std::string_view name);

@@ -40,6 +40,9 @@ Value extreme(Call& c) {
   return Value::array(c.flag("keepdims", false) ? ir::keep_dims(r, a.shape(), axes) : r);
 }
 
+double greater_of(double a, double b) { return a >= b ? a : b; }
+double lesser_of(double a, double b) { return a <= b ? a : b; }
+
 template <DType t>
 Value convert(Call& c) {
   return c.elaborator.convert(c.args[0], t);
@@ -82,8 +85,8 @@ Value logaddexp(Call& c) {
 constexpr Builtin kOwnRows[] = {
     {"minimum", 2, 2, "", "minimum(a, b)", binary_op<Op::Min>, Follows::All},
     {"maximum", 2, 2, "", "maximum(a, b)", binary_op<Op::Max>, Follows::All},
-    {"max",     1, 2, "axis keepdims", "max(x, axis=.., keepdims=false) or max(a, b)", extreme<Op::Max, Op::ReduceMax>, Follows::All},
-    {"min",     1, 2, "axis keepdims", "min(x, axis=.., keepdims=false) or min(a, b)", extreme<Op::Min, Op::ReduceMin>, Follows::All},
+    {"max",     1, 2, "axis keepdims", "max(x, axis=.., keepdims=false) or max(a, b)", extreme<Op::Max, Op::ReduceMax>, Follows::All, false, "", greater_of},
+    {"min",     1, 2, "axis keepdims", "min(x, axis=.., keepdims=false) or min(a, b)", extreme<Op::Min, Op::ReduceMin>, Follows::All, false, "", lesser_of},
     {"where",   3, 3, "", "where(mask, a, b)",  where, Follows::Branches},
     {"select",  3, 3, "", "select(mask, a, b)", where, Follows::Branches},
     {"cond",    3, 3, "", "cond(c, a, b): if c then a else b", cond, Follows::Branches},

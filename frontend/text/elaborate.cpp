@@ -37,6 +37,8 @@ std::optional<Value> fold(Op op, const Value& a, const Value& b) {
     r = x - y;
   else if (op == Op::Mul)
     r = x * y;
+  else if (op == Op::Pow && !floats && y >= 0 && std::pow(x, y) < kExact && std::pow(x, y) > -kExact)
+    r = std::pow(x, y);
   else if (op == Op::Rem)
     r = floats ? std::fmod(x, y) : y == 0 ? 0 : std::fmod(x, y);
   else if (op == Op::Div) {
@@ -52,6 +54,25 @@ std::optional<Value> fold(Op op, const Value& a, const Value& b) {
     throw Error("SG0407", whole(x) + " " + spelling(op) + " " + whole(y) + " is too large");
   if (!floats && r == 0) r = 0;  // no negative zero among the integers
   return Value::literal(r, floats);
+}
+
+// Comparisons of whole numbers, and of truth values that are known.
+std::optional<bool> known_truth(Op op, const Value& a, const Value& b) {
+  if (a.known && b.known) {
+    if (op == Op::And) return *a.known && *b.known;
+    if (op == Op::Or) return *a.known || *b.known;
+    if (op == Op::Eq) return *a.known == *b.known;
+    if (op == Op::Ne) return *a.known != *b.known;
+  }
+  if (!a.is_whole_number() || !b.is_whole_number()) return {};
+  const double x = a.numbers[0], y = b.numbers[0];
+  if (op == Op::Eq) return x == y;
+  if (op == Op::Ne) return x != y;
+  if (op == Op::Lt) return x < y;
+  if (op == Op::Le) return x <= y;
+  if (op == Op::Gt) return x > y;
+  if (op == Op::Ge) return x >= y;
+  return {};
 }
 
 }  // namespace
@@ -120,10 +141,17 @@ Value Elaborator::eval_form(const Ast& ast, const Env& env) {
   no_expression();
 }
 
-Value Elaborator::eval_bool(const Ast& ast) { return Value::array(ir::scalar(graph_, DType::Bool, ast.number)); }
+Value Elaborator::eval_bool(const Ast& ast) {
+  Value v = Value::array(ir::scalar(graph_, DType::Bool, ast.number));
+  v.known = ast.number != 0;
+  return v;
+}
 
 Value Elaborator::eval_not(const Ast& ast, const Env& env) {
-  return Value::array(ir::unary(Op::Not, array_of(eval(*ast.kids[0], env), "not")));
+  const Value a = eval(*ast.kids[0], env);
+  Value v = Value::array(ir::unary(Op::Not, array_of(a, "not")));
+  if (a.known) v.known = !*a.known;
+  return v;
 }
 
 Value Elaborator::eval_floor_div(const Ast& ast, const Env& env) {
@@ -203,6 +231,13 @@ Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
 
 Value Elaborator::binary(Op op, const Value& a, const Value& b) {
   if (std::optional<Value> v = fold(op, a, b)) return *v;
+  if (const std::optional<bool> known = known_truth(op, a, b)) {
+    // The node is made all the same: programs print as what was written.
+    const Expr e = ir::binary_broadcast(op, materialise(a), materialise(b));
+    Value v = Value::array(e);
+    v.known = known;
+    return v;
+  }
   const std::string what = spelling(op);
   const Value* both[] = {&a, &b};
   const bool floats = ir::has_flag(op, ir::kFloatOnly), open = a.is_weak() && b.is_weak();
@@ -244,6 +279,8 @@ Value Elaborator::eval_if(const Ast& ast, const Env& env) {
                             ? "where(mask, a, b) chooses element by element"
                             : "compare, as in x != 0");
   }
+  // What is known is decided here: the branch that is not taken may have another shape, or none.
+  if (condition.known) return eval(*ast.kids[*condition.known ? 1 : 2], env);
   const Value yes = eval(*ast.kids[1], env), no = eval(*ast.kids[2], env);
   return choose(condition.expr, yes, no);
 }

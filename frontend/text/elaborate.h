@@ -40,6 +40,7 @@ struct Value {
   };
   Kind kind = Kind::Tuple;
   ir::Expr expr;                         // Array
+  std::optional<bool> known;             // Array: a truth value that is known before the program runs
   bool is_float = false;                 // Literal, Weak
   Shape shape;                           // Literal, Weak
   std::vector<double> numbers;           // Literal
@@ -62,6 +63,7 @@ struct Value {
   static Value tuple(std::vector<Value> items, const StructSyntax* record = nullptr);
   bool is_array() const { return kind == Kind::Array; }
   bool is_literal() const { return kind == Kind::Literal; }
+  bool is_whole_number() const { return is_literal() && !is_float && shape.rank() == 0; }
   /// Whether the element type is still open, and whether it may become `t`.
   bool is_weak() const { return kind == Kind::Literal || kind == Kind::Weak; }
   bool may_become(DType t) const { return is_weak() && t != DType::Bool && (!is_float || spirograd::is_float(t)); }

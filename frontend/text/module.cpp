@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "frontend/base/near_name.h"
-#include "frontend/text/elaborate.h"
+#include "frontend/text/builtins.h"
 
 namespace spirograd::text {
 
@@ -31,7 +31,7 @@ size_t find(const Source& source, std::string_view function) {
 bool mentions_name(const Ast& a) {
   std::vector<const Ast*> names;
   collect_names(a, names);
-  return !names.empty();
+  return std::ranges::any_of(names, [](const Ast* name) { return !find_builtin(name->text); });
 }
 
 Program make(const Module& module, std::string_view function, const std::vector<NamedType>* inputs,

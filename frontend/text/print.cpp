@@ -302,7 +302,10 @@ class DefPrinter {
     }
     // The operators add literals up; the names do not (`and` and `or` are no names). Remainders always go by their name.
     const ir::OpInfo& info = ir::info(n.op);
-    const bool of_literals = !info.parameters.empty() && is_literal(in[0]) && in.size() == 2 && is_literal(in[1]);
+    const bool literals = in.size() == 2 && is_literal(in[0]) && is_literal(in[1]);
+    const bool of_literals = literals && !info.parameters.empty();
+    if (literals && n.op == Op::Min) return call("minimum", n);
+    if (literals && n.op == Op::Max) return call("maximum", n);
     if (info.symbol.empty() || n.op == Op::Rem || of_literals) return call(info.name, n);
     return tight(in[0]) + " " + std::string(info.symbol) + " " + tight(in[1]);
   }

@@ -88,7 +88,7 @@ int64_t static_integer(const Value& v, std::string_view what) {
   if (!v.is_literal() || v.is_float || v.shape.rank() != 0)
     throw Error("SG0105", std::string(what) + " must be a whole number known before the program runs, not " +
                               (v.is_literal() && v.shape.rank() == 0 ? "a float" : describe(v)))
-        .hint("literals, shape variables, x.shape[0], and + - * / // % of these");
+        .hint("literals, shape variables, x.shape[0], and + - * / // % ** min max if of these");
   return static_cast<int64_t>(v.numbers[0]);
 }
 
@@ -116,6 +116,7 @@ Shape static_shape(const Value& v, std::string_view what) {
 }
 
 bool static_bool(const Value& v, std::string_view what) {
+  if (v.known) return *v.known;
   if (!v.is_array() || v.expr.op() != ir::Op::Const || v.expr.type() != boolean())
     throw Error("SG0105", std::string(what) + " must be true or false, not " + describe(v));
   return v.expr.node().data[0] != 0;

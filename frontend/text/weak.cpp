@@ -131,6 +131,9 @@ Value Elaborator::convert(const Value& v, DType t) {
 // An operation over weak arrays alone is a weak array: the operation, run again with arrays of the type that is met.
 Value Elaborator::run(const Builtin& builtin, Call& call) {
   check_arguments(builtin, call);
+  if (builtin.of_numbers && call.keywords.empty() && call.args.size() == 2 && call.args[0].is_whole_number() &&
+      call.args[1].is_whole_number())
+    return Value::literal(builtin.of_numbers(call.args[0].numbers[0], call.args[1].numbers[0]), false);
   const std::vector<Value*> carriers = carriers_of(builtin, call.args);
   bool floats = builtin.floats;
   std::vector<Value> operands;

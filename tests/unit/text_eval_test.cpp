@@ -216,5 +216,25 @@ TEST(TextEval, ItemsOfTuples) {
          {"fold(fn(t, x) => (t[1], t[0] + x), (0.0, 1.0), v)[0]", {3.5}}});
 }
 
+TEST(TextEval, NumbersKnownBeforeTheProgramRuns) {
+  check({{"iota(2 ** len(a))", {0, 1, 2, 3}},
+         {"(zeros(min(len(v), 3)).shape, ones(max(-1, 0)).shape)", {3, 0}},
+         {"(2 ** 0, (-2) ** 3, 0 ** 0, 2 ** 3 ** 2)", {1, -8, 1, 512}},
+         {"reshape(v, [2 ** 1, if len(v) % 2 == 0 then len(v) // 2 else -1])[1]", {0.5, 2}},
+         {"for i: (if 2 < 1 or not (3 != 3) and true then 2 else 5) => i", {0, 1}},
+         {"v[min(1, 2):max(2, 3)]", {-1, 0.5}},
+         {"fori(2 ** 3, fn(i, t) => t + i, 0)", {28}},
+         {"while(fn(t) => t < 9, fn(t) => t * 2, s, at_most=2 ** 2)", {16, 3}},
+         {"sum(a, axis=1, keepdims=len(v) > 3)", {6, 15}},
+         {"if len(v) > 9 then v[0:9] else v", {3, -1, 0.5, 2}},
+         {"if true == (1 <= 1) then [s] else nothing_of_that_name", {2}},
+         {"1 / 2.0 ** 2 * s", {0.5}},
+         {"2 ** 2 * s + 2 ** (-1)", {8.5}},
+         {"2 ** s", {4}},
+         {"2 ** 3 * k", {16, 0, 40}},
+         {"10 ** 20 * s", {2e20}},
+         {"(min(2, s), max(2.5, s), min(0.5, 1))", {2, 2.5, 0.5}}});
+}
+
 }  // namespace
 }  // namespace spirograd

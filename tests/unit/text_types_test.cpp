@@ -290,5 +290,20 @@ TEST(ShapeVariables, GivenFromOutsideReachCalledFunctions) {
       << "f's own N is that of its argument";
 }
 
+TEST(TextTypes, ExtentsAreExpressionsOfNumbers) {
+  const auto extent = [](const std::string& type, const text::ShapeVariables& shapes) {
+    const auto p = text::instantiate(text::parse("def f(x: f32[" + type + "]) = x", "test.sg").value(), "", shapes);
+    return p ? p->params[0].type.shape[0] : -1;
+  };
+  EXPECT_EQ(extent("2 ** L", {{"L", 5}}), 32);
+  EXPECT_EQ(extent("2 ** L", {{"L", 0}}), 1);
+  EXPECT_EQ(extent("2 ** L", {{"L", 54}}), -1) << "no double tells it from its neighbours";
+  EXPECT_EQ(extent("min(L, 3) + max(L, 3)", {{"L", 5}}), 8);
+  EXPECT_EQ(extent("if L > 3 and L % 2 == 1 then L // 2 else 0", {{"L", 5}}), 2);
+  EXPECT_EQ(extent("if L > 3 and L % 2 == 1 then L // 2 else 0", {{"L", 6}}), 0);
+  EXPECT_TRUE(text::has_fixed_types(text::parse("def f(x: f32[min(2, 3)]) = x", "test.sg").value()));
+  EXPECT_FALSE(text::has_fixed_types(text::parse("def f(x: f32[min(L, 3)]) = x", "test.sg").value()));
+}
+
 }  // namespace
 }  // namespace spirograd
