@@ -46,7 +46,25 @@ void Elaborator::unknown_function(std::string_view name, const Env& env, Place p
   throw source_.error("SG0403", "unknown operation " + quoted, place).hint(did_you_mean(name, names));
 }
 
+// A definition takes the place of an operation of its name. Whoever meant the operation is told so.
 Value Elaborator::eval_call(const Ast& ast, const Env& env) {
+  const Ast& callee = *ast.kids[0];
+  if (callee.form != Form::Name || !find_builtin(callee.text) || lookup(env, callee.text)) return plain_call(ast, env);
+  const int def = find_def(callee.text);
+  if (def < 0) return plain_call(ast, env);
+  try {
+    return plain_call(ast, env);
+  } catch (Error& e) {
+    locate(e, ast.place);
+    const Place defined = source_.defs[static_cast<size_t>(def)].place;
+    if (e.loc.line == callee.place.line && e.notes.size() < 4)
+      e.notes.push_back(quoted(callee.text) + " is the definition in line " + std::to_string(defined.line) +
+                        ", which hides the operation of that name");
+    throw;
+  }
+}
+
+Value Elaborator::plain_call(const Ast& ast, const Env& env) {
   const Ast& callee = *ast.kids[0];
   const Builtin* builtin = nullptr;
   const StructSyntax* record = nullptr;

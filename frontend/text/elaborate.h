@@ -195,6 +195,7 @@ class Elaborator {
   Value eval_for(const Ast& ast, const Env& env);
   Value eval_block(const Ast& ast, const Env& env);
   Value eval_call(const Ast& ast, const Env& env);
+  Value plain_call(const Ast& ast, const Env& env);
   Value eval_array(const Ast& ast, const Env& env);
   Value eval_field(const Ast& ast, const Env& env);
   void match(const Ast& pattern, const Value& value, Env& env);

@@ -57,6 +57,10 @@ class Parser : public ExpressionParser {
   }
 
   void defines(const char* what, const DefSyntax& def) {
+    if (def.name == "inf" || def.name == "nan" || def.name == "pi")
+      throw source_
+          .error("SG0408", "'" + std::string(def.name) + "' is a number of the language, no name for a " + what, def.place)
+          .hint("operations may be hidden, numbers may not");
     if (const auto [first, fresh] = defined_.emplace(def.name, def.place); !fresh)
       throw source_.error("SG0408", std::string(what) + " '" + std::string(def.name) + "' is defined twice", def.place)
           .note("the first stands at " + source_.file + ":" + std::to_string(first->second.line))

@@ -53,6 +53,13 @@ const Case kCases[] = {
     {"def g(x: f32, y: f32) = x\ndef f(x: f32) = g(x)", "SG0404", 2, 17, "'g' takes 2 arguments, it is given 1"},
     {"def f(x: f32) = { let (a, b) = x\n a }",   "SG0404", 1, 23, "a tuple of 2 names for f32"},
     {"def f(x: f32) = { let (a, b) = (x, x, x)\n a }", "SG0404", 1, 23, "2 names for a tuple of 3"},
+    // definitions with names of operations
+    {"def grad(x: f32, y: f32) = x * y\ndef g(x: f32) = x\ndef f(x: f32) = grad(g)(x)", "SG0404", 3, 17, "'grad' is the definition in line 1, which hides the operation"},
+    {"def grad(x: f32) = x\ndef g(x: f32) = x\ndef f(x: f32) = grad(g)(x)", "SG0103", 3, 17, "'grad' is the definition in line 1, which hides the operation"},
+    {"def grad(f: fn, x: f32) = f(x)\ndef g(w: f32) = w\ndef f(x: f32) = grad(g, wrt=w)(x)", "SG0402", 3, 29, "'grad' is the definition in line 1, which hides the operation"},
+    {"def norm(x: f32[2]) = sum(x)\ndef f(x: f32[3]) = norm(x)", "SG0103", 2, 20, "'norm' is the definition in line 1, which hides the operation"},
+    {"def pi(x: f32) = x",                       "SG0408", 1, 5,  "'pi' is a number of the language, no name for a function"},
+    {"def f32(x: f32, y: f32) = x\ndef f(x: f32) = f32(x)", "SG0404", 2, 17, "'f32' is the definition in line 1, which hides"},
     // shapes and types
     {"def f(x: f32[4,3], y: f32[4,2]) =\n  x + y", "SG0101", 2, 5, "3 and 2 differ and neither is 1"},
     {"def f(x: f32, n: i32) = x + n",            "SG0102", 1, 27, "convert one of them, as in f32(x)"},

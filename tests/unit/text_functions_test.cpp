@@ -97,6 +97,24 @@ TEST(FunctionParameters, HaveTheirPlaceInRules) {
       << "a literal that reads nothing";
 }
 
+TEST(NamesOfOperations, AreTheDefinitionsOfUsersBelowThem) {
+  const std::string norm = "def norm(x: f32[N]) -> f32 = 10 * norm(x)\n";
+  EXPECT_EQ(run(norm + "def f(x: f32[2]) = norm(x)", {{3, 4}}), (Values{50})) << "in its own body it is the operation";
+  EXPECT_EQ(run("def f(x: f32[2]) = norm(x)\n" + norm + "def g(x: f32[2]) = (f(x), norm(x))", {{3, 4}}), (Values{5, 50}))
+      << "and above it";
+  EXPECT_EQ(run(norm + kTwice + "def f(x: f32[2]) = (fn(g) => g(x))(norm)", {{3, 4}}), (Values{50})) << "passed by name";
+  EXPECT_EQ(run(norm + "def f(x: f32[2]) = vmap(norm)(x[None, :])", {{3, 4}}), (Values{50}));
+  EXPECT_EQ(run("def grad(f: fn, x: f32) -> f32 = grad(f)(x) + 100\ndef f(x: f32) = grad(square, x)", {{3}}), (Values{106}));
+  EXPECT_EQ(run("def fold(x: f32[N]) -> f32 = fold(add, 0.0, x)\ndef f(x: f32[3]) = fold(x)", {{1, 2, 3}}), (Values{6}));
+  EXPECT_EQ(
+      run("def while(x: f32) -> f32 = x + 1\ndef max(x: f32[N]) -> f32 = x[0]\ndef f(x: f32[2]) = while(max(x))", {{1, 2}}),
+      (Values{2}));
+  EXPECT_EQ(run("def f32(x: f32[N]) -> f32 = x[1]\ndef f(x: f32[2]) = f32(x) + zeros(1, dtype=f32)", {{3, 4}}), (Values{4}))
+      << "element types are hidden where they are called";
+  EXPECT_EQ(run(norm + "def f(x: f32[2]) { let norm = fn(y) => y[0]\n norm(x) }", {{3, 4}}), (Values{3}))
+      << "the nearest name wins";
+}
+
 struct Mistake {
   const char* source;
   const char* code;
