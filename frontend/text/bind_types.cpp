@@ -81,7 +81,14 @@ Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
             .error("SG0105", "the shape variable '" + std::string(name->text) + "' has no value here", name->place)
             .note("a shape variable gets its value where it stands alone, as in x: f32[" + std::string(name->text) + "]")
             .hint(without_value(name->text, env, elaborator.outermost()));
-    const int64_t d = static_integer(elaborator.eval(*extent, env), "an extent");
+    int64_t d = 0;
+    try {
+      d = static_integer(elaborator.eval(*extent, env), "an extent");
+    } catch (Error& e) {
+      if (e.loc.line == 0) e.loc = elaborator.source().loc(extent->place);
+      if (e.source_line.empty()) e.source_line = elaborator.source().line(extent->place.line);
+      throw;
+    }
     if (d < 0) throw elaborator.source().error("SG0101", "negative extent " + std::to_string(d), extent->place);
     if (t.shape.rank() >= kMaxRank) throw elaborator.source().error("SG0101", "too many axes", extent->place);
     t.shape.push_back(d);

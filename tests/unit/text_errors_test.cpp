@@ -117,6 +117,8 @@ const Case kCases[] = {
     {"def f(x: f32) = exp",                      "SG0103", 1, 5,  "returns a function"},
     {"def g(x: f32[3]) = x\ndef f(x: f32[4]) = g(x)", "SG0103", 2, 20, "'x' of 'g' is declared f32[3], given f32[4]"},
     {"def g(x: f32[N], y: f32[N]) = x\ndef f(x: f32[4], y: f32[3]) = g(x, y)", "SG0104", 2, 31, "'N' is 4 (axis 0 of 'x') and 3 (axis 0 of 'y')"},
+    {"def f(x: f32[2 ** 60]) = x",                "SG0105", 1, 16, "an extent must be a whole number known before the program runs, not f32"},
+    {"def f(x: f32[1.5]) = x",                   "SG0105", 1, 14, "not a float"},
     {"def f(x: f32[2]) = zeros(2 ** -1) + x",    "SG0105", 1, 20, "known before the program runs"},
     {"def f(x: f32, n: i32) = zeros(max(n, 1))", "SG0105", 1, 25, "known before the program runs, not i32"},
     {"def f(x: f32, n: i32) = zeros(if n > 1 then 2 else 3)", "SG0105", 1, 25, "not i32"},
