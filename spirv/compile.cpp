@@ -1,6 +1,8 @@
 // The pipeline from a program to an executable: the passes over programs, lower, emit.
 #include "spirograd/compile.h"
 
+#include <algorithm>
+
 #include "frontend/rewrite/passes.h"
 #include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
@@ -45,27 +47,58 @@ Target deterministic(Target target) {
   return target;
 }
 
+namespace {
+
+// `asked`, if given, gets the questions of the compilation that is returned.
+Decided compiled(const Program& bulk, const Target& target, const CompileOptions& options,
+                 std::vector<schedule::Asked>* asked) {
+  Target used = options.deterministic ? deterministic(target) : target;
+  used.atomic_float_add = used.atomic_float_add && options.native_float_atomics;
+  const auto in = [&](BindingForm form) {
+    CompileOptions o = options;
+    o.form = form;
+    if (asked) asked->clear();
+    lower::Plan plan = lower::lower(bulk, in_form(used, form), schedule::Chooser(options.choices, asked));
+    Decided out;
+    out.schedules = std::move(plan.schedules);
+    for (const kernel::Kernel& k : plan.kernels) out.iterations = std::max(out.iterations, kernel::loop_iterations(k));
+    out.executable = assemble(std::move(plan), used, o);
+    return out;
+  };
+  if (!target.device_address) return in(options.form);
+  try {
+    return in(options.form);
+  } catch (const Error& lack) {
+    if (lack.code != "SG0303") throw;
+    try {
+      return in(options.form == BindingForm::Address ? BindingForm::Descriptors : BindingForm::Address);
+    } catch (const Error&) {
+      throw lack;  // the one that was asked for
+    }
+  }
+}
+
+}  // namespace
+
+Decided decide(const Program& program, const Target& target, const CompileOptions& options) {
+  std::vector<schedule::Asked> asked;
+  Decided out = compiled(rewrite::optimise_for_lowering(program), target, options, &asked);
+  out.asked = std::move(asked);
+  return out;
+}
+
 Result<Executable> compile(const Program& program, const Target& target, const CompileOptions& options) {
   return guarded([&] {
     const Program bulk = rewrite::optimise_for_lowering(program);
-    Target used = options.deterministic ? deterministic(target) : target;
-    used.atomic_float_add = used.atomic_float_add && options.native_float_atomics;
-    const auto in = [&](BindingForm form) {
-      CompileOptions o = options;
-      o.form = form;
-      return assemble(lower::lower(bulk, in_form(used, form)), used, o);
-    };
-    if (!target.device_address) return in(options.form);
     try {
-      return in(options.form);
-    } catch (const Error& lack) {
-      if (lack.code != "SG0303") throw;
-      try {
-        return in(options.form == BindingForm::Address ? BindingForm::Descriptors : BindingForm::Address);
-      } catch (const Error&) {
-        throw lack;  // the one that was asked for
-      }
+      return compiled(bulk, target, options, nullptr).executable;
+    } catch (const Error&) {
+      if (options.choices.empty()) throw;
     }
+    // What suited one program may leave no room in another, where the same work has other neighbours.
+    CompileOptions usual = options;
+    usual.choices.clear();
+    return compiled(bulk, target, usual, nullptr).executable;
   });
 }
 

@@ -18,6 +18,7 @@ target_include_directories(spirograd_schedules PRIVATE ${PROJECT_SOURCE_DIR} ${C
 target_link_libraries(spirograd_schedules PUBLIC spirograd_test_support spirograd_ad spirograd_text spirograd_compile GTest::gtest
   PRIVATE spirograd_warnings)
 spirograd_test(property/schedules_test.cpp LABELS property slow LINK spirograd_schedules)
+spirograd_test(property/neighbours_property_test.cpp LABELS property slow LINK spirograd_schedules)
 
 if(TARGET spirograd_vk)
   file(GLOB property_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture

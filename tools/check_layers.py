@@ -42,7 +42,7 @@ PUBLIC = {
     "array.h": "dsl", "build.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl",
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
-    "vk.h": "vk", "jit.h": "jit",
+    "choices.h": "executable", "vk.h": "vk", "jit.h": "jit",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}

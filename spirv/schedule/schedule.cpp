@@ -268,6 +268,20 @@ ScanSchedule parse_scan(std::string_view text) {
   return s;
 }
 
+PackSchedule parse_pack(std::string_view text) {
+  Reader in(text);
+  PackSchedule s;
+  if (in.take("panels")) {
+    in.expect("of", "after 'panels'");
+    s.panel = in.number();
+  } else {
+    in.expect("in", "or 'panels'");
+    in.expect("place", "after 'in'");
+  }
+  if (!in.word().empty()) in.fail("nothing more expected");
+  return s;
+}
+
 ScatterSchedule parse_scatter(std::string_view text) {
   Reader in(text);
   in.expect("u", "as the name of the updates");

@@ -156,6 +156,7 @@ MapSchedule parse_map(std::string_view text);
 ReduceSchedule parse_reduction(std::string_view text);
 PartialSchedule parse_partial(std::string_view text);
 ScanSchedule parse_scan(std::string_view text);
+PackSchedule parse_pack(std::string_view text);
 ScatterSchedule parse_scatter(std::string_view text);
 
 }  // namespace spirograd::schedule

@@ -1,6 +1,7 @@
 // From a program to an executable. Makes no Vulkan call; vectorises and simplifies what it is given.
 #pragma once
 
+#include "spirograd/choices.h"
 #include "spirograd/executable.h"
 #include "spirograd/program.h"
 #include "spirograd/result.h"
@@ -13,6 +14,7 @@ struct CompileOptions {
   bool native_float_atomics = true;         // use them where the target proves them; off: compare-exchange
   bool deterministic = false;               // the same bits in every run: for deterministic(target)
   bool validate = false;                    // run SPIRV-Tools over every module (always on in debug builds)
+  Choices choices;                          // schedules to prefer: those of vk::Device::tuned(), or of tune()
 };
 
 /// The target without what leaves the order of float additions open: scatters with equal indices round in whatever order
