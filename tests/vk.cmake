@@ -7,6 +7,7 @@ spirograd_test(unit/repeat_test.cpp LABELS unit LINK spirograd_test_support spir
 spirograd_test(unit/device_plan_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/little_work_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/system_test.cpp LABELS unit LINK spirograd_vk)
+spirograd_test(unit/tune_compare_test.cpp LABELS unit LINK spirograd_tune)
 spirograd_test(unit/memory_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/probes_test.cpp LABELS unit LINK spirograd_vk spirograd_probes spirograd_compile)
 spirograd_test(unit/probe_verdicts_test.cpp LABELS unit LINK spirograd_vk)
@@ -17,7 +18,7 @@ endif()
 
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 foreach(test session_test profile_test self_test_test fault_test large_array_test host_test emitted_kernels_test long_loops_test
-             device_repeat_test scatters_test inline_test free_arithmetic_test jit_test)
+             device_repeat_test scatters_test inline_test free_arithmetic_test jit_test tune_test)
   if(test STREQUAL host_test AND NOT TARGET Vulkan::Vulkan)
     continue()  # the host links the loader itself: no symbol may clash
   endif()
@@ -34,6 +35,8 @@ foreach(test session_test profile_test self_test_test fault_test large_array_tes
     endif()
   elseif(test STREQUAL jit_test)
     list(APPEND link spirograd_jit)
+  elseif(test STREQUAL tune_test)
+    list(APPEND link spirograd_tune spirograd_jit spirograd_text)
   elseif(test STREQUAL host_test)
     set(link spirograd_vk Vulkan::Vulkan)
   endif()
@@ -42,7 +45,7 @@ foreach(test session_test profile_test self_test_test fault_test large_array_tes
 endforeach()
 
 set(libraries)
-foreach(library base ir rewrite text dsl ad executable kernel emit compile vk)
+foreach(library base ir rewrite text dsl ad executable kernel emit compile vk tune)
   list(APPEND libraries $<TARGET_FILE:spirograd_${library}>)
 endforeach()
 list(JOIN libraries "," libraries)

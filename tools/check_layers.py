@@ -26,6 +26,7 @@ ALLOWED = {
     "lower": {"base", "ir", "rewrite", "executable", "kernel", "schedule"},
     "compile": {"base", "ir", "rewrite", "executable", "kernel", "emit", "schedule", "lower"},
     "vk": {"base", "executable"},
+    "tune": {"base", "executable", "schedule", "lower", "compile", "vk"},
     "jit": {"base", "dsl", "executable", "compile", "vk"},
 }
 
@@ -34,7 +35,7 @@ FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
     "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
     "spirv/probes": "probes", "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
-    "vk_runtime/jit": "jit",
+    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -42,7 +43,7 @@ PUBLIC = {
     "array.h": "dsl", "build.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl",
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
-    "choices.h": "executable", "vk.h": "vk", "jit.h": "jit",
+    "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}

@@ -34,6 +34,7 @@ struct JitCache::Impl {
     CompileOptions how;
     how.form = options.device->preferred_form();
     how.deterministic = options.deterministic;
+    if (options.tuned) how.choices = options.device->tuned();
     const Result<Executable> executable = compile(*program, options.deterministic ? deterministic(target) : target, how);
     if (!executable) return executable.error();
     Result<std::unique_ptr<vk::Session>> session = vk::Session::create(options.device, *executable);

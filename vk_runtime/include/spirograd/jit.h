@@ -27,6 +27,7 @@ struct JitOptions {
   size_t most = 16;                              // programs kept; the one that was not used for longest goes first
   bool deterministic = false;                    // as in CompileOptions
   std::string name = "jit";
+  bool tuned = false;  // with the schedules that the device remembers (tune.h)
 };
 
 /// A program that is kept.

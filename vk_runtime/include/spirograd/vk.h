@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "spirograd/choices.h"
 #include "spirograd/executable.h"
 #include "spirograd/host_array.h"
 #include "spirograd/result.h"
@@ -144,6 +145,11 @@ class Device {
   uint64_t trim();
   /// The binding form this device is best served with.
   BindingForm preferred_form() const;
+  /// What the cache folder remembers of schedules that were measured on this device and driver (tune.h): for
+  /// CompileOptions::choices. Empty without a folder, and where its file is damaged or another's.
+  Choices tuned() const;
+  /// Adds to what is remembered, in place of what is known of the same work. False where that cannot be kept.
+  bool remember(const Choices& choices);
   struct Impl;  // defined in the library only
 
  private:
