@@ -103,16 +103,15 @@ int bench(const Options& options) {
   const Engine engine(options);
   if (engine.is_interpreter()) throw usage_error("'bench' measures devices; the interpreter is there to be right, not fast");
 
-  const BindingForm form = engine.form();
   std::vector<std::pair<std::string, Program>> programs = {{"value", value}};
   if (has_gradient(value, options))
     programs.emplace_back("value and gradient", value_and_grad(value, options.names("--wrt")).value());
   io::Progress progress("measuring what " + engine.name() + " can do ...");
-  const Limits limits = measure_limits(engine.device(), form);
+  const Limits limits = measure_limits(engine.device(), engine.form());
   std::vector<Measured> all;
   for (const auto& [what, program] : programs) {
     progress.say("measuring " + what + " ...");
-    all.push_back({what, measure_speed(engine.device(), form, program, inputs, seconds)});
+    all.push_back({what, measure_speed(engine.device(), engine.compile_options(), program, inputs, seconds)});
   }
   progress.say("");
 
@@ -148,6 +147,7 @@ Command bench_command() {
            function_option(),
            device_option(),
            form_option(),
+           tuned_option(),
            cast_option(),
            dtype_option(),
            json_option()},

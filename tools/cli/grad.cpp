@@ -158,6 +158,7 @@ Command grad_command() {
            device_option(),
            form_option(),
            deterministic_option(),
+           tuned_option(),
            cast_option(),
            dtype_option(),
            json_option(),

@@ -8,7 +8,6 @@
 
 #include "frontend/base/near_name.h"
 #include "frontend/ir/eval.h"
-#include "spirograd/compile.h"
 #include "tools/cli/device_text.h"
 #include "tools/cli/element_type.h"
 #include "tools/cli/speed.h"
@@ -226,7 +225,8 @@ std::optional<BindingForm> form_of(const Options& options) {
   throw usage_error("'--form' is 'address' or 'descriptors', not '" + *form + "'");
 }
 
-Engine::Engine(const Options& options) : form_(form_of(options)), deterministic_(options.has("--deterministic")) {
+Engine::Engine(const Options& options)
+    : form_(form_of(options)), deterministic_(options.has("--deterministic")), tuned_(options.has("--tuned")) {
   const char* environment = std::getenv("SPIROGRAD_DEVICE");
   const std::string select = options.value("--device").value_or(environment ? environment : "");
   if (select == "interpreter") return;
@@ -253,6 +253,14 @@ Target Engine::target() const {
 
 BindingForm Engine::form() const { return form_ ? *form_ : device_ ? device_->preferred_form() : BindingForm::Address; }
 
+CompileOptions Engine::compile_options() const {
+  CompileOptions how;
+  how.form = form();
+  how.deterministic = deterministic_;
+  if (tuned_ && device_) how.choices = device_->tuned();
+  return how;
+}
+
 namespace {
 
 // At least one, and as many more as fit half a second.
@@ -271,9 +279,7 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
     return out;
   }
   io::Progress progress("compiling " + program.name + " ...");
-  CompileOptions how;
-  how.form = form();
-  const Result<Executable> compiled = compile(program, target(), how);
+  const Result<Executable> compiled = compile(program, target(), compile_options());
   if (!compiled) throw Error(compiled.error()).note("device: " + name());
   const Executable& executable = *compiled;
   out.kernels = executable.kernels.size();

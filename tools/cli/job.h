@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "spirograd/compile.h"
 #include "spirograd/host_array.h"
 #include "spirograd/program.h"
 #include "spirograd/text.h"
@@ -105,13 +106,15 @@ class Engine {
   /// Facts of the device; for the interpreter those of a plain device with f64.
   Target target() const;
   BindingForm form() const;
+  /// As --form, --deterministic and --tuned say.
+  CompileOptions compile_options() const;
   /// With `measure`, devices replay the run a few times: the first tells little of the speed.
   Outcome run(const Program& program, std::span<const HostArray> inputs, bool measure = false) const;
 
  private:
   std::shared_ptr<vk::Device> device_;
   std::optional<BindingForm> form_;
-  bool deterministic_;
+  bool deterministic_, tuned_;
 };
 
 /// Two lines: kernels, dispatches, times of the first run; medians of the replays.

@@ -144,6 +144,7 @@ OptionSpec output_option(const std::string& help) { return {"--output", "NAME=FI
 OptionSpec form_option() {
   return {"--form", "address|descriptors", "how kernels reach arrays; what suits the device if not given"};
 }
+OptionSpec tuned_option() { return {"--tuned", "", "with the schedules that 'spirograd tune' has found on this device"}; }
 OptionSpec deterministic_option() {
   return {"--deterministic", "", "the same bits in every run; scatters to large arrays take longer"};
 }

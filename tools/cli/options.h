@@ -70,6 +70,7 @@ OptionSpec json_option();
 OptionSpec output_option(const std::string& help);
 OptionSpec form_option();
 OptionSpec deterministic_option();
+OptionSpec tuned_option();
 OptionSpec time_option();
 
 }  // namespace spirograd::cli

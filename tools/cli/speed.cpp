@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "spirograd/compile.h"
 #include "spirograd/text.h"
 
 namespace spirograd::cli {
@@ -80,11 +79,9 @@ Replays replay_for(vk::Session& session, double seconds, size_t most) {
   return {host.size(), {median(host), median(device)}, best};
 }
 
-Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form, const Program& program,
+Speed measure_speed(const std::shared_ptr<vk::Device>& device, const CompileOptions& how, const Program& program,
                     std::span<const HostArray> inputs, double seconds) {
   Speed out;
-  CompileOptions how;
-  how.form = form;
   auto start = Clock::now();
   const Executable executable = compile(program, device->target(), how).value();
   out.compile = seconds_since(start);
@@ -117,7 +114,7 @@ Limits measure_limits(const std::shared_ptr<vk::Device>& device, BindingForm for
   const auto speed = [&](const std::string& body, int64_t n) {
     const std::string text = "def f(x: f32[N]) -> f32[N] = " + body;
     const Program p = text::instantiate(text::parse(text, "limits").value(), "", text::ShapeVariables{{"N", n}}).value();
-    return measure_speed(device, form, p, std::vector{HostArray(f32({n}))}, kSeconds);
+    return measure_speed(device, {.form = form}, p, std::vector{HostArray(f32({n}))}, kSeconds);
   };
   const Speed copy = speed("x * 1.5", kElements), work = speed(chains, kElements / 16);
   return {static_cast<double>(copy.traffic.least) / copy.device, work.operations / work.device};

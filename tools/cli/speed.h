@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "spirograd/compile.h"
 #include "spirograd/executable.h"
 #include "spirograd/host_array.h"
 #include "spirograd/program.h"
@@ -61,7 +62,7 @@ struct Speed {
 };
 
 /// Replays for about so many seconds. Throws what compile() and sessions say.
-Speed measure_speed(const std::shared_ptr<vk::Device>& device, BindingForm form, const Program& program,
+Speed measure_speed(const std::shared_ptr<vk::Device>& device, const CompileOptions& how, const Program& program,
                     std::span<const HostArray> inputs, double seconds);
 
 /// Takes about a second.

@@ -38,6 +38,7 @@ Command doctor_command();
 Command run_command();
 Command grad_command();
 Command bench_command();
+Command tune_command();
 Command check_command();
 Command opt_command();
 Command explain_command();
