@@ -284,6 +284,26 @@ bool wants_lanes(const MapFacts& f, const Target& t) {
   return long_enough && has_common_reads(f, g) && g.cost < cost_per_element(f, best_tile(f, t), t) + kArithmetic;
 }
 
+// Tiles beside each other, along an axis that neither side of a tile lies on, where one alone is done before a subgroup has
+// well begun.
+void take_several(MapSchedule& s, const MapFacts& f, const Target& t, const LaneTile& g) {
+  constexpr double kLeastElements = 128;  // of the reductions of one invocation
+  double length = 1;
+  for (const Reduction& r : f.reductions) length = std::max(length, r.length);
+  int64_t own = g.own_rows * g.columns;
+  for (size_t a = s.axes.size(); a-- > 0;) {
+    if (a == g.lanes || a == g.rows) continue;
+    int64_t several = 1;
+    while (static_cast<double>(own) * length < kLeastElements && f.domain[static_cast<int>(a)] % (2 * several) == 0 &&
+           2 * own <= std::min<int64_t>(t.price.tile, kTileCode / std::max<int64_t>(1, f.code)) &&
+           2 * own * wanted_invocations(t) <= f.domain.count()) {
+      several *= 2;
+      own *= 2;
+    }
+    if (several > 1) s.axes[a] = {{Bind::Grid, f.domain[static_cast<int>(a)] / several}, {Bind::Register, several}};
+  }
+}
+
 // Tiles that share what the lanes read on their own are neighbours: it stays in the cache.
 MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   const LaneTile g = best_lane_tile(f, t);
@@ -298,6 +318,7 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   };
   if (g.rows != g.lanes) split(g.rows, g.own_rows, 1);
   split(g.lanes, g.columns, t.subgroup_size);
+  take_several(s, f, t, g);
   if (g.lanes > 0) s.outer = static_cast<int>(g.lanes);
   return s;
 }
