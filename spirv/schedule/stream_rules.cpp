@@ -2,6 +2,7 @@
 #include "spirv/schedule/stream_rules.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/rules.h"
@@ -111,22 +112,30 @@ bool wants_rows(const MapFacts& f, const Target& t) {
 namespace {
 
 // Columns, that is reductions along another axis than the last one: an invocation takes several, whose elements are
-// neighbours' neighbours, so that a stretch of memory is read at a time.
+// neighbours' neighbours, so that a stretch of memory is read at a time. More share what a loop costs; lanes behind the last
+// column compute in vain.
 int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
-  int64_t c = 1;
-  while (2 * c <= static_cast<int64_t>(t.price.tile) && 2 * c * f.code <= kTileCode &&
-         2 * c * static_cast<int64_t>(t.price.lanes) <= f.domain[f.domain.rank() - 1] &&
-         2 * c * wanted_invocations(t) <= f.domain.count())
-    c *= 2;
-  return c;
+  const int64_t columns = f.domain[f.domain.rank() - 1], width = t.price.lanes;
+  int64_t best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t c = 1; c <= static_cast<int64_t>(t.price.tile) && c * f.code <= kTileCode &&
+                      (c == 1 || c * width <= columns + width) && c * wanted_invocations(t) <= f.domain.count();
+       ++c) {
+    const double cost = static_cast<double>(divided_up(columns, c * width) * width) * static_cast<double>(c + 1);
+    if (cost < least) least = cost, best = c;
+  }
+  return best;
 }
 
 }  // namespace
 
 bool wants_columns(const MapFacts& f, const Target& t) {
-  return f.reduces && !f.stores && !t.price.coalesces && f.domain.rank() > 0 && reads_alone(f) && !f.reductions.empty() &&
-         std::none_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; }) &&
-         columns_per_invocation(f, t) > 1;
+  constexpr double kMostInVain = 0.3;  // of the columns: tiles leave none out
+  if (!f.reduces || f.stores || t.price.coalesces || f.domain.rank() == 0 || !reads_alone(f) || f.reductions.empty())
+    return false;
+  if (std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; })) return false;
+  const int64_t c = columns_per_invocation(f, t), n = f.domain[f.domain.rank() - 1], width = t.price.lanes;
+  return c > 1 && static_cast<double>(divided_up(n, c * width) * c * width) <= (1 + kMostInVain) * static_cast<double>(n);
 }
 
 MapSchedule columns(const MapFacts& f, const Target& t) {

@@ -608,23 +608,6 @@ TEST(Schedule, ContractionsAreTilesOfWorkgroups) {
   EXPECT_EQ(scheduler.map(product(512, 512, 512), small).group, 64);
 }
 
-// A product of 8 x 8 matrices is done before a subgroup has well begun; so is one of 4 x 4, of which two axes are left.
-TEST(Schedule, SmallProductsAreTakenSeveralAtOnce) {
-  const Scheduler scheduler;
-  const auto map = [&](int64_t many, double length) {
-    MapFacts f{{many, 8, 8}, {{0, 3, false, true, true, 2}, {1, 5, false, true, true, 4}}, 20, true};
-    f.reductions = {{7, length, true}};
-    f.alone = true;
-    Target t = test::cpu_target();
-    t.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
-    return to_string(scheduler.map(f, t));
-  };
-  EXPECT_EQ(map(4096, 8), "i = grid 2048 register 2; j = grid 1 register 8; k = grid 1 lane 8; outer k");
-  EXPECT_EQ(map(4095, 8), "i = grid 4095; j = grid 1 register 8; k = grid 1 lane 8; outer k");
-  EXPECT_EQ(map(4096, 16), "i = grid 4096; j = grid 1 register 8; k = grid 1 lane 8; outer k") << "long enough";
-  EXPECT_EQ(map(2, 8), "i = grid 2; j = grid 8; k = grid 1 lane 8; outer k") << "too few";
-}
-
 TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   const Scheduler scheduler;
   const MapFacts product{{512, 512}, {{0, 1, false}, {1, 2, false}}, 20, true}, chain{{100000}, {{0, 1, true}}, 10, false},

@@ -44,11 +44,20 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(map(one_row), "i = grid 1; j = grid 4096") << "nobody shares an axis of one";
 
   EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 32 lane 8");
-  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 32 register 4 lane 8; tail recompute");
+  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 18 register 7 lane 8; tail recompute");
   EXPECT_EQ(map(reduction({16, 256}, 4096, false)).find("lane"), std::string::npos) << "j is read by several";
   MapFacts chunks = reduction({16, 256}, 4096, false);
   chunks.reads[0].axes = 3;
   EXPECT_EQ(map(chunks), "i = grid 16; j = grid 1 register 32 lane 8");
+  chunks.domain = {60, 24};
+  EXPECT_EQ(map(chunks), "i = grid 60; j = grid 1 register 3 lane 8");
+  chunks.domain = {60, 19};
+  EXPECT_EQ(map(chunks), "i = grid 60; j = grid 1 register 3 lane 8; tail recompute") << "five lanes in vain";
+  chunks.domain = {40, 100};
+  EXPECT_EQ(map(chunks), "i = grid 40; j = grid 1 register 13 lane 8; tail recompute");
+  chunks.domain = {600, 12};
+  EXPECT_EQ(map(chunks).find("lane"), std::string::npos) << "a third in vain";
+  chunks.domain = {16, 256};
   chunks.code = 600;
   EXPECT_EQ(map(chunks), "i = grid 16; j = grid 16 register 2 lane 8") << "code";
 
