@@ -39,6 +39,20 @@ TEST(Agree, SumsMayBeInAnotherOrderAndNothingElse) {
   EXPECT_FALSE(agree(HostArray::of<double>({1}), HostArray::of<double>({1 + 3e-14})));
 }
 
+TEST(MayRun, WhatLoopsLongerThanTheDeviceAllowsIsNot) {
+  Target t;
+  t.price.submission = 1e6;
+  t.price.iteration = 100;
+  ASSERT_EQ(loop_limit(t), 10'000u);
+  EXPECT_TRUE(tuning::may_run(10'000, 1, t));
+  EXPECT_FALSE(tuning::may_run(10'001, 1, t)) << "longer than a submission should take";
+  t.max_loop_iterations = 5000;
+  EXPECT_TRUE(tuning::may_run(5000, 1, t));
+  EXPECT_FALSE(tuning::may_run(5001, 1, t)) << "the device ends loops early";
+  EXPECT_TRUE(tuning::may_run(7000, 7000, t)) << "as long as what runs already";
+  EXPECT_FALSE(tuning::may_run(7001, 7000, t));
+}
+
 TEST(Compared, FasterIsClearlyAndNotByChance) {
   const std::vector<double> before = {10, 11, 10, 12, 10, 10, 30, 10, 11, 10, 12, 10, 10, 30, 10};
   // So much faster, but for the last rounds.

@@ -173,11 +173,6 @@ class Search {
     return std::nullopt;
   }
 
-  // Systems reset devices that take long, so that this is not a matter of trying.
-  bool runs_too_long(const Variant& v) const {
-    return v.decided.iterations > std::max(loop_limit(device_->target()), first_.decided.iterations);
-  }
-
   void attempt(const Move& move) {
     seen_.emplace(move.facts, move.schedule);
     if (options_.progress)
@@ -186,7 +181,8 @@ class Search {
       Choices choices = best_->choices;
       choices[move.facts] = move.schedule;
       auto v = std::make_unique<Variant>(made(choices));
-      if (same_code(v->decided.executable, best_->decided.executable) || runs_too_long(*v)) return;
+      if (same_code(v->decided.executable, best_->decided.executable)) return;
+      if (!tuning::may_run(v->decided.iterations, first_.decided.iterations, device_->target())) return;
       ++out_.tried;
       start(*v);
       if (!std::equal(v->results.begin(), v->results.end(), first_.results.begin(), first_.results.end(), tuning::agree)) {
