@@ -21,7 +21,6 @@ struct Measured {
   Speed speed;
 };
 
-std::string ms(double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; }
 std::string percent(double share) { return io::short_number(share * 100, 3) + " %"; }
 std::string bytes(uint64_t n) {
   static constexpr const char* kUnits[] = {" B", " KB", " MB", " GB", " TB"};
@@ -45,10 +44,10 @@ bool has_gradient(const Program& p, const Options& options) {
 std::string text_of(const Measured& m, const Limits& limits) {
   const Speed& s = m.speed;
   std::string out = "\n" + m.what + "\n";
-  out += "  first call   compiled in " + ms(s.compile) + ", pipelines in " + ms(s.session) + ", first run " + ms(s.first) +
-         "\n";
-  out += "  replay       " + ms(s.replay) + " (best " + ms(s.best) + ", median of " + std::to_string(s.replays) + "), " +
-         ms(s.device) + " on the device\n";
+  out += "  first call   compiled in " + io::ms(s.compile) + ", pipelines in " + io::ms(s.session) + ", first run " +
+         io::ms(s.first) + "\n";
+  out += "  replay       " + io::ms(s.replay) + " (best " + io::ms(s.best) + ", median of " + std::to_string(s.replays) +
+         "), " + io::ms(s.device) + " on the device\n";
   out += "  plan         " + std::to_string(s.kernels) + " kernels, " + std::to_string(s.dispatches) + " dispatches, " +
          bytes(s.scratch) + " of scratch memory\n";
   out += "  memory       " + bytes(s.traffic.moved) + " moved, " + bytes(s.traffic.least) +
@@ -62,7 +61,7 @@ std::string text_of(const Measured& m, const Limits& limits) {
   io::Table table({">  time", ">share", ">runs", ">GB/s", ">Gop/s", "step"});
   for (size_t j = 0; j < std::min(kShownSteps, s.steps.size()); ++j) {
     const StepSpeed& step = s.steps[j];
-    table.add({"  " + ms(step.seconds), percent(ratio(step.seconds, all)), std::to_string(step.runs),
+    table.add({"  " + io::ms(step.seconds), percent(ratio(step.seconds, all)), std::to_string(step.runs),
                io::short_number(ratio(static_cast<double>(step.bytes) * 1e-9, step.seconds), 3),
                io::short_number(ratio(step.operations * 1e-9, step.seconds), 3), step.label});
   }

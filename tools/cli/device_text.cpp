@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const vk::DeviceInfo& 
   if (s.read > 0) out.emplace_back("the host reads", rate(s.read));
   if (s.iterations > 0)
     out.emplace_back("loop of one invocation", io::short_number(s.iterations / 1e6, 3) + " million steps/s");
-  if (s.compile > 0) out.emplace_back("compiling 1,500 instructions", io::short_number(s.compile * 1e3, 3) + " ms");
+  if (s.compile > 0) out.emplace_back("compiling 1,500 instructions", io::ms(s.compile));
   return out;
 }
 

@@ -298,14 +298,13 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
 }
 
 std::string time_text(const Engine& engine, const Engine::Outcome& o) {
-  const auto ms = [](double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; };
   const auto run = [&](const vk::Timing& t) {
-    return ms(t.host) + (t.device > 0 ? ", of that " + ms(t.device) + " on the device\n" : "\n");
+    return io::ms(t.host) + (t.device > 0 ? ", of that " + io::ms(t.device) + " on the device\n" : "\n");
   };
   std::string out = engine.name() + ": ";
   if (engine.is_interpreter()) return out + "one run in " + run(o.first);
   out += std::to_string(o.kernels) + " kernels, " + std::to_string(o.dispatches) + " dispatches, compiled in " +
-         ms(o.compile_seconds) + "\nfirst run, cold: " + run(o.first);
+         io::ms(o.compile_seconds) + "\nfirst run, cold: " + run(o.first);
   if (o.replays > 0) out += "median of " + std::to_string(o.replays) + " warm replays: " + run(o.replay);
   return out;
 }

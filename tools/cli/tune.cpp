@@ -13,8 +13,6 @@
 namespace spirograd::cli {
 namespace {
 
-std::string ms(double seconds) { return io::short_number(seconds * 1e3, 3) + " ms"; }
-
 std::string searched(const Tuning& t) {
   return std::to_string(t.tried) + " schedules tried for " + std::to_string(t.asked) + " pieces of work" +
          (t.refused > 0 ? ", " + std::to_string(t.refused) + " refused" : "") +
@@ -28,14 +26,14 @@ std::string kept(const Tuning& t) {
 
 std::string text_of(const Tuning& t, const std::string& what, const std::string& device) {
   if (t.computes.empty())
-    return what + " on " + device + ": " + ms(t.seconds_before) + ", nothing is clearly faster\n" + searched(t);
-  std::string out = what + " on " + device + ": " + ms(t.seconds_after) + " instead of " + ms(t.seconds_before) + ", " +
-                    io::short_number(t.seconds_before / t.seconds_after, 3) + " times as fast\n";
+    return what + " on " + device + ": " + io::ms(t.seconds_before) + ", nothing is clearly faster\n" + searched(t);
+  std::string out = what + " on " + device + ": " + io::ms(t.seconds_after) + " instead of " + io::ms(t.seconds_before) +
+                    ", " + io::short_number(t.seconds_before / t.seconds_after, 3) + " times as fast\n";
   for (const TunedCompute& c : t.computes) {
     out += "\n" + c.what + "\n";
     io::Table table({"", "", ">"});
-    table.add({"  before", c.before, ms(c.seconds_before)});
-    table.add({"  after", c.after, ms(c.seconds_after)});
+    table.add({"  before", c.before, io::ms(c.seconds_before)});
+    table.add({"  after", c.after, io::ms(c.seconds_after)});
     out += table.str();
   }
   return out + "\n" + searched(t) + kept(t);

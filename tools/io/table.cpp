@@ -151,6 +151,8 @@ std::string short_number(double x, int digits) {
   return buffer;
 }
 
+std::string ms(double seconds) { return short_number(seconds * 1e3, 3) + " ms"; }
+
 std::string array_text(const HostArray& a, int64_t limit) { return ArrayPrinter(a, limit).str(); }
 
 }  // namespace spirograd::io

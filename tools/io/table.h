@@ -29,6 +29,8 @@ std::string printable(const std::string& text);
 std::string number_text(double x, DType t);
 /// `digits` significant digits, for norms and errors.
 std::string short_number(double x, int digits = 4);
+/// In milliseconds: "1.25 ms".
+std::string ms(double seconds);
 
 /// A scalar as its number, arrays in nested brackets, row by row; of more than `limit` elements only the first and last
 /// three of each axis.
