@@ -29,6 +29,14 @@ Shape ones(int rank) {
   return s;
 }
 
+// Points that tiles compute, by those of the domain.
+double padded(const Shape& domain, const Shape& tile) {
+  double out = 1;
+  for (int a = 0; a < domain.rank(); ++a)
+    out *= static_cast<double>(divided_up(domain[a], tile[a]) * tile[a]) / static_cast<double>(domain[a]);
+  return out;
+}
+
 // The best tile over at most two axes: a 4 x 4 tile of a matrix product loads 8 elements for 16 multiplications.
 Shape best_tile(const MapFacts& f, const Target& t) {
   Shape best = ones(f.domain.rank());
@@ -42,11 +50,11 @@ Shape best_tile(const MapFacts& f, const Target& t) {
     for (int b = a; b < rank; ++b) {
       for (int64_t m = 1; m <= std::min<int64_t>(most, 8); ++m) {
         for (int64_t n = 1; m * n <= most && n <= (a == b ? 1 : 8); ++n) {
-          if (f.domain[a] % m != 0 || f.domain[b] % n != 0) continue;
           Shape tile = ones(f.domain.rank());
           tile[a] = m;
           if (a != b) tile[b] = n;
-          const double cost = cost_per_element(f, tile, t);
+          if (f.stores && padded(f.domain, tile) > 1) continue;
+          const double cost = cost_per_element(f, tile, t) * padded(f.domain, tile);
           if (cost < 0.99 * least) {
             least = cost;
             best = tile;
@@ -62,9 +70,10 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
   const Shape tile = best_tile(f, t);
   MapSchedule s;
   for (int a = 0; a < f.domain.rank(); ++a) {
-    s.axes.push_back({{Bind::Grid, f.domain[a] / tile[a]}});
+    s.axes.push_back({{Bind::Grid, divided_up(f.domain[a], tile[a])}});
     if (tile[a] > 1) s.axes.back().push_back({Bind::Register, tile[a]});
   }
+  if (padded(f.domain, tile) > 1) s.tail = Tail::Recompute;
   return s;
 }
 

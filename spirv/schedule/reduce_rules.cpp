@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kBlock = 32;  // elements summed plainly before one compensated addition, about
 constexpr int64_t kUnroll = 4;
+constexpr int64_t kWorthARest = 30;  // instructions of an element, for which a second loop over what is left over is written
 
 // Length of the blocks of a long axis: a divisor near kBlock, a multiple of what is unrolled if there is one, so that blocks
 // are equal and unroll.
@@ -23,6 +24,9 @@ int64_t block_length(int64_t extent, int64_t unroll) {
 
 // Small enough to be written out several times.
 bool small_body(const ReduceFacts& f) { return f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode; }
+
+// Processors with wide vectors have many of them; the others lose more by spilling than a loop costs.
+bool has_registers(const Target& t) { return !t.price.coalesces && t.price.lanes > 4; }
 
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
 ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
@@ -138,8 +142,9 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   Split& inner = s.axes.back();
   inner.clear();
   if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
-  const bool unrolls = small && last % length == 0 && length % unroll == 0 && length > unroll;
-  inner.push_back({Bind::Serial, unrolls ? length / unroll : length});
+  const bool exact = last % length == 0 && length % unroll == 0;
+  const bool unrolls = small && length > unroll && (exact || (has_registers(t) && f.code >= kWorthARest));
+  inner.push_back({Bind::Serial, unrolls ? divided_up(length, unroll) : length});
   if (unrolls) inner.push_back({Bind::Unroll, unroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;

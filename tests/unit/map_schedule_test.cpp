@@ -1,4 +1,5 @@
-// Schedules of maps with reductions inside of them, for subgroups whose lanes read each other's values.
+// Schedules of maps with reductions inside of them, and of these, where extents or work are not those of large powers of
+// two.
 #include <gtest/gtest.h>
 
 #include "spirv/schedule/legal.h"
@@ -23,6 +24,25 @@ TEST(MapSchedule, SmallProductsAreTakenSeveralAtOnce) {
   EXPECT_EQ(map(4095, 8), "i = grid 4095; j = grid 1 register 8; k = grid 1 lane 8; outer k");
   EXPECT_EQ(map(4096, 16), "i = grid 4096; j = grid 1 register 8; k = grid 1 lane 8; outer k") << "long enough";
   EXPECT_EQ(map(2, 8), "i = grid 2; j = grid 8; k = grid 1 lane 8; outer k") << "too few";
+}
+
+TEST(MapSchedule, DearReductionsAreWrittenOutWithALoopForTheRest) {
+  const Scheduler scheduler;
+  const auto reduction = [&](int64_t length, int64_t code, uint32_t lanes) {
+    Target t = test::cpu_target();
+    t.price = software_prices(lanes, 2);
+    ReduceFacts f;
+    f.dtype = DType::F32;
+    f.extents = {length};
+    f.code = code;
+    const ReduceSchedule s = scheduler.reduction(f, t);
+    EXPECT_FALSE(check(f, s, t)) << to_string(s);
+    return to_string(s);
+  };
+  EXPECT_EQ(reduction(100, 40, 8), "k = serial 25 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction(101, 40, 8), "k = serial 26 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction(101, 29, 8), "k = serial 101") << "cheap";
+  EXPECT_EQ(reduction(101, 40, 4), "k = serial 101") << "few registers";
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   };
   EXPECT_EQ(map(reduction({4096}, 64, true)), "i = grid 4096");
   EXPECT_EQ(map(reduction({4096}, 63, true)), "i = grid 512 register 8");
+  EXPECT_EQ(map(reduction({4099}, 63, true)), "i = grid 513 register 8; tail recompute") << "a prime";
+  MapFacts kept = reduction({4099}, 63, true);
+  kept.stores = true;
+  EXPECT_EQ(map(kept), "i = grid 4099") << "each is computed once";
   MapFacts shared = reduction({4096}, 64, true);
   shared.reads.push_back({1, 0, false, true});
   EXPECT_NE(map(shared), "i = grid 4096") << "tiles share loads";
