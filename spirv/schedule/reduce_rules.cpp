@@ -22,18 +22,21 @@ int64_t block_length(int64_t extent, int64_t unroll) {
   return kBlock;
 }
 
-// Small enough to be written out several times.
-bool small_body(const ReduceFacts& f) { return f.dtype != DType::F64 && f.code * f.points <= kUnrolledCode; }
+// Processors with narrow vectors have few, and lose more by spilling than a loop costs.
+bool has_few_registers(const Target& t) { return !t.price.coalesces && t.price.lanes <= 4; }
 
-// Processors with wide vectors have many of them; the others lose more by spilling than a loop costs.
-bool has_registers(const Target& t) { return !t.price.coalesces && t.price.lanes > 4; }
+// Small enough to be written out several times; with few registers, all copies together.
+bool small_body(const ReduceFacts& f, const Target& t) {
+  const int64_t together = has_few_registers(t) ? kUnroll : 1;
+  return f.dtype != DType::F64 && together * f.code * f.points <= kUnrolledCode;
+}
 
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
 ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   const int64_t own = (f.extents.back() + f.group - 1) / f.group;
-  const bool unrolls = own >= kUnroll && small_body(f);
+  const bool unrolls = own >= kUnroll && small_body(f, t);
   const int64_t unroll = unrolls ? kUnroll : 1, loops = (own + unroll - 1) / unroll;
   Split& last = s.axes.back();
   last = {{Bind::Serial, loops}};
@@ -72,7 +75,7 @@ std::vector<Stage> worth_staging(const ReduceFacts& f, int64_t elements) {
 }
 
 // Plain sums go over several staged blocks.
-ReduceSchedule staged(const ReduceFacts& f) {
+ReduceSchedule staged(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
   Split& last = s.axes.back();
@@ -82,7 +85,7 @@ ReduceSchedule staged(const ReduceFacts& f) {
   while (exact && blocks % together != 0) --together;
   last = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}};
   if (last[0].extent == 1) last.erase(last.begin());
-  const bool unrolls = exact && length % kUnroll == 0 && f.points <= 16 && small_body(f);
+  const bool unrolls = exact && length % kUnroll == 0 && f.points <= 16 && small_body(f, t);
   last.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
   if (unrolls) last.push_back({Bind::Unroll, kUnroll});
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;
@@ -124,7 +127,7 @@ ReduceSchedule broadcasting(const ReduceFacts& f) {
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.extents.back() >= kStaged)
-    if (ReduceSchedule in_blocks = staged(f); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
+    if (ReduceSchedule in_blocks = staged(f, t); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
   if (f.lanes > 0 && f.common > 0)
     if (ReduceSchedule by_lanes = broadcasting(f); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && f.extents.back() >= f.group)
@@ -134,7 +137,7 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   const int64_t last = f.extents.back();
   const bool blocks = f.plain > 0 && last > f.plain;
   // What is repeated may be large only once: neighbours share loads and address arithmetic.
-  const bool small = f.points <= 16 && small_body(f);
+  const bool small = f.points <= 16 && small_body(f, t);
   int64_t unroll = kUnroll;
   while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points <= kUnrolledCode) unroll *= 2;
   const int64_t length = blocks ? block_length(last, unroll) : last;
@@ -143,7 +146,8 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   inner.clear();
   if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
   const bool exact = last % length == 0 && length % unroll == 0;
-  const bool unrolls = small && length > unroll && (exact || (has_registers(t) && f.code >= kWorthARest));
+  const bool unrolls =
+      small && length > unroll && (exact || (!t.price.coalesces && !has_few_registers(t) && f.code >= kWorthARest));
   inner.push_back({Bind::Serial, unrolls ? divided_up(length, unroll) : length});
   if (unrolls) inner.push_back({Bind::Unroll, unroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.

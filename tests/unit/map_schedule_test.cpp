@@ -43,6 +43,9 @@ TEST(MapSchedule, DearReductionsAreWrittenOutWithALoopForTheRest) {
   EXPECT_EQ(reduction(101, 40, 8), "k = serial 26 unroll 4; accumulators 4");
   EXPECT_EQ(reduction(101, 29, 8), "k = serial 101") << "cheap";
   EXPECT_EQ(reduction(101, 40, 4), "k = serial 101") << "few registers";
+  EXPECT_EQ(reduction(100, 100, 4), "k = serial 25 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction(100, 101, 4), "k = serial 100") << "too few for all copies";
+  EXPECT_EQ(reduction(100, 101, 8), "k = serial 25 unroll 4; accumulators 4");
 }
 
 }  // namespace
