@@ -18,4 +18,15 @@ bool same_but_ones(const Shape& a, const Shape& b) {
   return true;
 }
 
+TransposedBroadcast transposed_broadcast(const Axes& axes, const Axes& perm) {
+  TransposedBroadcast out;
+  for (size_t j = 0; j < perm.size(); ++j)
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (axes[k] == perm[j]) {
+        out.axes.push_back(static_cast<int64_t>(j));
+        out.operand.push_back(static_cast<int64_t>(k));
+      }
+  return out;
+}
+
 }  // namespace spirograd::rewrite

@@ -16,4 +16,10 @@ Axes wide_axes(const Shape& s);
 /// Whether two shapes differ only by axes of extent 1.
 bool same_but_ones(const Shape& a, const Shape& b);
 
+/// A broadcast along `axes`, transposed by `perm`: the axes along which it lies then, and the order of its operand's own.
+struct TransposedBroadcast {
+  Axes axes, operand;
+};
+TransposedBroadcast transposed_broadcast(const Axes& axes, const Axes& perm);
+
 }  // namespace spirograd::rewrite

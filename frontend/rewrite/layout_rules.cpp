@@ -61,14 +61,8 @@ Expr transpose_transpose(Facts&, Expr e) {
 Expr transpose_broadcast(Facts&, Expr e) {
   const Expr b = e.in(0);
   if (b.op() != Op::Broadcast) return no();
-  Axes axes, perm;
-  for (int j = 0; j < e.rank(); ++j)
-    for (int k = 0; k < b.in(0).rank(); ++k)
-      if (b.attr(k) == e.attr(j)) {
-        axes.push_back(j);
-        perm.push_back(k);
-      }
-  return broadcast(transpose(b.in(0), perm), e.shape(), axes);
+  const TransposedBroadcast moved = transposed_broadcast(b.node().attr, e.node().attr);
+  return broadcast(transpose(b.in(0), moved.operand), e.shape(), moved.axes);
 }
 Expr transpose_iota(Facts&, Expr e) {
   if (e.in(0).op() != Op::Iota) return no();

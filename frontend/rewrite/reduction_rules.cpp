@@ -121,13 +121,7 @@ class InOrder {
   }
 
   Expr broadcast_in_order(Expr b) {
-    Axes axes, inner;
-    for (size_t j = 0; j < perm_.size(); ++j)
-      for (int k = 0; k < b.in(0).rank(); ++k)
-        if (b.attr(k) == perm_[j]) {
-          axes.push_back(static_cast<int64_t>(j));
-          inner.push_back(k);
-        }
+    auto [axes, inner] = transposed_broadcast(b.node().attr, perm_);
     Expr x = b.in(0);
     if (!std::is_sorted(inner.begin(), inner.end())) {
       ++more_;
