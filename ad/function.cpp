@@ -45,14 +45,16 @@ FunctionAt::FunctionAt(ir::Graph& g, const TracedFunction& f, std::vector<Expr> 
 std::vector<Expr> FunctionAt::with_params(std::span<const NodeId> nodes, std::span<const Expr> direction) const {
   ir::Memo memo;
   for (size_t j = 0; j < at_.size(); ++j) memo[ir::param(g_, static_cast<int64_t>(j), at_[j].type()).id.v] = at_[j].id;
-  for (size_t j = 0; j < direction.size(); ++j)
-    memo[ir::param(g_, static_cast<int64_t>(at_.size() + j), directions_[j]).id.v] = direction[j].id;
+  // Values do not depend on a direction, but the loops that they are results of do.
+  for (size_t j = 0; j < directions_.size(); ++j)
+    memo[ir::param(g_, static_cast<int64_t>(at_.size() + j), directions_[j]).id.v] =
+        (direction.empty() ? ir::zeros(g_, directions_[j]) : direction[j]).id;
   std::vector<Expr> out;
   for (NodeId id : ir::rebuild(g_, nodes, memo)) out.push_back({&g_, id});
   return out;
 }
 
-std::vector<Expr> FunctionAt::values() const { return with_params(values_, {}); }
+std::vector<Expr> FunctionAt::values(std::span<const Expr> direction) const { return with_params(values_, direction); }
 
 std::vector<Expr> FunctionAt::derivative(std::span<const Expr> direction) const { return with_params(linear_, direction); }
 

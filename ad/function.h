@@ -25,8 +25,9 @@ class FunctionAt {
   /// `at`: per variable. The derivative is taken by all of them: floats, at least one.
   FunctionAt(ir::Graph& g, const TracedFunction& f, std::vector<ir::Expr> at, Mode mode);
 
-  /// Per result.
-  std::vector<ir::Expr> values() const;
+  /// Per result. In forward mode a loop gives its value and its tangents together: where a derivative is asked for as well,
+  /// the two share their loops if they are given the same direction.
+  std::vector<ir::Expr> values(std::span<const ir::Expr> direction = {}) const;
   /// Forward: of the tangents of the variables, the tangents of all float results. Reverse: of the cotangents of all float
   /// results, the cotangents of the variables. Types are those of the primals.
   std::vector<ir::Expr> derivative(std::span<const ir::Expr> direction) const;

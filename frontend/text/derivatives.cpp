@@ -246,7 +246,7 @@ Value jvp(Call& c) {
         for (size_t j = 0, k = 0; j < a.results.size(); ++j)
           out.push_back(is_float(a.results[j].dtype()) ? some[k++]
                                                        : ir::zeros(e.graph(), {DType::F32, a.results[j].shape()}));
-        return Value::tuple({a.with_results(at.values()), a.with_results(out)});
+        return Value::tuple({a.with_results(at.values(tangents)), a.with_results(out)});
       });
 }
 

@@ -72,6 +72,24 @@ TEST(Derivatives, TheValueIsComputedOnceHoweverOftenThePullbackIsCalled) {
   EXPECT_EQ(count_lowered(loop, ir::Op::MapAccum), 3) << "one forward, one backward for each cotangent";
 }
 
+TEST(Derivatives, ValuesAndTangentsShareTheirLoops) {
+  EXPECT_EQ(
+      count_lowered(program("def f(x: f32[9]) = jvp(fn(t) => fori(100, fn(i, s) => sin(s) + 0.1 * s * s, t), x, ones(9))"),
+                    ir::Op::MapAccum),
+      1);
+}
+
+TEST(Derivatives, ValuesOfLoopsKnowNoDirection) {
+  const std::string loop = "fn(t) => map_accum_l(fn(a, e) => { let q = sin(0.5) * e; (q, q) }, t, w)[1]";
+  const std::string main = "def f(v: f64[2], w: f64[2], s: f64) = ";
+  const Values in[] = {{1, 2}, {3, 5}, {0.5}};
+  const double r = std::sin(0.5);
+  EXPECT_EQ(run(main + "jvp(" + loop + ", s, 1.0)[0]", {in, in + 3}), (Values{3 * r, 5 * r}));
+  EXPECT_EQ(run(main + "linearize(" + loop + ", s)[0]", {in, in + 3}), (Values{3 * r, 5 * r}));
+  EXPECT_EQ(run(main + "{ let (y, push) = linearize(" + loop + ", s); y + push(2.0) + push(3.0) }", {in, in + 3}),
+            (Values{3 * r, 5 * r}));
+}
+
 TEST(Derivatives, OfInnerFunctionsSeeWhatIsAroundAsConstant) {
   // d/dx of (d/dy of x y at 2) = 1, and not 0 or 2: the inner derivative is x.
   EXPECT_EQ(run("def f(x: f32) = grad(fn(x) => grad(fn(y) => x * y)(2.0))(x)", {{5}}), (Values{1}));
