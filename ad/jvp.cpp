@@ -1,4 +1,6 @@
 // Forward mode: Delta terms evaluated upwards.
+#include <algorithm>
+
 #include "ad/scope.h"
 
 namespace spirograd::ad {
@@ -19,7 +21,7 @@ Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
   std::vector<Expr> in;
   for (size_t j = 0; j < n.in.size(); ++j) {
     const int operand = static_cast<int>(j);
-    if (j < d.in.size() && d.in[j] != kZeroDelta)
+    if (j < d.in.size() && tangent[d.in[j]])
       in.push_back(tangent[d.in[j]]);
     else if (differentiable(g, n, operand))
       in.push_back(zeros(g, d.k.in(operand).type()));
@@ -27,6 +29,13 @@ Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
       in.push_back(d.k.in(operand));
   }
   return with_operands(g, n, in);
+}
+
+// Whether a tangent of one of the operands does. A rule of the user's may give none, which is not the same as zeros: those
+// would meet infinite slopes.
+bool arrives(const Delta& d, const std::vector<Expr>& tangent) {
+  if (d.kind == DeltaKind::Input || d.kind == DeltaKind::Loop || d.kind == DeltaKind::Proj) return true;
+  return std::any_of(d.in.begin(), d.in.end(), [&](DeltaId operand) { return static_cast<bool>(tangent[operand]); });
 }
 
 }  // namespace
@@ -41,6 +50,7 @@ Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const E
   Replaced replaced;
   for (DeltaId id = 1; id < dual.deltas.size(); ++id) {
     const Delta& d = dual.deltas[id];
+    if (!arrives(d, tangent)) continue;
     const auto in = [&](size_t j) { return or_zeros(g, tangent[d.in[j]], d.type); };
     switch (d.kind) {
       case DeltaKind::Zero: break;
@@ -48,7 +58,8 @@ Derivative push_forward(Graph& g, std::span<const Expr> roots, std::span<const E
       case DeltaKind::Add: {
         // a + (-b) is a - b.
         const Delta& right = dual.deltas[d.in[1]];
-        tangent[id] = right.kind == DeltaKind::Neg ? in(0) - tangent[right.in[0]] : in(0) + in(1);
+        const bool subtracts = right.kind == DeltaKind::Neg && tangent[right.in[0]];
+        tangent[id] = subtracts ? in(0) - tangent[right.in[0]] : in(0) + in(1);
         break;
       }
       case DeltaKind::Neg: tangent[id] = -in(0); break;

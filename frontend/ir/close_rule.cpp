@@ -8,12 +8,24 @@
 namespace spirograd::ir {
 namespace {
 
+// Reads no parameter and no variable.
+bool is_closed(Expr e) {
+  const std::vector<NodeId> below = postorder(*e.graph, {&e.id, 1});
+  return std::none_of(below.begin(), below.end(), [&](NodeId id) {
+    const Op op = (*e.graph)[id].op;
+    return op == Op::Param || op == Op::Var;
+  });
+}
+
 Expr close_rule(Op op, Expr value, std::span<const Expr> at, std::span<const Expr> xs, std::span<const Expr> directions,
                 std::span<const Expr> changes) {
   Graph& g = *value.graph;
   std::vector<Expr> operands(xs.begin(), xs.end());
   operands.insert(operands.end(), directions.begin(), directions.end());
-  const std::vector<Expr> consts = captured_terms(g, operands, changes);
+  std::vector<Expr> consts = captured_terms(g, operands, changes);
+  // What is closed stays inside, where it is seen to be zeros if it is: a change of zeros is linear, one by a constant is
+  // not.
+  std::erase_if(consts, is_closed);
   operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(xs.size()), consts.begin(), consts.end());
   return with_rule(op, value, close_function(g, operands, changes), at, consts);
 }

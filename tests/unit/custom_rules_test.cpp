@@ -196,6 +196,27 @@ TEST(CustomVjp, MasksHoldThroughIt) {
   EXPECT_EQ(run(jvp(p).value(), {{0, 2, 4}, {1, 1, 1}}), (Values{std::log(2.0) + std::log(4.0), 0.75}));
 }
 
+TEST(CustomJvp, ZerosOfAnyFormAreLinear) {
+  for (const char* zeros :
+       {"zeros(2)", "concat(zeros(1), zeros(1))", "window(zeros(9), lo=3, n=2)", "scan(fn(a, e) => 0.0, 0.0, x)[1:3]"}) {
+    const std::string rule = "def g(x: f64[2]) = 2 * x\ncustom_jvp g(x, dx) = (g(x), " + std::string(zeros) + ")\n";
+    EXPECT_EQ(run(grad(program(rule + "def f(x: f64[2]) = sum(g(x))")).value(), {{1, 2}}), (Values{0, 0})) << zeros;
+  }
+}
+
+TEST(CustomVjp, ThatGivesNothingGivesNoTangentEither) {
+  const std::string still = "def g(x: f64[2]) = x * x\ncustom_vjp g(x, ct) = zeros(2)\n";
+  const auto slope = [&](const std::string& body) {
+    return run(jvp(program(still + "def f(x: f64[2]) = " + body)).value(), {{0, 3}, {1, 1}}).back();
+  };
+  EXPECT_EQ(slope("sum(g(x))"), 0);
+  EXPECT_EQ(slope("sqrt(g(x)[0])"), 0) << "nothing meets an infinite slope";
+  EXPECT_EQ(slope("sum(x - 2 * g(x))"), 2);
+  EXPECT_EQ(slope("sum(g(x) - g(2 * x))"), 0);
+  EXPECT_EQ(slope("sum(g(g(x)))"), 0);
+  EXPECT_EQ(slope("fori(3, fn(i, s) => s + sum(g(x)) + x[1], 0.0)"), 3);
+}
+
 TEST(CustomVjp, IsThereInPrintedAndBulkProgramsAndGoneInCompiledOnes) {
   const Program p = program(
       "def wave(x: f32, n: f32[3]) -> f32 = sin(x) + sum(n)\n"
@@ -266,6 +287,9 @@ TEST(CheckDerivatives, SaysWhatItCouldNotCompare) {
   const auto lines = check_derivatives(kinks, at).value();
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_NE(lines[0].note.find("a kink at out"), std::string::npos) << lines[0].note;
+  const Program mixed = program("def f(x: f64[2]) -> (n: i32[3], y: f64[2]) = (iota(3), abs(x))");
+  const std::string note = check_derivatives(mixed, at).value()[0].note;
+  EXPECT_NE(note.find("a kink at y[0]"), std::string::npos) << note << ": results that are no floats are not counted";
   EXPECT_EQ(lines[1].detail, "10 of 10 directions");
   EXPECT_EQ(check_derivatives(kinks, at, {.seed = 5, .directions = 3}).value()[1].detail, "3 of 3 directions");
   EXPECT_EQ(check_derivatives(kinks, {}).error().code, "SG0501");
