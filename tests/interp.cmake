@@ -1,5 +1,5 @@
 # The reference interpreter, the verifier, and the generator of random programs that other areas' property tests use.
-add_library(spirograd_test_support STATIC support/choices.cpp support/decisions.cpp support/random_program.cpp
+add_library(spirograd_test_support STATIC support/choices.cpp support/decisions.cpp support/random_program.cpp support/random_source.cpp
   support/sized_inputs.cpp support/sized_program.cpp support/sized_shapes.cpp)
 target_include_directories(spirograd_test_support PRIVATE ${PROJECT_SOURCE_DIR} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(spirograd_test_support PUBLIC spirograd_ir PRIVATE spirograd_warnings)

@@ -1,6 +1,10 @@
 # Random programs through the whole pipeline: on the host, and on every driver. SPIROGRAD_SEED chooses others.
-spirograd_test(property/pipeline_test.cpp LABELS property
-  LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+add_library(spirograd_pipeline STATIC property/pipeline.cpp)
+target_include_directories(spirograd_pipeline PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(spirograd_pipeline PUBLIC spirograd_test_support spirograd_ad spirograd_text spirograd_compile GTest::gtest
+  PRIVATE spirograd_warnings)
+spirograd_test(property/pipeline_test.cpp LABELS property LINK spirograd_pipeline)
+spirograd_test(property/spellings_test.cpp LABELS property slow LINK spirograd_pipeline)
 spirograd_test(property/masks_property_test.cpp LABELS property slow
   LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 

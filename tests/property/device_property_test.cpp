@@ -7,6 +7,8 @@
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "spirv/lower/evaluate.h"
+#include "support/random_source.h"
+#include "support/text_programs.h"
 #include "tests/gpu/fixture.h"
 #include "tests/property/bits.h"
 #include "tests/property/property.h"
@@ -141,6 +143,17 @@ TEST_F(DeviceProperty, RandomGradientsGiveTheBitsOfTheHost) {
   check_programs(30000, 72, {.differentiable_only = true, .max_size = 40}, of_gradient, 150);
   report(2);
   EXPECT_GE(counts.programs, 60);
+}
+
+TEST_F(DeviceProperty, ProgramsAsPeopleWriteThemGiveTheBitsOfTheHost) {
+  using test::Spelling;
+  const auto made = [](const Decisions& d) {
+    const test::RandomSource source = test::random_source(d, Spelling::Rich);
+    return RandomProgram{test::program(source.text), source.inputs};
+  };
+  const Generator generate = {made, [](const Decisions& d) { return test::random_source(d, Spelling::Rich).text; }};
+  check_generated(40000, 60, generate, property(), 150);
+  report(2);
 }
 
 }  // namespace

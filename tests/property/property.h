@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -54,14 +55,29 @@ inline std::string show(const RandomProgram& r) {
 /// What is wrong with a program; "" if nothing.
 using Property = std::function<std::string(const RandomProgram&)>;
 
-/// Checks `count` programs, the first of which has number `first`. A failure is shrunk and printed; after three the test
-/// ends.
-inline void check_programs(uint64_t first, uint64_t count, const RandomOptions& options, const Property& property,
-                           int shrink_tries = 2000) {
+/// Makes programs of decisions, and shows them to people.
+struct Generator {
+  std::function<RandomProgram(const Decisions&)> made;
+  std::function<std::string(const Decisions&)> shown;
+};
+inline Generator generator(const RandomOptions& options) {
+  const auto made = [options](const Decisions& d) { return test::random_program(d, options); };
+  return {made, [made](const Decisions& d) { return show(made(d)); }};
+}
+
+/// Checks `count` programs, the first of which has number `first`, or as many as SPIROGRAD_SECONDS have room for. A failure
+/// is shrunk and printed; after three the test ends. How many there were.
+inline uint64_t check_generated(uint64_t first, uint64_t count, const Generator& generate, const Property& property,
+                                int shrink_tries = 2000) {
+  const char* given = std::getenv("SPIROGRAD_SECONDS");
+  const std::chrono::duration<double> time(given ? std::strtod(given, nullptr) : 0);
+  const auto start = std::chrono::steady_clock::now();
+  const auto goes_on = [&](uint64_t k) {
+    return given ? std::chrono::steady_clock::now() - start < time : k < first + count;
+  };
   const auto defect = [&](const Decisions& d) -> std::string {
-    const RandomProgram r = test::random_program(d, options);
     try {
-      return property(r);
+      return property(generate.made(d));
     } catch (const Error& e) {
       return e.str();
     } catch (const std::exception& e) {
@@ -69,7 +85,8 @@ inline void check_programs(uint64_t first, uint64_t count, const RandomOptions& 
     }
   };
   int failures = 0;
-  for (uint64_t k = first; k < first + count && failures < 3; ++k) {
+  uint64_t k = first;
+  for (; failures < 3 && goes_on(k); ++k) {
     const Decisions decisions = test::random_decisions(base_seed() * 1000003 + k);
     const std::string what = defect(decisions);
     if (what.empty()) continue;
@@ -80,8 +97,13 @@ inline void check_programs(uint64_t first, uint64_t count, const RandomOptions& 
         decisions, [&](const Decisions& d) { return kind(defect(d)) == kind(what); }, shrink_tries);
     ADD_FAILURE() << "SPIROGRAD_SEED=" << base_seed() << ", program " << k << ": " << what << "\nshrunk: " << defect(least)
                   << "\n"
-                  << show(test::random_program(least, options));
+                  << generate.shown(least);
   }
+  return k - first;
+}
+inline void check_programs(uint64_t first, uint64_t count, const RandomOptions& options, const Property& property,
+                           int shrink_tries = 2000) {
+  check_generated(first, count, generator(options), property, shrink_tries);
 }
 
 inline std::vector<ir::NodeId> roots_of(const Program& p) {

@@ -1,15 +1,16 @@
-# The long run of tools/test: every test of programs by size class for its share of the time, and a table of what was covered.
+# The long run of tools/test: every test of programs by size class, and of those as people write them, for its share of the time, and a
+# table of what was covered.
 #   long_run MINUTES   uses missing_drivers of tools/test; exits with 1 if anything was found
 
 long_run() {
   local jobs=2 tests seconds log=build/release/long-run.log status=0
-  tests=$(ctest --test-dir build/release -N -R 'Sizes.*ProgramsMeanTheSame' | grep -c 'Test *#')
+  tests=$(ctest --test-dir build/release -N -R 'Sizes.*ProgramsMeanTheSame|Spellings' | grep -c 'Test *#')
   seconds=$(($1 * 60 * jobs / tests - 2))
   if [ "$seconds" -lt 1 ]; then seconds=1; fi
   export SPIROGRAD_SEED=${SPIROGRAD_SEED:-$(date +%s)} SPIROGRAD_SECONDS=$seconds SPIROGRAD_FOUND=$PWD/build/release/found
   rm -rf "$SPIROGRAD_FOUND"
   echo "$tests tests, $seconds s each; SPIROGRAD_SEED=$SPIROGRAD_SEED"
-  ctest --test-dir build/release -R 'Sizes' -j "$jobs" --verbose >"$log" 2>&1 || status=1
+  ctest --test-dir build/release -R 'Sizes|Spellings' -j "$jobs" --verbose >"$log" 2>&1 || status=1
   # "12: sizes: lavapipe | long | value | 40 agreed, ..": one line per driver, size class and mode, tests of one kind added up.
   awk -F'[|:,]' '
     / sizes: / {
