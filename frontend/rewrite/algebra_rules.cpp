@@ -94,6 +94,18 @@ Expr mul_minus_one(Facts&, Expr e) {
   return is_uniform(e.in(1), one) ? -e.in(0) : no();
 }
 Expr integer_mul_zero(Facts&, Expr e) { return is_integer(e.dtype()) && is_uniform(e.in(1), 0) ? like(e, 0) : no(); }
+// Whatever the other operand is.
+Expr masked_zero(Facts&, Expr e) {
+  const bool zero = is_uniform(e.in(0), 0) || (e.op() == Op::StrongMul && is_uniform(e.in(1), 0));
+  return zero ? like(e, 0) : no();
+}
+// Where no zero meets an infinity or NaN, or is divided by zero, nothing has to be masked.
+Expr unmasked(Facts&, Expr e) {
+  const auto x = uniform(e.in(0)), y = uniform(e.in(1));
+  const bool harmless = y && std::isfinite(*y) && (e.op() != Op::MaskedDiv || *y != 0);
+  if (!harmless && !(x && *x != 0 && e.op() != Op::StrongMul)) return no();
+  return binary(e.op() == Op::MaskedDiv ? Op::Div : Op::Mul, e.in(0), e.in(1));
+}
 Expr integer_sub_self(Facts&, Expr e) { return is_integer(e.dtype()) && e.in(0) == e.in(1) ? like(e, 0) : no(); }
 Expr rem_one(Facts&, Expr e) { return is_integer(e.dtype()) && is_uniform(e.in(1), 1) ? like(e, 0) : no(); }
 Expr pow_one(Facts&, Expr e) { return is_uniform(e.in(1), 1) ? e.in(0) : no(); }
@@ -282,6 +294,12 @@ const std::vector<Rule>& algebra_rules() {
     {"integer-mul-zero", {Op::Mul}, integer_mul_zero,
      "def f(a: i32[3]) = a * 0",
      "def f(a: i32[3]) = full([3], 0)"},
+    {"masked-zero", {Op::MaskedMul, Op::MaskedDiv, Op::StrongMul}, masked_zero,
+     "def f(a: f32[3]) = masked_mul(0.0, a)",
+     "def f(a: f32[3]) = full([3], 0.0)"},
+    {"unmasked", {Op::MaskedMul, Op::MaskedDiv, Op::StrongMul}, unmasked,
+     "def f(a: f32[3]) = masked_div(a, full([3], 2.0))",
+     "def f(a: f32[3]) = a / 2.0"},
     {"integer-sub-self", {Op::Sub}, integer_sub_self,
      "def f(a: i32[3]) = a - a",
      "def f(a: i32[3]) = full([3], 0)"},
