@@ -40,7 +40,8 @@ FOLDERS = {
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
     "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
-    "array.h": "dsl", "build.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ops.h": "dsl", "trace.h": "dsl",
+    "array.h": "dsl", "build.h": "dsl", "bundle.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl",
+    "ops.h": "dsl", "trace.h": "dsl",
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",

@@ -56,14 +56,37 @@ Exprs results_of(Tracer& tracer, const char* what, const FunctionBody& body, con
   return results;
 }
 
+// Integers and bools in structs go along without a derivative.
+bool stays(Tracer& tracer, const Arg& a) {
+  return !a.field.empty() && a.kind == Arg::Kind::Array && !is_float(tracer.expr(a.array).dtype());
+}
+std::string named(const Arg& a, const std::string& otherwise) {
+  return a.field.empty() ? otherwise : "the field '" + a.field + "'";
+}
+
 struct AtPoint {
   ad::TracedFunction function;
   Exprs at;
+  std::vector<Arg> results;  // of the function, one for each of its arrays
 };
+
+// The arrays of `like` that move, filled from `values`; zeros for the others.
+Exprs with_zeros(Tracer& tracer, const std::vector<Arg>& like, std::span<const ir::Expr> values) {
+  Exprs out;
+  size_t next = 0;
+  for (const Arg& a : like)
+    out.push_back(stays(tracer, a) ? ir::zeros(tracer.nodes(), tracer.expr(a.array).type()) : values[next++]);
+  return out;
+}
 
 AtPoint at_point(Tracer& tracer, const char* what, const std::vector<Arg>& args, const FunctionBody& body) {
   AtPoint out;
+  Exprs in;
   for (const Arg& a : args) {
+    if (stays(tracer, a)) {
+      in.push_back(tracer.expr(a.array));
+      continue;
+    }
     out.at.push_back(a.kind == Arg::Kind::Integer ? literal(tracer.nodes(), what, a, DType::F32)
                                                   : resolve(tracer, what, {&a, 1}, Numbers::Alone)[0]);
     const Type t = out.at.back().type();
@@ -71,14 +94,18 @@ AtPoint at_point(Tracer& tracer, const char* what, const std::vector<Arg>& args,
       throw Error("SG0201", std::string(what) + ": an argument is " + to_string(t) + " and cannot carry a derivative")
           .hint("differentiate by arguments that are floats: wrt<..>, or capture the others");
     out.function.vars.push_back(ir::fresh_var(tracer.nodes(), t));
+    in.push_back(out.function.vars.back());
   }
   if (out.at.empty()) throw Error("SG0201", std::string(what) + ": the arguments to differentiate by hold no arrays");
-  out.function.results = results_of(tracer, what, body, out.function.vars);
+  const FunctionBody kept = [&](std::span<const Array> arrays) { return out.results = body(arrays); };
+  out.function.results = results_of(tracer, what, kept, in);
   return out;
 }
 
 // Tangents or cotangents for arrays of these types; numbers take theirs.
-Exprs directions(Tracer& tracer, const char* what, const std::vector<Arg>& given, const std::vector<Type>& types) {
+Exprs directions(Tracer& tracer, const char* what, std::vector<Arg> given, const std::vector<Type>& types) {
+  if (given.size() > types.size())
+    std::erase_if(given, [&](const Arg& a) { return tracer.usable(what, a) && stays(tracer, a); });
   if (given.size() != types.size())
     throw Error("SG0404", std::string(what) + ": takes a direction for " + std::to_string(types.size()) +
                               " arrays, it is given " + std::to_string(given.size()));
@@ -89,8 +116,9 @@ Exprs directions(Tracer& tracer, const char* what, const std::vector<Arg>& given
                                                     : literal(tracer.nodes(), what, given[j], types[j].dtype));
     const Type t = out.back().type();
     if (t != types[j])
-      throw Error(t.dtype == types[j].dtype ? "SG0101" : "SG0102",
-                  std::string(what) + ": the direction for " + to_string(types[j]) + " cannot be " + to_string(t));
+      throw Error(t.dtype == types[j].dtype ? "SG0101" : "SG0102", std::string(what) + ": the direction for " +
+                                                                       named(given[j], "an array") + ", " +
+                                                                       to_string(types[j]) + ", cannot be " + to_string(t));
   }
   return out;
 }
@@ -100,7 +128,10 @@ Exprs directions(Tracer& tracer, const char* what, const std::vector<Arg>& given
 std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
   return traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
     const AtPoint p = at_point(tracer, what, at, f);
-    return ad::value_and_gradient(tracer.nodes(), what, p.function, p.at);
+    const Exprs both = ad::value_and_gradient(tracer.nodes(), what, p.function, p.at);
+    Exprs out = with_zeros(tracer, at, std::span(both).subspan(1));
+    out.insert(out.begin(), both[0]);
+    return out;
   });
 }
 
@@ -112,30 +143,47 @@ Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBo
   return out.empty() ? Array() : out[0];
 }
 
-std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc) {
+void check_axes(const char* which, size_t given, size_t wanted, const Loc& loc) {
+  Tracer* tracer = Tracer::current();
+  if (!tracer || given == 1 || given == wanted || tracer->first_error()) return;
+  tracer->report(
+      Error("SG0404", "vmap: there are axes for " + std::to_string(given) + " of " + std::to_string(wanted) + " " + which)
+          .hint("give one for all, or one for each: vmap(f, {0, whole})"),
+      loc);
+}
+
+std::vector<Array> batch(const std::vector<Arg>& over, const LeafAxes& axes, const FunctionBody& body,
+                         const std::function<LeafAxes()>& out_axes, const Loc& loc) {
   return traced("vmap", over, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
     Exprs arrays;
     for (const Arg& a : over) arrays.push_back(resolve(tracer, "vmap", {&a, 1}, Numbers::Alone)[0]);
     const ir::Expr i = ir::fresh_var(tracer.nodes(), i32());
-    const auto [parts, extent] = ir::parts_along("vmap", arrays, axis, i);
+    const ir::Parts split = ir::parts_along("vmap", arrays, axes, i);
+    const Exprs results = results_of(tracer, "vmap", f, split.parts);
+    const LeafAxes places = out_axes();
+    if (tracer.first_error()) throw *tracer.first_error();
     Exprs out;
-    for (ir::Expr e : results_of(tracer, "vmap", f, parts)) out.push_back(ir::build(extent, i, e));
+    for (size_t j = 0; j < results.size(); ++j) out.push_back(ir::stacked("vmap", results[j], i, split.extent, places[j]));
     return out;
   });
 }
 
 // A call as the rule of its function sees it.
 struct RuledCall {
-  Exprs at, xs, values;
+  Exprs at, xs, values;  // `at`, `xs`: of what carries a derivative
+  Exprs arguments;       // `xs`, and what carries none
 
   RuledCall(Tracer& tracer, const char* what, const std::vector<Arg>& args, const std::vector<Arg>& results)
-      : at(nodes(tracer, what, args)), values(nodes(tracer, what, results)) {
-    for (ir::Expr e : at) {
-      if (!is_float(e.dtype()))
-        throw Error("SG0201",
-                    std::string(what) + ": an argument is " + to_string(e.type()) + " and cannot carry a derivative")
+      : values(nodes(tracer, what, results)), arguments(nodes(tracer, what, args)) {
+    for (size_t j = 0; j < args.size(); ++j) {
+      if (stays(tracer, args[j])) continue;
+      const Type t = arguments[j].type();
+      if (!is_float(t.dtype))
+        throw Error("SG0201", std::string(what) + ": an argument is " + to_string(t) + " and cannot carry a derivative")
             .hint("capture it instead");
-      xs.push_back(ir::fresh_var(tracer.nodes(), e.type()));
+      at.push_back(arguments[j]);
+      xs.push_back(ir::fresh_var(tracer.nodes(), t));
+      arguments[j] = xs.back();
     }
   }
 
@@ -156,9 +204,10 @@ std::vector<Array> with_tangents(const std::vector<Arg>& values, const std::vect
   const auto twice = [&](std::span<const Array>) { return body(std::vector<Array>(2 * at.size())); };
   return traced(what, at, twice, loc, [&](Tracer& tracer, const FunctionBody&) {
     const RuledCall call(tracer, what, at, values);
-    Exprs out = call.values, directions, both = call.xs;
+    Exprs out = call.values, directions, both = call.arguments;
     for (ir::Expr e : call.at) directions.push_back(ir::fresh_var(tracer.nodes(), e.type()));
-    both.insert(both.end(), directions.begin(), directions.end());
+    const Exprs tangents = with_zeros(tracer, at, directions);
+    both.insert(both.end(), tangents.begin(), tangents.end());
     const Exprs changes = results_of(tracer, what, body, both);
     if (changes.size() != out.size())
       throw Error("SG0404", "custom_jvp: the rule gives " + std::to_string(changes.size()) + " tangents for " +
@@ -177,7 +226,7 @@ std::vector<Array> with_cotangents(const std::vector<Arg>& values, const std::ve
     const RuledCall call(tracer, what, at, values);
     const Exprs cts = ir::cotangents_of(call.values);
     std::vector<Array> arrived;
-    for (const Exprs* part : {&call.xs, &cts})
+    for (const Exprs* part : {&call.arguments, &cts})
       for (ir::Expr e : *part) arrived.push_back(tracer.wrap(e));
     std::vector<Type> types;
     for (ir::Expr e : call.at) types.push_back(e.type());
@@ -190,16 +239,19 @@ Linear linear(const char* what, Along along, const std::vector<Arg>& at, const F
   struct State {
     std::optional<ad::FunctionAt> at;
     std::vector<Type> types;  // of directions
+    std::vector<Arg> like;    // what the derivative has the form of
   };
   const auto state = std::make_shared<State>();
   Linear out;
   out.values = traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
     const AtPoint p = at_point(tracer, what, at, f);
     const bool forward = along == Along::Tangents;
-    for (ir::Expr e : p.function.results)
-      if (!is_float(e.dtype()))
-        throw Error("SG0205", std::string(what) + ": a result is " + to_string(e.type()) + " and has no derivative");
-    for (ir::Expr e : forward ? p.at : p.function.results) state->types.push_back(e.type());
+    for (size_t j = 0; j < p.results.size(); ++j)
+      if (const Type t = p.function.results[j].type(); !is_float(t.dtype) && !stays(tracer, p.results[j]))
+        throw Error("SG0205", std::string(what) + ": a result is " + to_string(t) + " and has no derivative");
+    for (ir::Expr e : forward ? p.at : p.function.results)
+      if (is_float(e.dtype())) state->types.push_back(e.type());
+    state->like = forward ? p.results : at;
     state->at.emplace(tracer.nodes(), p.function, p.at, forward ? ad::Mode::Forward : ad::Mode::Reverse);
     return state->at->values();
   });
@@ -207,7 +259,7 @@ Linear linear(const char* what, Along along, const std::vector<Arg>& at, const F
     const auto nothing = [](std::span<const Array>) { return std::vector<Arg>(); };
     return traced(name, direction, nothing, where, [&](Tracer& tracer, const FunctionBody&) {
       if (!state->at) throw *tracer.first_error();  // told before
-      return state->at->derivative(directions(tracer, name, direction, state->types));
+      return with_zeros(tracer, state->like, state->at->derivative(directions(tracer, name, direction, state->types)));
     });
   };
   return out;

@@ -63,12 +63,13 @@ int64_t loop_length(const LoopRequest& r, const Exprs& elements) {
 }
 
 // What the body returned for a state, which must have the type of the start. A number takes that type.
-ir::Expr next_state(Tracer& tracer, const char* what, const Arg& returned, const Type& type) {
+ir::Expr next_state(Tracer& tracer, const char* what, const Arg& returned, const Type& type, const std::string& field) {
   if (returned.kind != Arg::Kind::Array)
     return ir::broadcast_to(literal(tracer.nodes(), what, returned, type.dtype), type.shape);
   const ir::Expr e = tracer.expr(returned.array);
   if (e.type() != type)
-    throw ir::state_changes(what, to_string(type), to_string(e.type()))
+    throw ir::state_changes(what, to_string(type) + (field.empty() ? "" : " in its field '" + field + "'"),
+                            to_string(e.type()))
         .hint(e.dtype() != type.dtype ? "cast the start or the returned value; a start of 0.0f is f32, 0 is i32"
                                       : "give the start the shape that the body returns");
   return e;
@@ -100,7 +101,8 @@ std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopB
       if (!tracer.usable(r.what, a)) return {};
 
   Exprs results;
-  for (size_t j = 0; j < acc.size(); ++j) results.push_back(next_state(tracer, r.what, step.state[j], acc[j].type()));
+  for (size_t j = 0; j < acc.size(); ++j)
+    results.push_back(next_state(tracer, r.what, step.state[j], acc[j].type(), r.start[j].field));
   const Exprs outputs = r.rows ? results : resolve(tracer, r.what, step.outputs, Numbers::Alone);
   results.insert(results.end(), outputs.begin(), outputs.end());
 

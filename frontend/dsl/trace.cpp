@@ -57,21 +57,51 @@ void check_type(const std::string& what, const Type& type) {
   if (room < 8) throw Error("SG0101", what + " is " + to_string(type) + ": too many elements");
 }
 
-void check_params(const std::string& name, const std::vector<Param>& params, int body_arity) {
+// Fields of structs may be numbers.
+void check_path(const std::string& what, const std::string& path) {
+  const size_t dot = path.find('.');
+  check_name(what, path.substr(0, dot));
+  for (size_t from = dot; from < path.size();) {
+    const size_t end = std::min(path.find('.', from + 1), path.size());
+    check_name(what, "_" + path.substr(from + 1, end - from - 1));
+    from = end;
+  }
+}
+
+// The parameters of the program: one for each argument of the body, or for each field of it.
+std::vector<Param> check_params(const std::string& name, const Params& params, int body_arity,
+                                const std::vector<std::vector<std::string>>& fields) {
   check_name("trace: program", name);
+  if (body_arity != detail::kAnyNumber && body_arity != static_cast<int>(params.list.size()))
+    throw Error("SG0402", "trace: the lambda takes " + std::to_string(body_arity) +
+                              (fields.empty() ? " arrays, " : " arguments, ") + std::to_string(params.list.size()) +
+                              " parameters are declared");
+  std::vector<Param> out;
+  for (size_t j = 0; j < params.list.size(); ++j) {
+    const Declared& d = params.list[j];
+    const std::vector<std::string> paths = j < fields.size() ? fields[j] : std::vector<std::string>();
+    if (paths.empty() == d.is_struct)
+      throw Error("SG0402", "trace: '" + d.name + "' is " + (d.is_struct ? "an array" : "a struct") + ", declared is " +
+                                (d.is_struct ? "a list of types" : to_string(d.types[0])))
+          .hint("an array has one type, a struct a list of them: {\"model\", {f32({3}), f32()}}");
+    if (d.is_struct && paths.size() != d.types.size())
+      throw Error("SG0402", "trace: the struct '" + d.name + "' has " + std::to_string(paths.size()) + " arrays, " +
+                                std::to_string(d.types.size()) + " types are declared");
+    for (size_t k = 0; k < d.types.size(); ++k) out.push_back({d.is_struct ? d.name + "." + paths[k] : d.name, d.types[k]});
+  }
   std::set<std::string> seen;
-  for (const Param& p : params) {
-    check_name("trace: parameter", p.name);
+  for (const Param& p : out) {
+    check_path("trace: parameter", p.name);
     if (!seen.insert(p.name).second) throw Error("SG0402", "trace: two parameters are called '" + p.name + "'");
     check_type("trace: parameter '" + p.name + "'", p.type);
   }
-  if (body_arity != detail::kAnyNumber && body_arity != static_cast<int>(params.size()))
-    throw Error("SG0402", "trace: the lambda takes " + std::to_string(body_arity) + " arrays, " +
-                              std::to_string(params.size()) + " parameters are declared");
+  return out;
 }
 
 std::string result_name(const Named& r, size_t j, size_t count) {
-  if (!r.name.empty()) return r.name;
+  const std::string& field = r.value.field;
+  if (!r.name.empty()) return field.empty() ? r.name : r.name + "." + field;
+  if (is_name(field.substr(0, field.find('.')))) return field;
   return count == 1 ? "out" : "out" + std::to_string(j);
 }
 
@@ -101,7 +131,7 @@ Program finish(detail::Tracer& tracer, std::string name, const std::vector<Named
     const std::string called = result_name(r, j, results.size());
     const Loc& where = r.value.loc.line != 0 ? r.value.loc : loc;
     try {
-      check_name("trace: result", called);
+      check_path("trace: result", called);
       if (!seen.insert(called).second) throw Error("SG0402", "trace: two results are called '" + called + "'");
       if (!tracer.usable("trace", r.value)) throw *tracer.first_error();
       const ir::Expr e = detail::resolve(tracer, "trace", {&r.value, 1}, detail::Numbers::Alone)[0];
@@ -183,13 +213,12 @@ bool Tracer::usable(std::string_view what, const Arg& arg) {
 TraceScope::TraceScope(Tracer& tracer) : outer_(this_thread().current) { this_thread().current = &tracer; }
 TraceScope::~TraceScope() { this_thread().current = outer_; }
 
-Result<Program> trace_with(std::string name, std::vector<Param> params, int body_arity, const TraceBody& body,
-                           const Loc& loc) {
-  Tracer tracer(std::move(params), loc);
-  try {
-    check_params(name, tracer.params(), body_arity);
-  } catch (const Error& error) {
-    tracer.report(error, loc);
+Result<Program> trace_with(std::string name, const Params& declared, int body_arity,
+                           const std::vector<std::vector<std::string>>& fields, const TraceBody& body, const Loc& loc) {
+  const Result<std::vector<Param>> params = guarded([&] { return check_params(name, declared, body_arity, fields); });
+  Tracer tracer(params ? *params : std::vector<Param>(), loc);
+  if (!params) {
+    tracer.report(params.error(), loc);
     return *tracer.first_error();
   }
   std::vector<Named> results;

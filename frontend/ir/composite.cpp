@@ -334,21 +334,35 @@ Expr log_cumsum_exp(Expr a, int axis) {
   return running(a, axis, "logcumsumexp", -std::numeric_limits<double>::infinity(), log_add_exp_equal_shapes);
 }
 
-Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i) {
-  if (arrays.empty()) throw Error("SG0404", std::string(what) + ": no argument is split");
+Parts parts_along(std::string_view what, std::span<const Expr> arrays, std::span<const std::optional<int64_t>> axes,
+                  Expr i) {
   Parts out{{}, -1};
-  for (Expr x : arrays) {
-    if (axis < 0 || axis >= x.rank())
+  for (size_t j = 0; j < arrays.size(); ++j) {
+    const Expr x = arrays[j];
+    if (!axes[j]) {
+      out.parts.push_back(x);
+      continue;
+    }
+    if (*axes[j] < 0 || *axes[j] >= x.rank())
       throw Error("SG0101", std::string(what) + ": an argument is " + to_string(x.type()) + " and has no axis " +
-                                std::to_string(axis));
-    const int64_t n = x.shape()[static_cast<int>(axis)];
+                                std::to_string(*axes[j]));
+    const int axis = static_cast<int>(*axes[j]);
+    const int64_t n = x.shape()[axis];
     if (out.extent >= 0 && out.extent != n)
       throw Error("SG0101", std::string(what) + ": arguments are split into " + std::to_string(out.extent) + " and into " +
                                 std::to_string(n));
     out.extent = n;
-    out.parts.push_back(gather(move_axis(x, static_cast<int>(axis), 0), {&i, 1}));
+    out.parts.push_back(gather(move_axis(x, axis, 0), {&i, 1}));
   }
+  if (out.extent < 0) throw Error("SG0404", std::string(what) + ": no argument is split");
   return out;
+}
+
+Expr stacked(std::string_view what, Expr part, Expr i, int64_t extent, std::optional<int64_t> axis) {
+  if (!axis || *axis < 0 || *axis > part.rank())
+    throw Error("SG0101", std::string(what) + ": results like " + to_string(part.type()) + " cannot be stacked along " +
+                              (axis ? "an axis " + std::to_string(*axis) : "no axis"));
+  return move_axis(build(extent, i, part), 0, static_cast<int>(*axis));
 }
 
 Expr scan_rows(Expr start, Expr stack) {

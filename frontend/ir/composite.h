@@ -85,12 +85,15 @@ Expr log_cumsum_exp(Expr a, int axis);
 /// The least number of a type, or the greatest: what reductions of nothing give.
 double extreme_of(DType t, bool greatest);
 
-/// Part `i` of each array along one axis, which they share, and its extent. At least one array.
+/// Part `i` of each array along its axis, and the extent, which they share. An array without an axis stays whole; at least
+/// one has one.
 struct Parts {
   std::vector<Expr> parts;
   int64_t extent;
 };
-Parts parts_along(std::string_view what, std::span<const Expr> arrays, int64_t axis, Expr i);
+Parts parts_along(std::string_view what, std::span<const Expr> arrays, std::span<const std::optional<int64_t>> axes, Expr i);
+/// What is `part` for each i, side by side along an axis of the result.
+Expr stacked(std::string_view what, Expr part, Expr i, int64_t extent, std::optional<int64_t> axis);
 
 /// Rows of a scan: the start, then the k-stack of the later states.
 Expr scan_rows(Expr start, Expr stack);

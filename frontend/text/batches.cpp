@@ -8,64 +8,80 @@ using ir::Expr;
 
 namespace {
 
-constexpr int64_t kWhole = -1;  // an argument that all elements of the batch share
+// One for all, or one for each; none for what is not split.
+using BatchAxes = std::vector<std::optional<int64_t>>;
 
-std::vector<int64_t> written_axes(Call& c) {
-  const Ast* written = written_keyword(c, "in_axes");
-  if (!written) return {};
-  std::vector<int64_t> out;
+BatchAxes written_axes(Call& c, std::string_view word) {
+  const Ast* written = written_keyword(c, word);
+  if (!written) return {0};
+  BatchAxes out;
   const std::vector<const Ast*> axes = written->form == Form::Tuple ? written->kids : std::vector<const Ast*>{written};
   for (const Ast* a : axes) {
-    const bool whole = a->form == Form::Name && a->text == "None";
-    if (!whole && (a->form != Form::Number || a->suffix != 'i'))
-      c.fail("takes numbers of axes as in_axes=", "in_axes=(0, None): None for what is not split");
-    out.push_back(whole ? kWhole : static_cast<int64_t>(a->number));
+    const bool is_whole = a->form == Form::Name && a->text == "None";
+    if (!is_whole && (a->form != Form::Number || a->suffix != 'i'))
+      c.fail("takes numbers of axes as " + std::string(word) + "=", "in_axes=(0, None): None for what is not split");
+    out.push_back(is_whole ? std::nullopt : std::optional(static_cast<int64_t>(a->number)));
   }
   return out;
 }
 
-Value batch(Elaborator& e, const Closure& f, Values args, const std::vector<int64_t>& axes, Place place) {
-  if (axes.size() > 1 && axes.size() != args.size())
-    throw Error("SG0404", "vmap: in_axes= names " + std::to_string(axes.size()) + " axes for " +
-                              std::to_string(args.size()) + " arguments");
-  const Expr i = ir::fresh_var(e.graph(), i32());
-  int64_t extent = -1;
-  for (size_t j = 0; j < args.size(); ++j) {
-    const int64_t axis = axes.empty() ? 0 : axes.size() == 1 ? axes[0] : axes[j];
-    if (axis == kWhole) continue;
+// An axis for each leaf of values.
+BatchAxes leaf_axes(const BatchAxes& axes, const Values& values, std::string_view word, std::string_view which) {
+  if (axes.size() != 1 && axes.size() != values.size())
+    throw Error("SG0404", "vmap: " + std::string(word) + "= names " + std::to_string(axes.size()) + " axes for " +
+                              std::to_string(values.size()) + " " + std::string(which));
+  BatchAxes out;
+  for (size_t j = 0; j < values.size(); ++j) {
     Values flat;
-    leaves(args[j], flat);
-    std::vector<Expr> arrays;
-    for (const Value& v : flat) arrays.push_back(e.array_of(v, "vmap: an argument"));
-    const ir::Parts split = ir::parts_along("vmap", arrays, axis, i);
-    if (extent >= 0 && split.extent != extent)
-      throw Error("SG0101",
-                  "vmap: arguments are split into " + std::to_string(extent) + " and into " + std::to_string(split.extent));
-    extent = split.extent;
-    for (size_t k = 0; k < flat.size(); ++k) flat[k] = Value::array(split.parts[k]);
-    size_t next = 0;
-    args[j] = with_leaves(args[j], flat, next);
+    leaves(values[j], flat);
+    out.resize(out.size() + flat.size(), axes[axes.size() == 1 ? 0 : j]);
   }
-  if (extent < 0) throw Error("SG0404", "vmap: no argument is split");
-  const Value result = e.apply(f, std::move(args), place);
+  return out;
+}
+
+struct Batch {
+  BatchAxes in, out;
+};
+
+Value batch(Elaborator& e, const Closure& f, Values args, const Batch& b, Place place) {
+  const Expr i = ir::fresh_var(e.graph(), i32());
+  const BatchAxes in = leaf_axes(b.in, args, "in_axes", "arguments");
   Values flat;
-  leaves(result, flat);
-  for (Value& v : flat) v = Value::array(ir::build(extent, i, e.array_of(v, "vmap: the result")));
+  for (const Value& arg : args) leaves(arg, flat);
+  std::vector<Expr> arrays;
+  BatchAxes split;
+  for (size_t k = 0; k < flat.size(); ++k) {
+    if (!in[k]) continue;
+    arrays.push_back(e.array_of(flat[k], "vmap: an argument"));
+    split.push_back(in[k]);
+  }
+  const ir::Parts parts = ir::parts_along("vmap", arrays, split, i);
+  for (size_t k = 0, j = 0; k < flat.size(); ++k)
+    if (in[k]) flat[k] = Value::array(parts.parts[j++]);
   size_t next = 0;
+  for (Value& arg : args) arg = with_leaves(arg, flat, next);
+  const Value result = e.apply(f, std::move(args), place);
+  const bool several = result.kind == Value::Kind::Tuple && !result.record;
+  const BatchAxes out = leaf_axes(b.out, several ? result.items : Values{result}, "out_axes", "results");
+  flat.clear();
+  leaves(result, flat);
+  for (size_t k = 0; k < flat.size(); ++k)
+    flat[k] = Value::array(ir::stacked("vmap", e.array_of(flat[k], "vmap: the result"), i, parts.extent, out[k]));
+  next = 0;
   return with_leaves(result, flat, next);
 }
 
 Value vmap(Call& c) {
   const Function f = function_of(c);
-  const std::vector<int64_t> axes = written_axes(c);
-  return function_value(
-      [f, axes](Elaborator& e, Values args, Place place) { return batch(e, *f, std::move(args), axes, place); },
-      c.elaborator.parameters_of(*f));
+  const Batch b{written_axes(c, "in_axes"), written_axes(c, "out_axes")};
+  return function_value([f, b](Elaborator& e, Values args, Place place) { return batch(e, *f, std::move(args), b, place); },
+                        c.elaborator.parameters_of(*f));
 }
 
 // clang-format off
 constexpr Builtin kRows[] = {
-    {"vmap", 1, 1, "in_axes", "vmap(f)(xs), vmap(f, in_axes=(0, None))(xs, w)", vmap, Follows::Nothing, false, "in_axes"},
+    {"vmap", 1, 1, "in_axes out_axes", "vmap(f)(xs), vmap(f, in_axes=(0, None), out_axes=1)(xs, w)", vmap, Follows::Nothing, false,
+     "in_axes out_axes"},
 };
 // clang-format on
 

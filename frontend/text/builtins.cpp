@@ -53,6 +53,11 @@ std::vector<std::string> operation_names() {
   return names;
 }
 
+bool is_among(std::string_view word, std::string_view list) {
+  const std::vector<std::string> all = words(list);
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
 void check_arguments(const Builtin& b, const Call& call) {
   const int n = static_cast<int>(call.args.size());
   if (n < b.least || (b.most >= 0 && n > b.most)) {

@@ -52,7 +52,7 @@ struct Builtin {
   Value (*run)(Call&);
   Follows follows = Follows::Nothing;
   bool floats = false;                             // whole numbers count as floats
-  std::string_view names = "";                     // a keyword that is not evaluated: names of parameters
+  std::string_view names = "";                     // keywords that are not evaluated: names of parameters, axes
   double (*of_numbers)(double, double) = nullptr;  // of two whole numbers that are known: the same, at once
 };
 
@@ -68,6 +68,8 @@ std::span<const Builtin> batch_builtins();       // batches.cpp
 /// The arguments that `follows` names, those of a tuple one by one.
 std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args);
 
+/// Whether `list`, separated by spaces, has `word`.
+bool is_among(std::string_view word, std::string_view list);
 /// Checks number and keywords of the arguments.
 void check_arguments(const Builtin& builtin, const Call& call);
 

@@ -96,7 +96,7 @@ Value Elaborator::plain_call(const Ast& ast, const Env& env) {
       for (const auto& [word, value] : call.keywords)
         if (word == argument.text)
           throw source_.error("SG0404", "'" + std::string(word) + "=' stands twice", argument.place);
-      const bool names = builtin && argument.text == builtin->names;
+      const bool names = builtin && is_among(argument.text, builtin->names);
       call.keywords.emplace_back(argument.text, names ? Value{} : eval(*argument.kids[0], env));
     } else {
       call.args.push_back(raw ? Value{} : eval(argument, env));

@@ -38,6 +38,46 @@ TEST_F(JitTest, ResultsHaveTheStructureOfTheFunction) {
   EXPECT_EQ(constant->values(), (std::vector<double>{1, 1}));
 }
 
+template <class A>
+struct Line {
+  A slope, offset;
+};
+struct Pair {
+  Array a, b;
+};
+
+TEST_F(JitTest, StructsGoInAndOut) {
+  const auto loss = [](const Line<Array>& m, Array x) { return sum(square(m.slope * x + m.offset)); };
+  const auto step = jit(value_and_grad(loss), options());
+  const auto result = step(Line<HostArray>{numbers({2}), numbers({1})}, numbers({3, 4}));
+  ASSERT_TRUE(result) << result.error().str();
+  const Line<HostArray>& d = result->second;
+  EXPECT_EQ(d.slope.values(), std::vector<double>{2 * (3 * 7 + 4 * 9)});
+  EXPECT_EQ(d.offset.values(), std::vector<double>{2 * (7 + 9)});
+
+  // Other structs are tuples on the host.
+  const auto swap = jit([](Pair p, Array x) { return Pair{p.b * x, p.a}; }, options());
+  std::tuple<HostArray, HostArray> p(numbers({1}), numbers({5}));
+  for (int k = 0; k < 3; ++k) p = swap(p, numbers({2})).value();
+  EXPECT_EQ(std::get<0>(p).values(), std::vector<double>{20});
+  EXPECT_EQ(std::get<1>(p).values(), std::vector<double>{2});
+  EXPECT_EQ(swap.programs().size(), 1u);
+}
+
+TEST_F(JitTest, StructureTellsProgramsApart) {
+  const auto f = jit(
+      [](const std::vector<Array>& x, const std::vector<Array>& y) {
+        return 10 * static_cast<int>(x.size()) + static_cast<int>(y.size()) + (x.empty() ? y[0] : x[0]);
+      },
+      options());
+  const HostArray one = numbers({1});
+  using List = std::vector<HostArray>;
+  EXPECT_EQ(f(List{one, one}, List{one})->values(), std::vector<double>{22});
+  EXPECT_EQ(f(List{one}, List{one, one})->values(), std::vector<double>{13});
+  EXPECT_EQ(f(List{}, List{one, one, one})->values(), std::vector<double>{4});
+  EXPECT_EQ(f.programs().size(), 3u);
+}
+
 TEST_F(JitTest, IsTracedOncePerListOfTypes) {
   int traces = 0;
   const auto f = jit([&](Array x) { return ++traces, x + 1; }, options());

@@ -119,6 +119,10 @@ TEST(Vmap, SplitsTheNamedAxes) {
             (Values{1, 16, 4, 25, 9, 36}));
   EXPECT_EQ(run("def f(a: f32[2]) { let (s, t) = vmap(fn((u, v)) => (u + v, u))((a, a))\n s - t }", {{2, 3}}),
             (Values{2, 3}));
+  EXPECT_EQ(run("def f(a: f32[2,3]) = vmap(fn(v) => 2 * v, out_axes=1)(a)", {{1, 2, 3, 4, 5, 6}}),
+            (Values{2, 8, 4, 10, 6, 12}));
+  EXPECT_EQ(run("def f(a: f32[2,3]) = vmap(fn(v) => (v, v * v), in_axes=1, out_axes=(1, 0))(a)", {{1, 2, 3, 4, 5, 6}}),
+            (Values{1, 2, 3, 4, 5, 6, 1, 16, 4, 25, 9, 36}));
   EXPECT_EQ(program("def f(a: f32[0]) = vmap(fn(v) => v * v)(a)").results[0].type, f32({0}));
 }
 

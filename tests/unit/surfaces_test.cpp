@@ -300,6 +300,9 @@ void add_derivatives(std::vector<Sample>& out) {
   add("hessian", "hessian(fn(x) => sum(sin(x) * x))(v)", [=](const In& in) { return hessian(wave)(in.v); });
   add("hvp", "hvp(fn(x) => sum(sin(x) * x))(v, v)", [=](const In& in) { return hvp(wave)(in.v, in.v); });
   add("vmap", "vmap(fn(x) => sum(sin(x) * x))(x)", [=](const In& in) { return vmap(wave)(in.x); });
+  add("vmap", "vmap(fn(x, w) => x * sum(w), in_axes=(1, None), out_axes=1)(x, v)", [=](const In& in) {
+    return vmap([](Array x, Array w) { return x * sum(w); }, {1, whole}, 1)(in.x, in.v);
+  });
   out.push_back({"while", "{ let (s, n) = while(fn(s) => s < 3, fn(s) => s + 1, k[0], at_most=9)\n s + n }",
                  [](const In& in) {
                    const auto [s, n] = while_loop([](Array a) { return a < 3; }, [](Array a) { return a + 1; }, in.k(0), 9);

@@ -10,6 +10,7 @@ namespace spirograd::detail {
 struct JitCache::Impl {
   struct Entry {
     JitProgram info;
+    std::string structure;
     std::any form;
     std::unique_ptr<vk::Session> session;
   };
@@ -18,7 +19,7 @@ struct JitCache::Impl {
   mutable std::mutex mutex;
   std::list<Entry> entries;  // the last used one first
 
-  Result<Entry> made(std::vector<Type> types, const Make& make) {
+  Result<Entry> made(std::vector<Type> types, const std::string& structure, const Make& make) {
     const auto start = std::chrono::steady_clock::now();
     if (!options.device) {
       Result<std::shared_ptr<vk::Device>> device = vk::Device::create();
@@ -41,6 +42,7 @@ struct JitCache::Impl {
     if (!session) return session.error();
     e.session = std::move(*session);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    e.structure = structure;
     e.info = {std::move(types), 0, took.count(), e.session->device_bytes()};
     return e;
   }
@@ -49,17 +51,17 @@ struct JitCache::Impl {
 JitCache::JitCache(JitOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
 JitCache::~JitCache() = default;
 
-Result<JitCache::Out> JitCache::run(std::span<const HostArray> inputs, const Make& make) {
+Result<JitCache::Out> JitCache::run(std::span<const HostArray> inputs, const std::string& structure, const Make& make) {
   const std::lock_guard lock(impl_->mutex);
   std::list<Impl::Entry>& entries = impl_->entries;
   std::vector<Type> types;
   for (const HostArray& a : inputs) types.push_back(a.type);
-  const auto known =
-      std::find_if(entries.begin(), entries.end(), [&](const Impl::Entry& e) { return e.info.types == types; });
+  const auto known = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Impl::Entry& e) { return e.info.types == types && e.structure == structure; });
   if (known != entries.end()) {
     entries.splice(entries.begin(), entries, known);
   } else {
-    Result<Impl::Entry> made = impl_->made(std::move(types), make);
+    Result<Impl::Entry> made = impl_->made(std::move(types), structure, make);
     if (!made) return made.error();
     entries.push_front(std::move(*made));
     while (entries.size() > std::max<size_t>(1, impl_->options.most)) entries.pop_back();

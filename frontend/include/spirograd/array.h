@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "spirograd/result.h"
@@ -90,6 +91,7 @@ struct Arg {
   Array array;
   double number = 0;
   Loc loc;
+  std::string field = {};  // of a struct of arrays (bundle.h): which it is
 
   Arg(Array a, Loc l = Loc::here()) : array(a), loc(std::move(l)) {}
   Arg(Index i, Loc l = Loc::here()) : array(i), loc(std::move(l)) {}

@@ -6,13 +6,15 @@
 //     return fori(100, [&](Index, Array v) { return v - 0.1f * grad(loss)(v); }, w);
 //   });
 //
-// Derivatives are taken by the first argument, or by those that `wrt<..>` names by number, from 0; these hold floats. Other
-// arguments, and what is read from around, stay as they are. Mistakes (SG0201, SG0204, SG0205, shapes) are reported by
-// trace(), as those of other operations. grad.h has the same for whole programs.
+// Derivatives are taken by the first argument, or by those that `wrt<..>` names by number, from 0; these hold floats, but
+// for fields of structs: integers and bools there carry no derivative and are 0 in it. Other arguments, and what is read
+// from around, stay as they are. Mistakes (SG0201, SG0204, SG0205, shapes) are reported by trace(), as those of other
+// operations. grad.h has the same for whole programs.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "spirograd/loops.h"
 #include "spirograd/program.h"
@@ -30,8 +32,11 @@ using FunctionBody = std::function<std::vector<Arg>(std::span<const Array>)>;
 /// The value, then the gradient per argument.
 std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
 Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
-/// Of arrays that share the extent of `axis`: the results of `body` for each of their parts, stacked along a new first axis.
-std::vector<Array> batch(const std::vector<Arg>& over, int64_t axis, const FunctionBody& body, const Loc& loc);
+/// The results of `body` for each part of arrays along their axes, of one extent, stacked along the axes `out`, of which
+/// `out_axes` takes the number of results. No axis: the whole array.
+using LeafAxes = std::vector<std::optional<int64_t>>;
+std::vector<Array> batch(const std::vector<Arg>& over, const LeafAxes& axes, const FunctionBody& body,
+                         const std::function<LeafAxes()>& out_axes, const Loc& loc);
 
 /// `values` with the derivative `body`: of the arguments, then of their tangents; gives the tangents of the values.
 std::vector<Array> with_tangents(const std::vector<Arg>& values, const std::vector<Arg>& at, const FunctionBody& body,
@@ -201,28 +206,76 @@ auto hessian(F f, Wrt by = {}, Loc loc = Loc::here()) {
   };
 }
 
-/// hvp(f)(x, v): the product of the second derivatives by the only argument with a direction.
-template <class F>
-auto hvp(F f, Loc loc = Loc::here()) {
-  return [g = grad(std::move(f), std::index_sequence<0>(), loc), loc](const auto& at, const auto& direction) {
-    return jvp(g, std::tuple(at), std::tuple(direction), loc).second;
+/// hvp(f)(x, .., v): the second derivatives times a direction, one bundle like the argument, or for wrt<..> of several a
+/// std::tuple of them. Gives a bundle like that.
+template <class F, class Wrt = std::index_sequence<0>>
+auto hvp(F f, Wrt by = {}, Loc loc = Loc::here()) {
+  return [g = grad(std::move(f), by, loc), by, loc](const auto&... all) mutable {
+    static_assert(sizeof...(all) >= 2, "hvp takes the arguments of the function, then a direction");
+    const auto given = std::tie(all...);
+    return [&]<size_t... J>(std::index_sequence<J...>) {
+      auto p = detail::partial(g, by, loc, std::get<J>(given)...);
+      const detail::Linear both = detail::linear("hvp", detail::Along::Tangents, p.leaves(), p.body(), loc);
+      const std::vector<Array> out = both.derivative("hvp", detail::flattened(std::get<sizeof...(J)>(given), loc), loc);
+      std::span<const Array> next = out;
+      return detail::unflatten(*p.result, next);
+    }
+    (std::make_index_sequence<sizeof...(all) - 1>());
   };
 }
 
-/// f for each part of all its arguments along `axis`, side by side; results are stacked along a new first axis.
+/// Axes of vmap: one for all arguments, or `{0, whole}` with one for each, of which `whole` ones are shared by all parts.
+inline constexpr std::nullopt_t whole = std::nullopt;
+struct BatchAxes {
+  detail::LeafAxes list;
+  BatchAxes(int64_t axis) : list{axis} {}
+  BatchAxes(std::initializer_list<std::optional<int64_t>> axes) : list(axes) {}
+};
+
+namespace detail {
+/// The axes of the arrays of a std::tuple of bundles, from one for each bundle.
+template <class T>
+LeafAxes leaf_axes(const BatchAxes& axes, const T& bundles) {
+  LeafAxes out;
+  size_t j = 0;
+  std::apply(
+      [&](const auto&... part) {
+        (out.resize(out.size() + flattened(part, {}).size(),
+                    axes.list.empty() ? whole : axes.list[std::min(j++, axes.list.size() - 1)]),
+         ...);
+      },
+      bundles);
+  return out;
+}
+void check_axes(const char* which, size_t given, size_t wanted, const Loc& loc);
+}  // namespace detail
+
+/// f for each part of its arguments along an axis, side by side; results are stacked along the axis `out` of theirs:
+/// vmap(f)(xs), vmap(f, {0, whole})(xs, w), vmap(f, 1, 1)(columns), for a tuple of results also vmap(f, 0, {0, 1})(xs).
 template <class F>
-auto vmap(F f, int64_t axis = 0, Loc loc = Loc::here()) {
-  return [f = std::move(f), axis, loc](const auto&... args) mutable {
+auto vmap(F f, BatchAxes in = 0, BatchAxes out = 0, Loc loc = Loc::here()) {
+  return [f = std::move(f), in, out, loc](const auto&... args) mutable {
     auto p = detail::partial(f, std::index_sequence_for<std::remove_cvref_t<decltype(args)>...>(), loc, args...);
-    const std::vector<Array> out = detail::batch(p.leaves(), axis, p.body(), loc);
-    std::span<const Array> next = out;
+    detail::check_axes("arguments", in.list.size(), sizeof...(args), loc);
+    const auto out_axes = [&] {
+      const auto results = [&] {
+        if constexpr (detail::is_tuple<typename decltype(p)::Result>)
+          return std::apply([](const auto&... part) { return std::tuple(part...); }, *p.result);
+        else
+          return std::tuple(*p.result);
+      }();
+      detail::check_axes("results", out.list.size(), std::tuple_size_v<decltype(results)>, loc);
+      return detail::leaf_axes(out, results);
+    };
+    const std::vector<Array> arrays = detail::batch(p.leaves(), detail::leaf_axes(in, p.all), p.body(), out_axes, loc);
+    std::span<const Array> next = arrays;
     return detail::unflatten(*p.result, next);
   };
 }
 
 /// A function with the values of `f` and the derivative that `rule` gives it: rule(args.., tangents..) returns
-/// std::pair(value, tangent of the value), linear in the tangents; it is differentiated in turn for higher orders. All
-/// arguments are floats.
+/// std::pair(value, tangent of the value), linear in the tangents; it is differentiated in turn for higher orders.
+/// Arguments are floats; tangents of other fields of structs are 0.
 template <class F, class R>
 auto custom_jvp(F f, R rule, Loc loc = Loc::here()) {
   return [f = std::move(f), rule = std::move(rule), loc](const auto&... args) mutable {
@@ -242,8 +295,8 @@ auto custom_jvp(F f, R rule, Loc loc = Loc::here()) {
 
 /// A function with the values of `f` and the derivative that `rule` gives it: rule(args.., cotangent of the value) returns
 /// the cotangent of the argument, or a std::tuple of one for each. A rule that is linear in the cotangent serves forward
-/// mode as well; any other (clipping, say) reverse mode alone, SG0208. It is differentiated in turn for higher orders. All
-/// arguments are floats.
+/// mode as well; any other (clipping, say) reverse mode alone, SG0208. It is differentiated in turn for higher orders.
+/// Arguments are floats; cotangents of other fields of structs count for nothing.
 template <class F, class R>
 auto custom_vjp(F f, R rule, Loc loc = Loc::here()) {
   return [f = std::move(f), rule = std::move(rule), loc](const auto&... args) mutable {

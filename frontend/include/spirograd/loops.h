@@ -1,8 +1,8 @@
 // Loops with a state: fold, scan, map_accum, fori. The body runs on symbolic values; the number of steps is static. State,
-// elements and outputs are Bundles: an Array, a std::tuple or std::pair of Bundles, or a std::vector<Array>. Numbers are
-// allowed where a start or a result is given: in a start they take the element type with which the body agrees (the body
-// runs again for each that is tried; f64 beside f64 arrays, else f32 or i32 first). What the body captures from outside is
-// evaluated once, before the loop.
+// elements and outputs are Bundles (bundle.h): arrays, tuples, lists and plain structs of them. Numbers are allowed where a
+// start or a result is given: in a start they take the element type with which the body agrees (the body runs again for
+// each that is tried; f64 beside f64 arrays, else f32 or i32 first). What the body captures from outside is evaluated once,
+// before the loop.
 #pragma once
 
 #include <functional>
@@ -11,82 +11,12 @@
 #include <tuple>
 #include <utility>
 
-#include "spirograd/array.h"
+#include "spirograd/bundle.h"
 #include "spirograd/keep.h"
 
 namespace spirograd {
 
 namespace detail {
-
-/// A bundle like T with a Leaf for each of its arrays and numbers: what a body receives for a start of type T.
-template <class T, class Leaf>
-struct StateOf {
-  using type = Leaf;
-  static_assert(std::is_constructible_v<Arg, T>,
-                "state and elements of a loop are arrays, tuples, pairs or vectors of arrays");
-};
-template <class Leaf>
-struct StateOf<std::vector<Array>, Leaf> {
-  using type = std::vector<Leaf>;
-};
-template <class... Ts, class Leaf>
-struct StateOf<std::tuple<Ts...>, Leaf> {
-  using type = std::tuple<typename StateOf<std::remove_cvref_t<Ts>, Leaf>::type...>;
-};
-template <class A, class B, class Leaf>
-struct StateOf<std::pair<A, B>, Leaf> {
-  using type =
-      std::pair<typename StateOf<std::remove_cvref_t<A>, Leaf>::type, typename StateOf<std::remove_cvref_t<B>, Leaf>::type>;
-};
-template <class T, class Leaf = Array>
-using state_of = typename StateOf<std::remove_cvref_t<T>, Leaf>::type;
-
-template <class T>
-inline constexpr bool is_tuple = false;
-template <class... Ts>
-inline constexpr bool is_tuple<std::tuple<Ts...>> = true;
-template <class A, class B>
-inline constexpr bool is_tuple<std::pair<A, B>> = true;
-
-/// The leaves of a bundle, left to right.
-template <class T>
-void flatten(const T& value, const Loc& loc, std::vector<Arg>& out) {
-  if constexpr (std::is_same_v<T, std::vector<Array>>) {
-    for (Array a : value) out.emplace_back(a, loc);
-  } else if constexpr (is_tuple<T>) {
-    std::apply([&](const auto&... part) { (flatten(part, loc, out), ...); }, value);
-  } else {
-    out.emplace_back(value, loc);
-  }
-}
-template <class T>
-std::vector<Arg> flattened(const T& value, const Loc& loc) {
-  std::vector<Arg> out;
-  flatten(value, loc, out);
-  return out;
-}
-
-/// The inverse: a bundle of the structure of `like`, filled from `next` on. Missing leaves have no value.
-template <class T, class Leaf>
-state_of<T, std::remove_const_t<Leaf>> unflatten(const T& like, std::span<Leaf>& next) {
-  using L = std::remove_const_t<Leaf>;
-  const auto take = [&] {
-    if (next.empty()) return L();
-    L leaf = std::move(next.front());
-    next = next.subspan(1);
-    return leaf;
-  };
-  if constexpr (std::is_same_v<T, std::vector<Array>>) {
-    std::vector<L> out;
-    for (size_t j = 0; j < like.size(); ++j) out.push_back(take());
-    return out;
-  } else if constexpr (is_tuple<T>) {
-    // Braces: the parts are taken from left to right.
-    return std::apply([&](const auto&... part) { return state_of<T, L>{unflatten(part, next)...}; }, like);
-  } else {
-    return take();
-  }
-}
 
 struct LoopRequest {
   const char* what;               // for messages

@@ -5,6 +5,9 @@
 //   auto result = step(w, x);        // Result<std::pair<HostArray, HostArray>>
 //   if (!result) ..                  // mistakes of the trace and of the device, as those of trace() and compile()
 //   auto& [loss, gradient] = *result;
+//
+// Arguments and results are Bundles (bundle.h). A struct that is a template, Model<Array>, is a Model<HostArray> here; any
+// other one is a std::tuple of its fields, also as an argument of a callable that says that it takes the struct.
 #pragma once
 
 #include <any>
@@ -49,8 +52,8 @@ class JitCache {
     std::vector<HostArray> arrays;
     std::any form;  // what `make` left there for these types
   };
-  /// One call at a time.
-  Result<Out> run(std::span<const HostArray> inputs, const Make& make);
+  /// One call at a time. `structure`: how the callable takes the inputs, which programs of the same types may differ in.
+  Result<Out> run(std::span<const HostArray> inputs, const std::string& structure, const Make& make);
   std::vector<JitProgram> programs() const;
   void clear();
 
@@ -59,8 +62,48 @@ class JitCache {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Leaves are all HostArrays.
 template <class T>
-using array_for = Array;
+inline constexpr bool is_host = [] {
+  if constexpr (is_list<T>)
+    return is_host<typename T::value_type>;
+  else if constexpr (is_tuple<T>)
+    return []<size_t... J>(std::index_sequence<J...>) { return (is_host<std::tuple_element_t<J, T>> && ...); }
+  (std::make_index_sequence<std::tuple_size_v<T>>());
+  else if constexpr (is_record<T>) return []<size_t... J>(std::index_sequence<J...>) {
+    return (is_host<field_type<T, J>> && ...);
+  }
+  (std::make_index_sequence<field_count<T>()>());
+  else return std::is_same_v<T, HostArray>;
+}();
+
+/// What argument `J` of a callable is made of: the struct that it says, else arrays in the form of `In`.
+template <class Taken, size_t J, class In>
+auto argument_form() {
+  if constexpr (has_records<Taken>)
+    return std::type_identity<std::tuple_element_t<J, Taken>>();
+  else
+    return std::type_identity<state_of<In>>();
+}
+
+/// The arrays of an argument, and its structure: brackets around lists and tuples, and names of fields.
+template <class T>
+void take_in(const T& value, std::vector<HostArray>& arrays, std::string& structure) {
+  const auto add = [&](const HostArray& a, const std::string& path) {
+    arrays.push_back(a);
+    structure += path + ",";
+  };
+  if constexpr (is_list<T> || is_tuple<T>) {
+    structure += "(";
+    if constexpr (is_list<T>)
+      for (const auto& part : value) take_in(part, arrays, structure);
+    else
+      std::apply([&](const auto&... part) { (take_in(part, arrays, structure), ...); }, value);
+    structure += ")";
+  } else {
+    each_leaf(value, "", add);
+  }
+}
 
 }  // namespace detail
 
@@ -77,34 +120,55 @@ class Jitted {
   /// The results of the function, in the structure that it gives them: HostArrays for Arrays. Errors: those of trace, of
   /// compile, of vk::Device and vk::Session.
   template <class... In>
-  requires(std::is_same_v<In, HostArray>&&...) auto operator()(const In&... in) const {
-    using R = std::remove_cvref_t<std::invoke_result_t<F&, detail::array_for<In>...>>;
-    using Host = detail::state_of<R, HostArray>;
-    const std::vector<HostArray> inputs = {in...};
-    const auto make = [&](std::vector<Param> params, std::any& form) {
-      const auto body = [&](std::span<const Array> arrays) {
-        return [&]<size_t... J>(std::index_sequence<J...>) {
-          F f = f_;
-          const R result = f(arrays[J]...);
-          form = result;
-          std::vector<Named> named;
-          for (const Arg& a : detail::flattened(result, loc_)) named.emplace_back("", a);
-          return named;
-        }
-        (std::index_sequence_for<In...>());
-      };
-      return detail::trace_with(name_, std::move(params), sizeof...(In), body, loc_);
-    };
-    Result<detail::JitCache::Out> out = cache_->run(inputs, make);
-    if (!out) return Result<Host>(out.error());
-    std::span<HostArray> next = out->arrays;
-    return Result<Host>(detail::unflatten(std::any_cast<const R&>(out->form), next));
+  requires(detail::is_host<In>&&...) auto operator()(const In&... in) const {
+    return called(std::index_sequence_for<In...>(), in...);
   }
 
   std::vector<JitProgram> programs() const { return cache_->programs(); }
   void clear() { cache_->clear(); }
 
  private:
+  using Taken = detail::taken_by<F>;
+
+  template <size_t... J, class... In>
+  auto called(std::index_sequence<J...>, const In&... in) const {
+    using Forms = std::tuple<typename decltype(detail::argument_form<Taken, J, In>())::type...>;
+    using R = std::remove_cvref_t<std::invoke_result_t<F&, std::tuple_element_t<J, Forms>...>>;
+    using Host = detail::state_of<R, HostArray>;
+    std::vector<HostArray> inputs;
+    std::string structure;
+    (detail::take_in(in, inputs, structure), ...);
+    const std::tuple<const In&...> given(in...);
+    const auto make = [&](std::vector<Param> params, std::any& form) {
+      const auto body = [&](std::span<const Array> arrays) {
+        [[maybe_unused]] const auto argument = [&]<size_t K>(std::integral_constant<size_t, K>) {
+          using A = std::tuple_element_t<K, Forms>;
+          static_assert(detail::leaf_count<A>() == detail::leaf_count<std::tuple_element_t<K, std::tuple<In...>>>(),
+                        "jit: a struct is given a HostArray for each of its fields");
+          if constexpr (detail::leaf_count<A>() >= 0)
+            return detail::unflatten(A(), arrays);
+          else
+            return detail::unflatten(std::get<K>(given), arrays);
+        };
+        const Forms all{argument(std::integral_constant<size_t, J>())...};
+        F f = f_;
+        const R result = std::apply(f, all);
+        form = result;
+        std::vector<Named> named;
+        for (Arg a : detail::flattened(result, loc_)) {
+          a.field.clear();
+          named.emplace_back("", std::move(a));
+        }
+        return named;
+      };
+      return detail::trace_with(name_, std::move(params), detail::kAnyNumber, {}, body, loc_);
+    };
+    Result<detail::JitCache::Out> out = cache_->run(inputs, structure, make);
+    if (!out) return Result<Host>(out.error());
+    std::span<HostArray> next = out->arrays;
+    return Result<Host>(detail::unflatten(std::any_cast<const R&>(out->form), next));
+  }
+
   F f_;
   std::string name_;
   Loc loc_;
