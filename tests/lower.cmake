@@ -12,6 +12,7 @@ spirograd_test(unit/linear_test.cpp LABELS unit LINK spirograd_test_support spir
 spirograd_test(unit/segment_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/einsum_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_rewrite)
 spirograd_test(unit/convolution_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/fourier_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/random_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/loop_forms_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/while_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

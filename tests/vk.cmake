@@ -18,7 +18,7 @@ endif()
 
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 foreach(test session_test profile_test self_test_test fault_test large_array_test host_test emitted_kernels_test long_loops_test
-             device_repeat_test scatters_test inline_test free_arithmetic_test jit_test tune_test)
+             device_repeat_test scatters_test inline_test free_arithmetic_test jit_test transforms_test tune_test)
   if(test STREQUAL host_test AND NOT TARGET Vulkan::Vulkan)
     continue()  # the host links the loader itself: no symbol may clash
   endif()
@@ -33,7 +33,7 @@ foreach(test session_test profile_test self_test_test fault_test large_array_tes
     if(test STREQUAL free_arithmetic_test)
       list(APPEND link pretended_devices)
     endif()
-  elseif(test STREQUAL jit_test)
+  elseif(test STREQUAL jit_test OR test STREQUAL transforms_test)
     list(APPEND link spirograd_jit)
   elseif(test STREQUAL tune_test)
     list(APPEND link spirograd_tune spirograd_jit spirograd_text)

@@ -1,6 +1,8 @@
 // Rounding and what else is elementwise but no opcode; order; linear algebra.
+#include "frontend/ir/arguments.h"
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/erfinv.h"
+#include "frontend/ir/fourier.h"
 #include "frontend/ir/linear.h"
 #include "frontend/ir/order.h"
 #include "frontend/ir/random.h"
@@ -73,6 +75,25 @@ Value top_k(Call& c) {
 }
 Value nonzero(Call& c) { return Value::array(ir::nonzero(c.array(0), c.integer(1, "size"))); }
 
+// ---- Fourier transforms
+
+ir::Complex complex_of(Call& c) {
+  const std::vector<Expr> in = floats_of(c);
+  return {in[0], in.size() > 1 ? in[1] : ir::scalar(c.graph(), in[0].dtype(), 0)};
+}
+Value pair_of(const ir::Complex& z) { return Value::tuple({Value::array(z.re), Value::array(z.im)}); }
+template <ir::Complex (*f)(ir::Complex, int64_t)>
+Value transformed(Call& c) {
+  return pair_of(f(complex_of(c), c.integer_or(2, "axis", -1)));
+}
+Value rfft(Call& c) { return pair_of(ir::rfft(complex_of(c).re, c.integer_or(1, "axis", -1))); }
+Value irfft(Call& c) {
+  const ir::Complex x = complex_of(c);
+  const int64_t axis = c.integer_or(2, "axis", -1);
+  const int64_t extent = x.re.shape()[ir::normal_axis("irfft", axis, x.re.type())];
+  return Value::array(ir::irfft(x, c.integer_or(2, "n", 2 * (extent - 1)), axis));
+}
+
 // ---- linear algebra
 
 Value eye(Call& c) {
@@ -129,6 +150,10 @@ constexpr Builtin kRows[] = {
     {"segment_min", 2, 3, "n", "segment_min(x, segments, n)",                by_segment<ir::segment_min>, Follows::First},
     {"top_k",     1, 2, "k", "let (values, positions) = top_k(x, k)",        top_k},
     {"nonzero",   1, 2, "size", "nonzero(x, size=n): positions",             nonzero},
+    {"fft",       1, 2, "axis", "let (re, im) = fft(re, im, axis=-1)",       transformed<ir::fft>},
+    {"ifft",      1, 2, "axis", "let (re, im) = ifft(re, im, axis=-1)",      transformed<ir::ifft>},
+    {"rfft",      1, 1, "axis", "let (re, im) = rfft(x, axis=-1)",           rfft},
+    {"irfft",     2, 2, "n axis", "irfft(re, im, n=.., axis=-1)",            irfft},
     {"eye",       1, 2, "dtype", "eye(n, dtype=f32)",                        eye},
     {"diagonal",  1, 1, "", "diagonal(x)",                                   diagonal, Follows::First},
     {"triu",      1, 2, "k", "triu(x, k=0)",                                 triangle<ir::triu>, Follows::First},

@@ -1,4 +1,4 @@
-// The cases F01 to F15: order, segments and linear algebra, by formulas.
+// The cases F01 to F18: order, segments, linear algebra and transforms, by formulas.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -30,6 +30,11 @@ std::vector<Case> linear_cases() {
       {.line = "F14", .program = "F14", .inputs = {{1, 2, 3, 4}, {5, 7}}, .value = {7, 19, 31, 43}, .gradient = {12, 12, 12, 7, 6, 10}},
       {.line = "F15", .program = "F15", .inputs = {{1, 4, 2, 8}}, .value = {10, 37.333333333333336},
        .gradient = {2, 7.166666666666667, 2.6666666666666665, 7.333333333333333}},
+      {.line = "F16", .program = "F16", .inputs = {{1, 2, -1}, {0.5, 0, 3}}, .value = {16.25, 17.348076211353316, 12.151923788646684},
+       .gradient = {6, 12, -6, 3, 0, 18}},
+      {.line = "F17", .program = "F17", .inputs = {{1, 2, 3, 4, 5}, {2, 0, -1, 0.5, 1}}, .value = {1.5, 4, 11.5, 11.5, 9},
+       .gradient = {2.5, 2.5, 2.5, 2.5, 2.5, 15, 15, 15, 15, 15}},
+      {.line = "F18", .program = "F18", .inputs = {{1, 2, 4, 8}}, .value = {5, -2.25}, .gradient = {0.25, 0.75, -0.25, 0.25}},
   };
   // clang-format on
 }

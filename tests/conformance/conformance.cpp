@@ -241,7 +241,7 @@ const std::vector<std::string>& all_lines() {
         "C49 C53 C54 C55 C56 C57 C58 C61 C64 C70 C72 C73 C74 C76 D01 D02 D03 D04 D05 D06 "
         "D07 D08 D09 D10 D12 D13 D14 D15 D16 D18 D20 D21 D22 D23 D25 D27 D29 D30 "
         "E01 E02 E03 E04 E05 E06 E07 E08 E09 E10 E11 E12 E13 E14 E15 E16 E17 E18 E19 E20 E21 E22 E23 E24 E25 E26 "
-        "E27 E28 F01 F02 F03 F04 F05 F06 F07 F08 F09 F10 F11 F12 F13 F14 F15");
+        "E27 E28 F01 F02 F03 F04 F05 F06 F07 F08 F09 F10 F11 F12 F13 F14 F15 F16 F17 F18");
     return std::vector<std::string>(std::istream_iterator<std::string>(all), {});
   }();
   return lines;

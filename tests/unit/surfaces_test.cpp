@@ -226,6 +226,24 @@ void add_layout(std::vector<Sample>& out) {
   add("full", "full([2], 0.5)", [](const In&) { return full({2}, 0.5); });
   add("iota", "iota(5)", [](const In&) { return iota(5); });
   add("iota", "iota([2, 3], -1)", [](const In&) { return iota({2, 3}, -1); });
+  add("fft", "{ let (a, b) = fft(x, y)\n a + b }", [](const In& in) {
+    const auto [a, b] = fft(in.x, in.y);
+    return a + b;
+  });
+  add("fft", "{ let (a, b) = fft(x, axis=0)\n a + b }", [](const In& in) {
+    const auto [a, b] = fft(in.x, 0, 0);
+    return a + b;
+  });
+  add("ifft", "{ let (a, b) = ifft(x, y)\n a + b }", [](const In& in) {
+    const auto [a, b] = ifft(in.x, in.y);
+    return a + b;
+  });
+  add("rfft", "{ let (a, b) = rfft(x)\n a + b }", [](const In& in) {
+    const auto [a, b] = rfft(in.x);
+    return a + b;
+  });
+  add("irfft", "irfft(x, y)", [](const In& in) { return irfft(in.x, in.y); });
+  add("irfft", "irfft(x, y, n=3, axis=0)", [](const In& in) { return irfft(in.x, in.y, 3, 0); });
   add("reshape", "reshape(x, [3, -1])", [](const In& in) { return reshape(in.x, {3, -1}); });
   add("transpose", "transpose(x)", [](const In& in) { return transpose(in.x); });
   add("transpose", "transpose(x, [-1, 0])", [](const In& in) { return transpose(in.x, {-1, 0}); });

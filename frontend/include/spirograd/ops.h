@@ -250,6 +250,13 @@ Array conv(Arg x, Arg w, PerAxis stride = 1, Padding padding = "valid", PerAxis 
 Array max_pool(Arg x, PerAxis window, PerAxis stride = {}, Padding padding = "valid");
 Array avg_pool(Arg x, PerAxis window, PerAxis stride = {}, Padding padding = "valid");
 
+// ---- Fourier transforms along an axis, of any length. A complex array is a pair: its real and its imaginary part.
+std::pair<Array, Array> fft(Arg re, Arg im = 0, int axis = -1);
+std::pair<Array, Array> ifft(Arg re, Arg im = 0, int axis = -1);
+/// Elements 0 .. n / 2 of the transform of n real numbers; and back, without `n` to an even number of them.
+std::pair<Array, Array> rfft(Arg x, int axis = -1);
+Array irfft(Arg re, Arg im, std::optional<int64_t> n = {}, int axis = -1);
+
 // ---- linear algebra, of floats. Matrices have two axes; batches are comprehensions. Singular ones give infinities and NaN.
 Array eye(int64_t n, DType dtype = DType::F32, Loc loc = Loc::here());
 Array diagonal(Arg a);             // of the last two axes
