@@ -157,6 +157,17 @@ TEST(Pooling, OfNothingAndOfIntegers) {
   EXPECT_EQ(run("def f(x: f32[1,0,3], w: f32[2,0,2]) = conv(x, w)", {{}, {}}), (Values{0, 0, 0, 0}));
 }
 
+TEST(Convolution, PaddingIsZerosAlsoForWeightsThatAreNoNumbers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double w : {kInf, -kInf, nan}) {
+    const Values y = run("def f(x: f32[1,1,3], w: f32[1,1,2]) = conv(x, w, padding=[1, 1])", {{1, 2, 4}, {w, 3}});
+    EXPECT_TRUE(std::isnan(y[0])) << "0 times " << w;
+    for (size_t j = 1; j < 4; ++j) EXPECT_TRUE(y[j] == w || std::isnan(w)) << j << ": " << y[j];
+    const Values inside = run("def f(x: f32[1,1,3], w: f32[1,1,2]) = conv(x, w)", {{1, 2, 4}, {w, 3}});
+    for (double v : inside) EXPECT_TRUE(v == w || std::isnan(w)) << v;
+  }
+}
+
 TEST(Convolution, SameKeepsTheExtentOverTheStride) {
   for (const int64_t n : {1, 4, 5, 6})
     for (const int64_t k : {1, 2, 3, 4})

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -183,6 +184,42 @@ TEST(Linear, SingularMatricesGiveNoNumbers) {
   const Values l = run(program("def f(a: f64[2,2]) = cholesky(a)"), {{4, 2, 2, -5}});
   EXPECT_EQ(l[0], 2);
   EXPECT_TRUE(std::isnan(l[3]));
+}
+
+TEST(Linear, TheDiagonalOfCholeskyTellsWhatIsPositiveDefinite) {
+  constexpr int64_t n = 4;
+  const auto at = [](int64_t i, int64_t j) { return static_cast<size_t>(i * n + j); };
+  const Program p = program("def f(a: f64[N,N]) = cholesky(a)", {{"N", n}});
+  std::array<int, n + 1> failed{};  // by the row where it did
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Values a = uniform(n * n, 100 + seed);
+    for (int64_t j = 0; j < n; ++j) a[at(j, j)] += 0.7;
+    if (seed == 0) a = {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};             // a pivot of 0
+    if (seed == 1) a = {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};             // and of an infinite row below
+    if (seed == 2) a = {1, 0, 0, 0, 0, std::nan(""), 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};  // and none
+    Values want(a.size(), 0.0);
+    int64_t row = 0;
+    for (; row < n; ++row) {
+      for (int64_t j = 0; j <= row; ++j) {
+        double left = (a[at(row, j)] + a[at(j, row)]) / 2;
+        for (int64_t k = 0; k < j; ++k) left -= want[at(row, k)] * want[at(j, k)];
+        want[at(row, j)] = j < row ? left / want[at(j, j)] : left > 0 ? std::sqrt(left) : 0;
+      }
+      if (want[at(row, row)] == 0) break;
+    }
+    ++failed[static_cast<size_t>(row)];
+    const Values l = run(p, {a});
+    EXPECT_EQ(l[at(n - 1, n - 1)] > 0, row == n) << seed;
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        if (i < row || j > i) {
+          EXPECT_NEAR(l[at(i, j)], j > i ? 0 : want[at(i, j)], 1e-12) << seed;
+        } else if (i == j) {
+          EXPECT_TRUE(std::isnan(l[at(i, i)])) << seed << ", row " << i;
+        }
+      }
+  }
+  for (int times : failed) EXPECT_GT(times, 2) << "every row is one where it ends";
 }
 
 // Along random directions, and the same one order higher: forward = differences of values, reverse = forward.

@@ -262,7 +262,8 @@ Array eye(int64_t n, DType dtype = DType::F32, Loc loc = Loc::here());
 Array diagonal(Arg a);             // of the last two axes
 Array triu(Arg a, int64_t k = 0);  // 0 below diagonal k
 Array tril(Arg a, int64_t k = 0);  // 0 above diagonal k
-/// Lower triangular L with L L^T = (a + a^T) / 2; NaN from the first row on that makes it not positive definite.
+/// Lower triangular L with L L^T = (a + a^T) / 2. From the first row on that makes it not positive definite its diagonal is
+/// NaN, so that the last element tells.
 Array cholesky(Arg a);
 /// t x = b for a triangular t, whose other half is not read. b: a vector, or columns.
 Array solve_triangular(Arg t, Arg b, bool lower = true);
