@@ -255,13 +255,19 @@ Linear linear(const char* what, Along along, const std::vector<Arg>& at, const F
     state->at.emplace(tracer.nodes(), p.function, p.at, forward ? ad::Mode::Forward : ad::Mode::Reverse);
     return state->at->values();
   });
-  out.derivative = [state](const char* name, const std::vector<Arg>& direction, const Loc& where) {
-    const auto nothing = [](std::span<const Array>) { return std::vector<Arg>(); };
-    return traced(name, direction, nothing, where, [&](Tracer& tracer, const FunctionBody&) {
-      if (!state->at) throw *tracer.first_error();  // told before
-      return with_zeros(tracer, state->like, state->at->derivative(directions(tracer, name, direction, state->types)));
-    });
+  const auto in_direction = [state](auto evaluate) {
+    return [state, evaluate](const char* name, const std::vector<Arg>& direction, const Loc& where) {
+      const auto nothing = [](std::span<const Array>) { return std::vector<Arg>(); };
+      return traced(name, direction, nothing, where, [&](Tracer& tracer, const FunctionBody&) {
+        if (!state->at) throw *tracer.first_error();  // told before
+        return evaluate(tracer, *state, directions(tracer, name, direction, state->types));
+      });
+    };
   };
+  out.derivative = in_direction([](Tracer& tracer, const State& s, const Exprs& direction) {
+    return with_zeros(tracer, s.like, s.at->derivative(direction));
+  });
+  out.values_beside = in_direction([](Tracer&, const State& s, const Exprs& direction) { return s.at->values(direction); });
   return out;
 }
 

@@ -77,6 +77,13 @@ TEST(Derivatives, ValuesAndTangentsShareTheirLoops) {
       count_lowered(program("def f(x: f32[9]) = jvp(fn(t) => fori(100, fn(i, s) => sin(s) + 0.1 * s * s, t), x, ones(9))"),
                     ir::Op::MapAccum),
       1);
+  const auto loop = [](Array t) {
+    return fori(
+        100, [](Index, Array s) { return sin(s) + 0.1f * s * s; }, t);
+  };
+  const Program both =
+      trace("f", {{"x", f32({9})}}, [&](Array x) { return jvp(loop, std::tuple(x), std::tuple(x)); }).value();
+  EXPECT_EQ(count_lowered(both, ir::Op::MapAccum), 1);
 }
 
 TEST(Derivatives, ValuesOfLoopsKnowNoDirection) {

@@ -48,7 +48,9 @@ std::vector<Array> with_cotangents(const std::vector<Arg>& values, const std::ve
 /// A function and its derivative at a point.
 struct Linear {
   std::vector<Array> values;
-  std::function<std::vector<Array>(const char* what, const std::vector<Arg>& direction, const Loc& loc)> derivative;
+  using InDirection = std::function<std::vector<Array>(const char* what, const std::vector<Arg>& direction, const Loc& loc)>;
+  InDirection derivative;
+  InDirection values_beside;  // the values out of the loops that give the derivative, too
 };
 enum class Along : uint8_t { Tangents, Cotangents };
 Linear linear(const char* what, Along along, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
@@ -141,9 +143,10 @@ auto jvp(F f, const std::tuple<Args...>& at, const std::tuple<Directions...>& di
       [&](const auto&... args) {
         auto p = detail::partial(f, std::index_sequence_for<Args...>(), loc, args...);
         const detail::Linear both = detail::linear("jvp", detail::Along::Tangents, p.leaves(), p.body(), loc);
-        std::span<const Array> values = both.values;
-        const std::vector<Array> tangents = both.derivative("jvp", detail::flattened(direction, loc), loc);
-        std::span<const Array> rest = tangents;
+        const std::vector<Arg> along = detail::flattened(direction, loc);
+        const std::vector<Array> arrays = both.values_beside("jvp", along, loc);
+        const std::vector<Array> tangents = both.derivative("jvp", along, loc);
+        std::span<const Array> values = arrays, rest = tangents;
         auto value = detail::unflatten(*p.result, values);
         return std::pair(std::move(value), detail::unflatten(*p.result, rest));
       },
