@@ -5,6 +5,7 @@
 
 #include "ad/dependence.h"
 #include "ad/scope.h"
+#include "frontend/ir/broken_row.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ad {
@@ -117,7 +118,7 @@ class Dualiser {
     Expr* slots[] = {&p.a, &p.b, &p.c};
     for (size_t j = 0; j < in.size(); ++j) *slots[j] = {&g_, n.in[j]};
     // Twice the same: what arrives is doubled, which is often less than the product.
-    if (n.op == Op::Mul && n.in[0] == n.in[1] && in[0] != kZeroDelta) {
+    if (n.op == Op::Mul && n.in[0] == n.in[1] && in[0] != kZeroDelta && !is_broken("partial", name(n.op), 0)) {
       const DeltaId once = deltas_.scale(p.a, in[0], Zeros::Mask, r.partial[0](p).strong);
       return deltas_.scale(full(g_, n.type, 2), once, Zeros::Mask, false);
     }
@@ -126,7 +127,8 @@ class Dualiser {
     Expr mask;
     for (size_t j = 0; j < in.size(); ++j) {
       if (in[j] == kZeroDelta) continue;
-      const Factor f = r.partial[j](p);
+      Factor f = r.partial[j](p);
+      if (is_broken("partial", name(n.op), j)) f.negative = !f.negative;
       DeltaId d = kZeroDelta;
       switch (f.kind) {
         case FactorKind::None: break;

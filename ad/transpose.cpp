@@ -2,6 +2,8 @@
 // have delivered; so the work and the size of the result are linear in the program.
 #include "ad/scope.h"
 
+#include "frontend/ir/broken_row.h"
+
 namespace spirograd::ad {
 
 using namespace ir;
@@ -55,7 +57,8 @@ class Transposer {
       case DeltaKind::Linear:
         for (size_t j = 0; j < d.in.size(); ++j)
           if (d.in[j] != kZeroDelta)
-            deliver(d.in[j], rule(d.k.op()).transpose({.ct = ct, .y = d.k, .operand = static_cast<int>(j)}));
+            deliver(d.in[j], unless_broken("transpose", name(d.k.op()),
+                                           rule(d.k.op()).transpose({.ct = ct, .y = d.k, .operand = static_cast<int>(j)})));
         break;
       case DeltaKind::Given: {
         const std::vector<Expr> arguments = pull_given(g_, d, ct, zeros);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/ir/broken_row.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::rewrite {
@@ -265,7 +266,7 @@ Expr Lifting::lift(Expr root) {
         rule = &r;
         break;
       }
-      const Expr inner = r.inside(*this, t);
+      const Expr inner = unless_broken("build", r.name, r.inside(*this, t));
       if (!inner) continue;
       stack.back().rewritten = inner;
       break;
@@ -278,7 +279,7 @@ Expr Lifting::lift(Expr root) {
     const size_t before = stack.size();
     for (int j = 0; j < static_cast<int>(t.node().in.size()); ++j)
       if (moves(t.in(j)) && !lifted_.contains(t.in(j).id.v)) stack.push_back({t.in(j), {}});
-    if (stack.size() == before) finish(t, rule->becomes(*this, t));
+    if (stack.size() == before) finish(t, unless_broken("build", rule->name, rule->becomes(*this, t)));
   }
   return lifted_.at(root.id.v);
 }

@@ -1,6 +1,7 @@
 // The engine that applies the index rules, iteratively.
 #include "frontend/rewrite/index_pusher.h"
 
+#include "frontend/ir/broken_row.h"
 #include "frontend/rewrite/index_rules.h"
 
 namespace spirograd::rewrite {
@@ -59,12 +60,27 @@ Expr IndexPusher::at_once(Slice& s) {
   return enters(s.table) ? Expr{} : plain_read(s);
 }
 
+namespace {
+
+Step wrong_step(Step s) {
+  if (s.done)
+    s.done = wrong(s.done);
+  else
+    s.then = [then = std::move(s.then)](std::span<const Expr> got) { return wrong_step(then(got)); };
+  return s;
+}
+
+}  // namespace
+
 Step IndexPusher::first_step(const Slice& s) {
   const int limit = is_closed_form(s.table.id) ? 16 * kMaxReads : kMaxReads;
   const bool costs = !s.table.node().in.empty();
   if (costs && ++reads_[s.table.id.v] > limit) return {plain_read(s), {}, {}};
   for (const IndexRule& rule : index_rules())
-    if (rule.applies(context_, s)) return rule.push(context_, s);
+    if (rule.applies(context_, s)) {
+      Step step = rule.push(context_, s);
+      return is_broken("index", rule.name) ? wrong_step(std::move(step)) : step;
+    }
   throw Error("SG0901", "internal: no index rule for " + std::string(name(s.table.op())));
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "frontend/ir/broken_row.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/prune_loops.h"
@@ -134,7 +135,7 @@ class Engine {
     const Expr e{&g_, id};
     for (const Rule* r : rules_by_op()[static_cast<size_t>(e.op())]) {
       if (rules_ && rules_->total >= rules_->most) return {};
-      const Expr out = r->apply(facts_, e);
+      const Expr out = unless_broken("simplify", r->name, r->apply(facts_, e));
       if (!out || out == e) continue;
       if (rules_) note(*r, e);
       return out.id;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "frontend/ir/broken_row.h"
 #include "frontend/ir/op_table.h"
 #include "spirv/kernel/math.h"
 
@@ -208,7 +209,9 @@ Value is_nan(Builder& b, Value x) {
 }
 
 Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
-  return kTable[static_cast<size_t>(op)]->make(b, in, result);
+  const Value y = kTable[static_cast<size_t>(op)]->make(b, in, result);
+  if (!ir::is_broken("scalar", ir::name(op))) return y;
+  return b.type(y) == Scalar::Bool ? b.op(KOp::Not, y) : b.add(y, b.constant(b.type(y), 1));
 }
 
 Value is_finite(Builder& b, Value x) {
