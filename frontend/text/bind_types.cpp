@@ -86,7 +86,7 @@ Type eval_type(Elaborator& elaborator, const TypeSyntax& type, const Env& env) {
       d = static_integer(elaborator.eval(*extent, env), "an extent");
     } catch (Error& e) {
       if (e.loc.line == 0) e.loc = elaborator.source().loc(extent->place);
-      if (e.source_line.empty()) e.source_line = elaborator.source().line(extent->place.line);
+      if (e.source_line.empty()) e.source_line = elaborator.source().line(extent->place);
       throw;
     }
     if (d < 0) throw elaborator.source().error("SG0101", "negative extent " + std::to_string(d), extent->place);

@@ -15,50 +15,18 @@ std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
 
 }  // namespace
 
-int Elaborator::find_def(std::string_view name) const {
-  for (int j = current_def_; j-- > 0;)
-    if (source_.defs[static_cast<size_t>(j)].name == name) return j;
-  return -1;
-}
-
-const StructSyntax* Elaborator::find_struct(std::string_view name) const {
-  for (const StructSyntax& s : source_.structs)
-    if (s.fields.name == name) return &s;
-  return nullptr;
-}
-
-void Elaborator::unknown_function(std::string_view name, const Env& env, Place place) {
-  const std::string quoted = "'" + std::string(name) + "'";
-  const auto& defs = source_.defs;
-  if (static_cast<size_t>(current_def_) < defs.size() && defs[static_cast<size_t>(current_def_)].name == name)
-    throw source_.error("SG0405", quoted + " calls itself", place)
-        .note("programs have static shapes and end always; there is no recursion")
-        .hint("write a loop: fold, scan, fori");
-  for (size_t j = static_cast<size_t>(current_def_); j < defs.size(); ++j)
-    if (defs[j].name == name)
-      throw source_
-          .error("SG0405", quoted + " is called before its definition in line " + std::to_string(defs[j].place.line), place)
-          .hint("move its def above this one");
-  if (lookup(env, name)) throw source_.error("SG0403", quoted + " is no function", place);
-  std::vector<std::string> names = operation_names();
-  for (int j = 0; j < current_def_; ++j) names.emplace_back(defs[static_cast<size_t>(j)].name);
-  for (const StructSyntax& s : source_.structs) names.emplace_back(s.fields.name);
-  throw source_.error("SG0403", "unknown operation " + quoted, place).hint(did_you_mean(name, names));
-}
-
 // A definition takes the place of an operation of its name. Whoever meant the operation is told so.
 Value Elaborator::eval_call(const Ast& ast, const Env& env) {
   const Ast& callee = *ast.kids[0];
   if (callee.form != Form::Name || !find_builtin(callee.text) || lookup(env, callee.text)) return plain_call(ast, env);
-  const int def = find_def(callee.text);
-  if (def < 0) return plain_call(ast, env);
+  const DefSyntax* def = source_.find(callee.text, view_).def;
+  if (!def) return plain_call(ast, env);
   try {
     return plain_call(ast, env);
   } catch (Error& e) {
     locate(e, ast.place);
-    const Place defined = source_.defs[static_cast<size_t>(def)].place;
     if (e.loc.line == callee.place.line && e.notes.size() < 4)
-      e.notes.push_back(quoted(callee.text) + " is the definition in line " + std::to_string(defined.line) +
+      e.notes.push_back(quoted(callee.text) + " is the definition in " + source_.where(def->place, callee.place.file) +
                         ", which hides the operation of that name");
     throw;
   }
@@ -76,12 +44,14 @@ Value Elaborator::plain_call(const Ast& ast, const Env& env) {
       closure = local->function;
     } else if (local && local->kind == Value::Kind::Type) {
       builtin = find_builtin(name(local->type.dtype));  // T(x), T a type parameter
-    } else if (const int def = find_def(callee.text); def >= 0) {
-      closure = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
-    } else if (record = find_struct(callee.text); !record) {
+    } else if (const Named found = named(callee, env); found.def) {
+      closure = function_of(*found.def).function;
+    } else if (record = found.record; !record) {
       builtin = find_builtin(callee.text);
       if (!builtin) unknown_function(callee.text, env, callee.place);
     }
+  } else if (const Named found = callee.form == Form::Field ? named(callee, env) : Named{}; found.record) {
+    record = found.record;
   } else {
     const Value v = eval(callee, env);
     if (v.kind != Value::Kind::Function) throw source_.error("SG0403", describe(v) + " cannot be called", callee.place);
@@ -160,7 +130,7 @@ Value Elaborator::apply(const Closure& closure, std::vector<Value> args, Place p
                         fn.place);
   Env env = nested(closure.env);
   for (size_t j = 0; j < args.size(); ++j) match(*fn.kids[j], args[j], env);
-  const Within within(current_def_, closure.caller);
+  const Within within(view_, closure.caller);
   return eval(*fn.kids.back(), env);
 }
 
@@ -321,9 +291,9 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, const std
     bind_types(*this, def, types, {}, env);
   } catch (Error& e) {
     // Told where the call is, not where the parameter was declared.
-    e.notes.push_back("'" + std::string(def.name) + "' is defined in line " + std::to_string(def.place.line));
+    e.notes.push_back("'" + std::string(def.name) + "' is defined in " + source_.where(def.place, place.file));
     e.loc = source_.loc(place);
-    e.source_line = source_.line(place.line);
+    e.source_line = source_.line(place);
     throw;
   }
   std::vector<Value> arrays;
@@ -332,12 +302,14 @@ Value Elaborator::call_with(size_t index, std::span<const Expr> nodes, const std
   bind_functions(def, functions, env);
   Results results;
   try {
-    const Within within(current_def_, static_cast<int>(index));
+    const Within within(view_, def.view);
     results = run_body(def, env);
   } catch (Error& e) {
+    const bool same_file = e.loc.file == source_.file_of(place);
     if (e.notes.size() < 4)
-      e.notes.push_back("in the call of '" + std::string(def.name) + "' at line " + std::to_string(place.line) +
-                        ", column " + std::to_string(place.column));
+      e.notes.push_back("in the call of '" + std::string(def.name) + "' at " +
+                        source_.where(place, same_file ? place.file : -1) + (same_file ? ", column " : ":") +
+                        std::to_string(place.column));
     throw;
   }
   size_t at = 0;
@@ -363,7 +335,7 @@ int64_t Elaborator::body_function(size_t index, Place) {
     f.params.push_back(t);
   }
   bind_params(def, arrays, env);
-  const Within within(current_def_, static_cast<int>(index));
+  const Within within(view_, def.view);
   for (const Value& v : run_body(def, env).arrays) f.results.push_back(result_node(def, v, {}).id);
   return bodies_[index] = graph_.intern(std::move(f));
 }

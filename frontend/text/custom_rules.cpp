@@ -100,7 +100,7 @@ Value Elaborator::with_rule(size_t index, std::span<const Expr> args, const std:
 
 Value Elaborator::apply_rule(size_t index, const Env& env) {
   const RuleSyntax& rule = *source_.defs[index].rule;
-  const Within within(current_def_, static_cast<int>(rule.visible));
+  const Within within(view_, rule.view);
   const Ruling ruling(ruling_, index);
   return eval(*rule.body, env);
 }

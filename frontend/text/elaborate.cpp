@@ -109,7 +109,7 @@ void Elaborator::locate_new_nodes(Place place) {
 void Elaborator::locate(Error& e, Place place) const {
   if (e.loc.line != 0) return;
   e.loc = source_.loc(place);
-  e.source_line = source_.line(place.line);
+  e.source_line = source_.line(place);
 }
 
 Value Elaborator::eval_form(const Ast& ast, const Env& env) {
@@ -117,6 +117,7 @@ Value Elaborator::eval_form(const Ast& ast, const Env& env) {
     case Form::Number: return eval_number(ast);
     case Form::Bool: return eval_bool(ast);
     case Form::Name: return eval_name(ast, env);
+    case Form::Constant: return constant(source_.constants[static_cast<size_t>(ast.number)]);
     case Form::String: return Value::string(ast.text);
     case Form::Negate: return eval_negate(ast, env);
     case Form::Not: return eval_not(ast, env);
@@ -172,7 +173,7 @@ Value Elaborator::eval_matmul(const Ast& ast, const Env& env) {
 Value Elaborator::eval_fn(const Ast& ast, const Env& env) {
   Value v;
   v.kind = Value::Kind::Function;
-  v.function = std::make_shared<Closure>(Closure{&ast, env, current_def_, -1, {}});
+  v.function = std::make_shared<Closure>(Closure{&ast, env, view_, -1, {}});
   return v;
 }
 
@@ -188,35 +189,6 @@ Value Elaborator::eval_number(const Ast& ast) {
   if (ast.suffix == 'i' && ast.number >= kExact)
     throw Error("SG0407", "'" + std::string(ast.text) + "' is too large for an integer");
   return Value::literal(ast.number, ast.suffix == 'f');
-}
-
-Value Elaborator::eval_name(const Ast& ast, const Env& env) {
-  if (const Value* v = lookup(env, ast.text)) return *v;
-  if (ast.text == "inf") return Value::literal(HUGE_VAL, true);
-  if (ast.text == "nan") return Value::literal(std::nan(""), true);
-  if (ast.text == "pi") return Value::literal(3.14159265358979323846, true);
-  Value v;
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
-    if (ast.text == name(t)) {
-      v.kind = Value::Kind::Type;
-      v.type = {t, {}};
-      return v;
-    }
-  v.kind = Value::Kind::Function;
-  if (const int def = find_def(ast.text); def >= 0) {
-    v.function = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, def, {}});
-    return v;
-  }
-  if (find_builtin(ast.text)) {
-    v.function = std::make_shared<Closure>(Closure{nullptr, {}, current_def_, -1, ast.text});
-    return v;
-  }
-  if (const std::optional<int64_t> given = given_from_outside(ast.text)) return Value::integer(*given);
-  std::vector<std::string> names = visible_names(env);
-  for (const char* constant : {"inf", "nan", "pi"}) names.emplace_back(constant);
-  std::string help = did_you_mean(ast.text, names);
-  if (help.empty()) help = did_you_mean(ast.text, operation_names());
-  throw source_.error("SG0402", "unknown name '" + std::string(ast.text) + "'", ast.place).hint(std::move(help));
 }
 
 Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
@@ -365,6 +337,7 @@ Value Elaborator::eval_array(const Ast& ast, const Env& env) {
 }
 
 Value Elaborator::eval_field(const Ast& ast, const Env& env) {
+  if (const Named found = named(ast, env)) return value_of(found, ast);
   const Value a = eval(*ast.kids[0], env);
   if (a.record) return field_of(a, ast.text);
   const Shape& shape = shape_of(a, ast.text);

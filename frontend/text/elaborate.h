@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -102,7 +103,7 @@ struct Closure {
 
   const Ast* fn = nullptr;  // a function literal with its surroundings,
   Env env;
-  int caller = 0;                             // and the definition that contains it;
+  View caller;                                // and where it stands;
   int def = -1;                               // or a definition;
   std::string_view builtin;                   // or an operation;
   Native native = {};                         // or what an operation has made of other functions,
@@ -111,13 +112,14 @@ struct Closure {
 
 using Function = std::shared_ptr<const Closure>;
 
-/// Another value while it lives, also when an error passes: the definition whose body is elaborated, for one.
+/// Another value while it lives, also when an error passes: from where names are looked up, for one.
+template <class T>
 struct Within {
-  Within(int& current_, int value) : current(current_), before(std::exchange(current_, value)) {}
+  Within(T& current_, std::type_identity_t<T> value) : current(current_), before(std::exchange(current_, value)) {}
   ~Within() { current = before; }
   Within(const Within&) = delete;
-  int& current;
-  int before;
+  T& current;
+  T before;
 };
 
 class Elaborator {
@@ -218,8 +220,12 @@ class Elaborator {
   Value with_tangents(size_t def, const RuledCall& call, const Value& plain, Env env);
   Value with_cotangents(size_t def, const RuledCall& call, const Value& plain, Env env);
   Value apply_rule(size_t def, const Env& env);
-  const StructSyntax* find_struct(std::string_view name) const;
-  int find_def(std::string_view name) const;  // visible from the current definition, -1: none
+  /// What a name, or one of a file that is imported under a name (m.f), means here if nothing local has it.
+  Named named(const Ast& ast, const Env& env) const;
+  Value value_of(const Named& found, const Ast& ast);
+  Value function_of(const DefSyntax& def) const;
+  Value constant(const ConstantSyntax& constant);
+  std::string library_hint(std::string_view name) const;
   struct Results {
     std::vector<Value> arrays;
     Value form;  // that has them as its leaves
@@ -227,12 +233,14 @@ class Elaborator {
   Results run_body(const DefSyntax& def, const Env& env);
   ir::Expr result_node(const DefSyntax& def, const Value& v, std::optional<DType> want);
   [[noreturn]] void unknown_function(std::string_view name, const Env& env, Place place);
+  [[noreturn]] void unknown_name(const Ast& ast, const Env& env);
 
   const Source& source_;
   ir::Graph& graph_;
   std::vector<std::shared_ptr<Scope>> scopes_;
   std::deque<Weak> weaks_;  // of long chains too, which no value could own without recursion
-  int current_def_ = 0;     // its own and later definitions are not visible
+  View view_;               // of the definition whose body is elaborated: it and what follows are not visible
+  bool in_constant_ = false;
   int depth_ = 0;
   int repetitions_ = 0;                          // of steps of loops
   int call_depth_ = 0;                           // calls of definitions under way
@@ -240,6 +248,7 @@ class Elaborator {
   std::map<std::vector<int64_t>, Value> calls_;  // definition, argument nodes, functions -> result
   std::map<Function, int64_t> functions_;        // arguments of such calls, kept so that their addresses stay theirs
   std::map<size_t, int64_t> bodies_;
+  std::map<const ConstantSyntax*, Value> constants_;
   ShapeVariables from_outside_;
   std::vector<size_t> ruling_;  // definitions whose rules are elaborated: calls of them there are plain
 };

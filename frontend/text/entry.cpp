@@ -9,6 +9,7 @@ namespace spirograd::text {
 using ir::Expr;
 
 std::optional<int64_t> Elaborator::given_from_outside(std::string_view name) const {
+  if (in_constant_) return {};
   const auto is_it = [&](const auto& shape) { return shape.first == name; };
   const auto it = std::find_if(from_outside_.begin(), from_outside_.end(), is_it);
   return it == from_outside_.end() ? std::nullopt : std::optional(it->second);
@@ -17,8 +18,13 @@ std::optional<int64_t> Elaborator::given_from_outside(std::string_view name) con
 Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, const ShapeVariables& shapes,
                             std::optional<DType> element) {
   const DefSyntax& def = source_.defs[index];
-  current_def_ = static_cast<int>(index);
+  view_ = def.view;
   from_outside_ = shapes;
+  for (const auto& [name, value] : shapes)
+    if (const Named named = source_.find(name, view_); named.constant)
+      throw source_
+          .error("SG0104", "'" + name + "' is a constant of the file, it is not given from outside", named.constant->place)
+          .hint("give it another name, or take the let away: a size that no let defines is a shape variable");
   located_ = graph_.size();
   Program out;
   out.name = def.name;

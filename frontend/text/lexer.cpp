@@ -28,7 +28,8 @@ bool contains(const std::array<std::string_view, N>& list, std::string_view s) {
 
 class Lexer {
  public:
-  explicit Lexer(const Source& source) : source_(source), text_(source.text) {}
+  Lexer(const Source& source, int file)
+      : source_(source), text_(source.files[static_cast<size_t>(file)].text), file_(file) {}
 
   std::vector<Token> run() {
     while (at_ < text_.size()) {
@@ -63,7 +64,7 @@ class Lexer {
     Place place;
   };
 
-  Place here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
+  Place here() const { return {line_, static_cast<int>(at_ - line_start_) + 1, file_}; }
 
   void push(Token t) {
     const bool continues_line = t.is("then") || t.is("else") || t.is("and") || t.is("or");
@@ -178,14 +179,14 @@ class Lexer {
   const Source& source_;
   std::string_view text_;
   size_t at_ = 0, line_start_ = 0;
-  int line_ = 1;
+  int line_ = 1, file_;
   std::vector<Open> open_;
   std::vector<Token> tokens_;
 };
 
 }  // namespace
 
-std::vector<Token> tokenize(const Source& source) { return Lexer(source).run(); }
+std::vector<Token> tokenize(const Source& source, int file) { return Lexer(source, file).run(); }
 
 bool is_keyword(std::string_view word) { return contains(kKeywords, word); }
 
@@ -194,9 +195,10 @@ bool is_identifier(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
-std::string Source::line(int number) const {
+std::string Source::line(Place p) const {
+  const std::string& text = files[static_cast<size_t>(p.file)].text;
   size_t begin = 0;
-  for (int l = 1; l < number; ++l) {
+  for (int l = 1; l < p.line; ++l) {
     begin = text.find('\n', begin);
     if (begin == std::string::npos) return "";
     ++begin;
@@ -210,7 +212,7 @@ std::string Source::line(int number) const {
 Error Source::error(std::string code, std::string message, Place p) const {
   Error e(std::move(code), std::move(message));
   e.loc = loc(p);
-  e.source_line = line(p.line);
+  e.source_line = line(p);
   return e;
 }
 

@@ -20,7 +20,7 @@ struct Token {
 
 /// The last token is End. A line end inside () or [], after an operator or a comma, or before `then`, `else`, `and`, `or`
 /// is no token.
-std::vector<Token> tokenize(const Source& source);
+std::vector<Token> tokenize(const Source& source, int file);
 
 bool is_keyword(std::string_view word);
 bool is_identifier(std::string_view word);  // letters, digits, _; not a keyword

@@ -13,18 +13,22 @@ struct Module::State {
 namespace {
 
 size_t find(const Source& source, std::string_view function) {
-  if (source.defs.empty()) {
+  // Those of the file that was asked for stand behind the imported ones.
+  const std::string& file = source.files[0].name;
+  if (source.defs.empty() || source.defs.back().view.file != 0) {
     Error e("SG0403", "the file defines no function");
-    e.loc.file = source.file;
+    e.loc.file = file;
     throw e;
   }
   if (function.empty()) return source.defs.size() - 1;
-  for (size_t j = 0; j < source.defs.size(); ++j)
-    if (source.defs[j].name == function) return j;
   std::vector<std::string> names;
-  for (const DefSyntax& d : source.defs) names.emplace_back(d.name);
+  for (size_t j = 0; j < source.defs.size(); ++j) {
+    if (source.defs[j].view.file != 0) continue;
+    if (source.defs[j].name == function) return j;
+    names.emplace_back(source.defs[j].name);
+  }
   Error e("SG0403", "no function '" + std::string(function) + "' in this file");
-  e.loc.file = source.file;
+  e.loc.file = file;
   throw std::move(e).hint(did_you_mean(function, names));
 }
 
@@ -55,6 +59,7 @@ std::string Signature::str() const {
 std::vector<Signature> Module::functions() const {
   std::vector<Signature> out;
   for (const DefSyntax& d : state_->source.defs) {
+    if (d.view.file != 0) continue;
     Signature s{std::string(d.name), {}, std::string(d.results_text), {}};
     for (std::string_view t : type_parameters(d)) s.type_parameters.emplace_back(t);
     size_t at = 0;
@@ -69,12 +74,17 @@ std::vector<Signature> Module::functions() const {
   return out;
 }
 
-Result<Module> parse(std::string text, std::string file_name) {
+std::vector<SourceFile> Module::files() const {
+  std::vector<SourceFile> out;
+  for (const FileSyntax& f : state_->source.files) out.push_back({f.name, f.text});
+  return out;
+}
+
+Result<Module> parse(std::string text, std::string file_name, const FileLoader& load) {
   return guarded([&] {
     auto state = std::make_shared<Module::State>();
-    state->source.file = std::move(file_name);
-    state->source.text = std::move(text);
-    parse_source(state->source);
+    state->source.files.push_back({std::move(file_name), std::move(text), false, {}});
+    parse_source(state->source, load);
     return Module(std::move(state));
   });
 }

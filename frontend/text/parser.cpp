@@ -1,17 +1,17 @@
-// Definitions and types, from tokens to syntax: recursive descent. Bodies are the expression parser's.
+// Definitions, constants and imports, from tokens to syntax: recursive descent. Types and bodies are the other parsers'.
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <unordered_map>
 
-#include "frontend/text/expression_parser.h"
+#include "frontend/text/imports.h"
+#include "frontend/text/type_parser.h"
 
 namespace spirograd::text {
 namespace {
 
-class Parser : public ExpressionParser {
+class Parser : public TypeParser {
  public:
-  using ExpressionParser::ExpressionParser;
+  Parser(Source& source, int file, const FileLoader& load) : TypeParser(source, file), load_(load) {}
 
   void file() {
     skip_line_ends();
@@ -22,8 +22,12 @@ class Parser : public ExpressionParser {
         custom_rule();
       else if (peek().is("def"))
         definition();
+      else if (peek().is("let"))
+        constant();
+      else if (peek().kind == Token::Kind::Name && peek().text == "import")
+        import();
       else
-        fail("expected 'def', 'struct', 'custom_jvp' or 'custom_vjp', found " + shown(peek()));
+        fail("expected 'def', 'let', 'struct', 'import', 'custom_jvp' or 'custom_vjp', found " + shown(peek()));
       if (peek().kind != Token::Kind::End && peek().kind != Token::Kind::Newline && !peek().is(";"))
         fail_operator("expected the end of the line");
       skip_line_ends();
@@ -36,7 +40,8 @@ class Parser : public ExpressionParser {
     take();
     def.place = peek().place;
     def.name = expect_name("the name of the function");
-    defines("function", def);
+    defines("function", def.name, def.place);
+    def.view = next();
     expect("(", "after the name of the function");
     while (!peek().is(")")) {
       declaration("parameter", def);
@@ -56,15 +61,97 @@ class Parser : public ExpressionParser {
     source_.defs.push_back(std::move(def));
   }
 
-  void defines(const char* what, const DefSyntax& def) {
-    if (def.name == "inf" || def.name == "nan" || def.name == "pi")
+  // import name, import "path": the names that the file defines, or behind `as`, one for all of them.
+  void import() {
+    take();
+    const Token& what = peek();
+    if (what.kind != Token::Kind::String) expect_name("the path of a file in quotes, or the name of a library");
+    if (what.kind == Token::Kind::String) take();
+    if (source_.next != begin_)
+      throw source_.error("SG0401", "an import stands in front of all definitions", what.place)
+          .note("the first definition is in " + source_.where(first_, file_));
+    Import made{0, "", what.place};
+    if (peek().kind == Token::Kind::Name && peek().text == "as") {
+      take();
+      const Place place = peek().place;
+      made.alias = expect_name("a name for the imported file");
+      defines("import", made.alias, place);
+    }
+    made.file = import_file(source_, what, load_);
+    const size_t own = static_cast<size_t>(file_);
+    for (const Import& other : source_.files[own].imports)
+      if (other.file == made.file && other.alias.empty() && made.alias.empty())
+        throw source_.error("SG0408", "'" + std::string(what.text) + "' is imported twice", what.place);
+    source_.files[own].imports.push_back(made);
+    begin_ = source_.next;
+    if (made.alias.empty()) takes_names_of(made.file, what);
+  }
+
+  void takes_names_of(int file, const Token& what) {
+    const auto take_in = [&](const auto& list) {
+      for (const auto& item : list)
+        if (item.view.file == file)
+          if (const auto [first, fresh] = defined_.emplace(item.name, item.place); !fresh)
+            throw source_
+                .error("SG0408",
+                       "'" + std::string(what.text) + "' defines '" + std::string(item.name) + "', which this file has",
+                       what.place)
+                .note("the first stands at " + source_.full(first->second) + ", the other at " + source_.full(item.place))
+                .hint("import it under a name: import " + shown_import(what) + " as m, and write m." +
+                      std::string(item.name));
+    };
+    take_in(source_.defs);
+    take_in(source_.constants);
+    for (const StructSyntax& s : source_.structs) take_in(std::span(&s.fields, 1));
+  }
+
+  static std::string shown_import(const Token& what) {
+    const std::string text(what.text);
+    return what.kind == Token::Kind::String ? '"' + text + '"' : text;
+  }
+
+  // let name = expression
+  void constant() {
+    ConstantSyntax made;
+    take();
+    if (peek().is("(")) fail("outside of a function a let has one name", "write a let for each");
+    made.place = peek().place;
+    made.name = expect_name("the name of the constant");
+    for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+      if (made.name == name(d))
+        throw source_.error("SG0408", "'" + std::string(made.name) + "' is an element type, no name for a constant",
+                            made.place);
+    if (made.name != "_") defines("constant", made.name, made.place);
+    made.view = next();
+    expect("=", "after the name of the constant");
+    made.body = expression();
+    source_.constants.push_back(made);
+  }
+
+  View next() {
+    if (source_.next == begin_) first_ = peek().place;
+    return {file_, source_.next++};
+  }
+
+  void defines(const char* what, std::string_view name, Place place) {
+    if (name == "inf" || name == "nan" || name == "pi")
       throw source_
-          .error("SG0408", "'" + std::string(def.name) + "' is a number of the language, no name for a " + what, def.place)
+          .error("SG0408",
+                 "'" + std::string(name) + "' is a number of the language, no name for " +
+                     (what == std::string_view("import") ? "an " : "a ") + what,
+                 place)
           .hint("operations may be hidden, numbers may not");
-    if (const auto [first, fresh] = defined_.emplace(def.name, def.place); !fresh)
-      throw source_.error("SG0408", std::string(what) + " '" + std::string(def.name) + "' is defined twice", def.place)
-          .note("the first stands at " + source_.file + ":" + std::to_string(first->second.line))
-          .hint("rename one of them");
+    if (const auto [first, fresh] = defined_.emplace(name, place); !fresh) {
+      const bool ours = first->second.file == file_;
+      throw source_
+          .error("SG0408",
+                 std::string(what) + " '" + std::string(name) + "' is defined " +
+                     (ours ? "twice" : "in an imported file as well"),
+                 place)
+          .note("the first stands at " + source_.full(first->second))
+          .hint(ours ? "rename one of them"
+                     : "rename it, or import the file under a name: import .. as m, m." + std::string(name));
+    }
   }
 
   // name: type
@@ -103,8 +190,8 @@ class Parser : public ExpressionParser {
     rule.forward = take().text == "custom_jvp";
     rule.place = peek().place;
     const std::string_view name = expect_name("the name of the function");
-    const auto def =
-        std::find_if(source_.defs.begin(), source_.defs.end(), [&](const DefSyntax& d) { return d.name == name; });
+    const auto def = std::find_if(source_.defs.begin(), source_.defs.end(),
+                                  [&](const DefSyntax& d) { return d.name == name && d.view.file == file_; });
     const std::string quoted = "'" + std::string(name) + "'";
     if (def == source_.defs.end())
       throw source_.error("SG0403", "there is no definition of " + quoted + " above its derivative", rule.place);
@@ -133,24 +220,8 @@ class Parser : public ExpressionParser {
       expect("=", "or '{' before the body of the derivative");
       rule.body = expression();
     }
-    rule.visible = source_.defs.size();
+    rule.view = next();
     def->rule = &source_.rules.emplace_back(std::move(rule));
-  }
-
-  // The type of a field where `use` gives the struct's sizes.
-  TypeSyntax with_sizes(const TypeSyntax& field, const TypeSyntax& use) {
-    TypeSyntax t = field;
-    for (const Ast*& extent : t.extents)
-      if (!use.extents.empty()) extent = with_sizes(extent, use);
-    return t;
-  }
-  const Ast* with_sizes(const Ast* a, const TypeSyntax& use) {
-    if (!a) return a;
-    for (size_t j = 0; j < use.record->sizes.size() && a->form == Form::Name; ++j)
-      if (a->text == use.record->sizes[j]) return use.extents[j];
-    Ast copy = *a;
-    for (const Ast*& kid : copy.kids) kid = with_sizes(kid, use);
-    return &source_.arena.emplace_back(std::move(copy));
   }
 
   // Fields stand on lines of their own, or behind commas.
@@ -163,7 +234,8 @@ class Parser : public ExpressionParser {
     if (fields.name[0] < 'A' || fields.name[0] > 'Z')
       throw source_.error("SG0401", "the name of a struct begins with a capital, as those of all types that you name",
                           fields.place);
-    defines("struct", fields);
+    defines("struct", fields.name, fields.place);
+    fields.view = next();
     if (accept("[")) {
       do made.sizes.push_back(expect_name("a size"));
       while (accept(","));
@@ -171,35 +243,17 @@ class Parser : public ExpressionParser {
     }
     expect("{", "after the name of the struct");
     skip_line_ends();
+    sizes_ = made.sizes;
     while (!peek().is("}")) {
       declaration("field", fields);
       if (!accept(",") && peek().kind != Token::Kind::Newline && !peek().is(";")) break;
       skip_line_ends();
     }
     expect("}", "after the fields");
+    sizes_.clear();
     if (fields.params.empty()) throw source_.error("SG0401", "a struct has fields", fields.place);
     check_type_parameters(fields);
     source_.structs.push_back(std::move(made));
-  }
-
-  // A type parameter is nothing else in its definition: no size, no parameter.
-  void check_type_parameters(const DefSyntax& def) {
-    std::vector<const TypeSyntax*> types;
-    for (const ParamSyntax& p : def.params) types.push_back(&p.type);
-    for (const ResultSyntax& r : def.results) types.push_back(&r.type);
-    std::vector<const Ast*> sizes;
-    for (const TypeSyntax* t : types)
-      for (const Ast* extent : t->extents) collect_names(*extent, sizes);
-    for (const TypeSyntax* t : types) {
-      if (t->parameter.empty()) continue;
-      const std::string quoted = "'" + std::string(t->parameter) + "'";
-      for (const Ast* size : sizes)
-        if (size->text == t->parameter)
-          throw source_.error("SG0408", quoted + " is an element type and a size", size->place)
-              .hint("give one of them another name, as in x: T[N]");
-      for (const Declared& p : def.declared)
-        if (p.name == t->parameter) throw source_.error("SG0408", quoted + " is an element type and a parameter", p.place);
-    }
   }
 
   void results(DefSyntax& def) {
@@ -237,51 +291,10 @@ class Parser : public ExpressionParser {
     def.results_text = since(begin);
   }
 
-  TypeSyntax type() {
-    TypeSyntax t;
-    t.place = peek().place;
-    const char* begin = peek().text.data();
-    const Token& word = peek();
-    bool known = false;
-    for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
-      if (word.kind == Token::Kind::Name && word.text == name(d)) {
-        t.dtype = d;
-        known = true;
-      }
-    if (!known && word.kind == Token::Kind::Name && word.text[0] >= 'A' && word.text[0] <= 'Z') {
-      for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64}) {
-        std::string lower(word.text);
-        for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        if (lower == name(d)) fail("expected a type, found " + shown(word), "write " + std::string(name(d)));
-      }
-      for (const StructSyntax& s : source_.structs)
-        if (s.fields.name == word.text) t.record = &s;
-      if (!t.record) t.parameter = word.text;
-      known = true;
-    }
-    if (!known)
-      fail("expected a type, found " + shown(word),
-           "types look like f32, i32[N], f64[N, 3]; also u32, bool, and a name with a capital, T[N], for any element type");
-    take();
-    if (t.record && t.record->sizes.empty() && peek().is("["))
-      fail("there are no arrays of structs", "give the fields one more axis, and use vmap");
-    if (accept("[")) {
-      while (!peek().is("]")) {
-        t.extents.push_back(expression());
-        if (!accept(",")) break;
-      }
-      expect("]", "after the shape");
-      if (t.record && t.extents.size() != t.record->sizes.size())
-        throw source_.error("SG0401",
-                            "'" + std::string(word.text) + "' has " + std::to_string(t.record->sizes.size()) +
-                                " sizes, it is given " + std::to_string(t.extents.size()),
-                            t.place);
-    }
-    t.text = since(begin);
-    return t;
-  }
-
-  std::unordered_map<std::string_view, Place> defined_;  // functions and structs
+  const FileLoader& load_;
+  std::unordered_map<std::string_view, Place> defined_;  // functions, structs, constants, imports
+  int begin_ = source_.next;                             // the number of the first definition
+  Place first_;                                          // and its place
 };
 
 }  // namespace
@@ -307,6 +320,11 @@ bool may_carry_tangents(const DefSyntax& def, const Declared& d) {
                      [](const ParamSyntax& p) { return !p.type.parameter.empty() || is_float(p.type.dtype); });
 }
 
-void parse_source(Source& source) { Parser(source).file(); }
+void parse_source(Source& source, const FileLoader& load) {
+  const int file = static_cast<int>(source.files.size()) - 1;
+  source.open.push_back(file);
+  Parser(source, file, load).file();
+  source.open.pop_back();
+}
 
 }  // namespace spirograd::text

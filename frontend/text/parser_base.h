@@ -14,7 +14,7 @@ std::string shown(const Token& t);
 
 class ParserBase {
  public:
-  explicit ParserBase(Source& source) : source_(source), tokens_(tokenize(source)) {}
+  ParserBase(Source& source, int file) : source_(source), file_(file), tokens_(tokenize(source, file)) {}
 
  protected:
   // Counts the recursion of the parser itself.
@@ -44,6 +44,7 @@ class ParserBase {
   Ast* make_text(Form form, Place place, std::string_view text, std::vector<const Ast*> kids = {});
 
   Source& source_;
+  const int file_;
 
  private:
   std::vector<Token> tokens_;

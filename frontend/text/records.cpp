@@ -134,9 +134,9 @@ Value Elaborator::construct(const StructSyntax& record, const Call& call) {
   try {
     bind_types(*this, fields, types, {}, env);
   } catch (Error& e) {
-    e.notes.push_back(quoted(fields.name) + " is defined in line " + std::to_string(fields.place.line));
+    e.notes.push_back(quoted(fields.name) + " is defined in " + source_.where(fields.place, call.ast.place.file));
     e.loc = source_.loc(call.ast.place);
-    e.source_line = source_.line(call.ast.place.line);
+    e.source_line = source_.line(call.ast.place);
     throw;
   }
   std::span<const Value> all = arrays;

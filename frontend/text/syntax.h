@@ -9,6 +9,7 @@
 #include "frontend/ir/op.h"
 #include "spirograd/dtype.h"
 #include "spirograd/result.h"
+#include "spirograd/text.h"
 
 namespace spirograd::text {
 
@@ -17,12 +18,20 @@ inline constexpr int kMaxNesting = 420;
 
 struct Place {
   int line = 0, column = 0;  // 1-based; columns count bytes
+  int file = 0;              // of Source::files
+};
+
+/// From where a name is looked up: it may mean what stands above in this file, and what the file imports.
+struct View {
+  int file = 0;
+  int order = 0;  // definitions of all files are numbered in the order in which they are read
 };
 
 enum class Form : uint8_t {
   Number,    // number, suffix ('i', 'f', 'd', 'u')
   Bool,      // number: 0 or 1
   Name,      // text
+  Constant,  // text; number: which of Source::constants. Only in types, where it is told from a shape variable
   String,    // text. Only as an argument of operations that are told something by it
   Negate,    // operand
   Not,       // operand
@@ -95,12 +104,13 @@ struct RuleSyntax {
   bool forward = true;
   std::vector<std::string_view> params;
   const Ast* body = nullptr;
-  size_t visible = 0;  // definitions in front of it
+  View view;
 };
 
 struct DefSyntax {
   std::string_view name;
   Place place;
+  View view;
   std::vector<Declared> declared;
   std::vector<ParamSyntax> params;  // their arrays; those of a struct are named model.w
   bool has_results = false;
@@ -124,21 +134,65 @@ struct StructSyntax {
 /// Names that occur in an expression, each as often as it stands there.
 void collect_names(const Ast& a, std::vector<const Ast*>& names);
 
-/// A source file, its tokens' text and its trees.
+/// let name = body, outside of all definitions.
+struct ConstantSyntax {
+  std::string_view name;
+  Place place;
+  View view;
+  const Ast* body = nullptr;
+};
+
+struct Import {
+  int file = 0;
+  std::string_view alias;  // behind `as`, or ""
+  Place place;
+};
+
+struct FileSyntax {
+  std::string name, text;
+  bool of_library = false;
+  std::vector<Import> imports;
+};
+
+/// What a name means that is defined outside of all definitions: one of these, or nothing.
+struct Named {
+  const DefSyntax* def = nullptr;
+  const StructSyntax* record = nullptr;
+  const ConstantSyntax* constant = nullptr;
+  explicit operator bool() const { return def || record || constant; }
+};
+
+/// A source file and what it imports: the text of the tokens, and the trees.
 struct Source {
-  std::string file, text;
+  std::deque<FileSyntax> files;  // the first is the one that was asked for
+  std::vector<int> open;         // files that are being read, each imported by the one before
+  int next = 0;                  // View::order of what is defined next
   std::deque<Ast> arena;
   std::deque<std::string> names;  // that stand nowhere in the text
   std::deque<StructSyntax> structs;
   std::deque<RuleSyntax> rules;
   std::vector<DefSyntax> defs;
+  std::vector<ConstantSyntax> constants;
 
-  Loc loc(Place p) const { return {file, p.line, p.column}; }
-  std::string line(int number) const;
+  const std::string& file_of(Place p) const { return files[static_cast<size_t>(p.file)].name; }
+  Loc loc(Place p) const { return {file_of(p), p.line, p.column}; }
+  std::string line(Place p) const;
   Error error(std::string code, std::string message, Place p) const;
+  /// "line 3", or "other.sg:3" for whoever reads of something in another file.
+  std::string where(Place p, int reader) const;
+  std::string full(Place p) const { return file_of(p) + ":" + std::to_string(p.line); }
+
+  /// What is defined under that name above `from` or in a file that its file imports without another name.
+  Named find(std::string_view name, View from) const;
+  /// What the file defines that `from` imports under the name of `import`.
+  Named find(const Import& import, std::string_view name) const;
+  /// The import of the file under that name, or null.
+  const Import* aliased(std::string_view name, int file) const;
+  /// All names that find() knows there.
+  std::vector<std::string> names_from(View from) const;
 };
 
-/// Fills arena and defs of `source` from its text. Throws Error SG04xx.
-void parse_source(Source& source);
+/// Reads the file at the back of source.files, and through `load` what it imports. Throws Error SG04xx.
+void parse_source(Source& source, const FileLoader& load);
 
 }  // namespace spirograd::text

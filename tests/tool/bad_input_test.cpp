@@ -66,6 +66,15 @@ void furnish(const Folder& f) {
   f.write("flipped.npz", flipped);
   f.write("no.npz", "this is no archive, it is long enough to be one");
   fs::create_directory(f.path("folder"));
+  f.write("uses.sg", "import \"folder/used.sg\"\ndef f(x: f32[N]) -> f32 = used(x)\n");
+  f.write("folder/used.sg", "import \"../unknown.sg\"\ndef used(x: f32[N]) -> f32 = sum(velocity)\n");
+  f.write("lost.sg", "\nimport \"folder/lost.sg\"\ndef f(x: f32) = x\n");
+  f.write("imports_folder.sg", "import \"folder\"\ndef f(x: f32) = x\n");
+  mkfifo(f.path("pipe.sg").c_str(), 0600);
+  f.write("imports_pipe.sg", "import \"pipe.sg\"\ndef f(x: f32) = x\n");
+  f.write("clash.sg", "import \"model.sg\"\nimport \"square.sg\"\nimport \"shapes.sg\"\ndef g(x: f32) = x\n");
+  f.write("cycle.sg", "import \"folder/cycle.sg\"\ndef g(x: f32) = x\n");
+  f.write("folder/cycle.sg", "import \"../cycle.sg\"\n");
   fs::create_symlink("out.npy", f.path("link.npy"));
   fs::create_hard_link(f.path("w.npy"), f.path("w_too.npy"));
   f.write("defined_twice.sg", "def f(x: f32) = x\n\ndef g(x: f32) = f(x)\n\ndef f(x: f32) = x * 2.0\n");
@@ -192,6 +201,15 @@ const Case kCases[] = {
     {"StrangeCharacter", of("character.sg", {"x=[1]"}), 3, {"SG0401", "character.sg:2:", "'$'"}},
     {"BinaryAsProgram", of("binary.sg", {}), 3, {"SG0401", "'\\x00'", "binary.sg:1:1"}},
     {"EmptyProgram", of("empty.sg", {}), 3, {"SG0403", "no function"}},
+    {"ErrorInAnImportedFile",
+     of("uses.sg", {"x=[1]"}),
+     3,
+     {"SG0402", "folder/used.sg:2:34", "sum(velocity)", "in the call of 'used' at uses.sg:2:27"}},
+    {"ImportOfNoFile", of("lost.sg", {"x=1"}), 3, {"SG0410", "lost.sg:2:8", "folder/lost.sg", "no such file"}},
+    {"ImportOfAFolder", of("imports_folder.sg", {"x=1"}), 3, {"SG0410", "imports_folder.sg:1:8", "no regular file"}},
+    {"ImportOfAPipe", of("imports_pipe.sg", {"x=1"}), 3, {"SG0410", "imports_pipe.sg:1:8", "no regular file"}},
+    {"ImportsThatClash", of("clash.sg", {"x=1"}), 3, {"SG0408", "clash.sg:3:8", "'shapes.sg' defines 'f'", "square.sg:1"}},
+    {"ImportsInACircle", of("cycle.sg", {"x=1"}), 3, {"SG0410", "cycle.sg -> folder/cycle.sg -> cycle.sg"}},
     {"MistypedOperation", of("operation.sg", {"x=[1]"}), 3, {"SG0403", "operation.sg:2:11", "did you mean 'softmax'?"}},
     {"UnknownName", of("unknown.sg", {"velocity=[1]"}), 3, {"SG0402", "did you mean 'velocity'?"}},
     {"ShapesDiffer", of("shapes.sg", {"x=ones:3", "y=ones:4"}), 3, {"SG0101", "shapes.sg:2:", "[3]", "[4]"}},

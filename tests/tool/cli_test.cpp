@@ -454,5 +454,31 @@ TEST_F(Cli, ProgressStaysOffStreamsThatAreNoTerminals) {
   EXPECT_EQ(good(command({"run", "model.sg"}, {"--device", "interpreter"})).err, "");
 }
 
+TEST_F(Cli, FilesImportFilesAndOnlyTheirOwnFunctionsAreEntries) {
+  fs::create_directory(folder.path("parts"));
+  folder.write("parts/shape.sg", "let n = 2\nstruct Box { w: f32[M] }\n");
+  folder.write("parts/model.sg", "import \"shape.sg\" as s\ndef score(b: s.Box, x: f32[s.n]) -> f32 = sum(b.w) * sum(x)\n");
+  folder.write("whole.sg",
+               "import \"parts/model.sg\"\nimport \"parts/shape.sg\"\nimport losses\n"
+               "def first(x: f32[n]) -> f32 = mse(x, zeros(n))\n"
+               "def main(b: Box, x: f32[n]) -> f32 = score(b, x) + first(x)\n");
+  for (const std::string& d : devices()) {
+    const Words typed = {"b.w=[1,2,3]", "x=[1,3]", "--device", d};
+    const auto with = [&](Words words) {
+      words.insert(words.end(), typed.begin(), typed.end());
+      return good(words).out;
+    };
+    EXPECT_EQ(with({"run", "whole.sg"}), "out = 29\n") << d;
+    EXPECT_EQ(good({"run", "whole.sg", "-f", "first", "x=[1,3]", "--device", d}).out, "out = 5\n") << d;
+    EXPECT_NE(with({"grad", "whole.sg", "--wrt", "x", "-o", "x=-"}).find("[7 9]"), std::string::npos) << d;
+    EXPECT_EQ(with({"check", "whole.sg"}).find("FAIL"), std::string::npos) << d;
+  }
+  const std::string printed = good({"opt", "whole.sg", "M=3"}).out;
+  EXPECT_EQ(printed.find("import"), std::string::npos);
+  const Finished other = folder.run({"run", "whole.sg", "-f", "score", "x=[1]"});
+  EXPECT_EQ(other.status, 3);
+  EXPECT_NE(other.err.find("functions: first, main"), std::string::npos) << other.err;
+}
+
 }  // namespace
 }  // namespace spirograd::tool_test

@@ -16,7 +16,7 @@ struct Case {
 // clang-format off
 const Case kCases[] = {
     // syntax
-    {"fun f(x: f32) = x",                        "SG0401", 1, 1,  "expected 'def', 'struct', 'custom_jvp' or 'custom_vjp', found 'fun'"},
+    {"fun f(x: f32) = x",                        "SG0401", 1, 1,  "expected 'def', 'let', 'struct', 'import', 'custom_jvp' or 'custom_vjp', found 'fun'"},
     {"def f(x: f32) = ",                         "SG0401", 1, 17, "expected an expression, found end of file"},
     {"def f(x: f32) = (x",                       "SG0401", 1, 17, "'(' is never closed"},
     {"def f(x: f32) = x)",                       "SG0401", 1, 18, "')' closes nothing"},

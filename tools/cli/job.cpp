@@ -56,7 +56,7 @@ std::string list_of(const std::vector<std::string>& names) {
 Source load_source(const std::string& path, const std::string& function) {
   const std::vector<uint8_t> bytes = io::read_file(path);
   std::string text(bytes.begin(), bytes.end());
-  text::Module module = text::parse(text, path).value();
+  text::Module module = text::parse(text, path, text::read_file).value();
   const std::vector<text::Signature> functions = module.functions();
   std::vector<std::string> names;
   for (const text::Signature& s : functions) names.push_back(s.name);
@@ -70,6 +70,8 @@ Source load_source(const std::string& path, const std::string& function) {
           .note("functions: " + list_of(names))
           .hint(did_you_mean(function, names));
   }
+  for (const text::SourceFile& file : module.files())
+    if (file.name != path) text += '\n' + file.text;
   return {path, std::move(text), std::move(module), *it};
 }
 

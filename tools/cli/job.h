@@ -24,7 +24,7 @@ namespace spirograd::cli {
 
 /// A parsed file and the function that is meant.
 struct Source {
-  std::string path, text;
+  std::string path, text;  // with that of all files that it imports
   text::Module module;
   text::Signature signature;
 };

@@ -4,6 +4,7 @@
 // file, line, column and the quoted line. docs/language.md describes the language.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,11 +39,17 @@ struct Signature {
   std::string str() const;                   // "gmm(alpha: f32[K], mu: f32[K,D]) -> f32"
 };
 
+struct SourceFile {
+  std::string name, text;
+};
+
 /// A parsed source file. Value type; copies share the syntax tree.
 class Module {
  public:
-  /// In the order of the source.
+  /// Those that the file itself defines, in the order of the source.
   std::vector<Signature> functions() const;
+  /// The file, then those that it imports, each once.
+  std::vector<SourceFile> files() const;
 
   struct State;
   explicit Module(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -52,8 +59,15 @@ class Module {
   std::shared_ptr<const State> state_;
 };
 
-/// Checks the syntax; names and types are checked by instantiate(), where shapes are known.
-Result<Module> parse(std::string source, std::string file_name);
+/// The text of a file that is imported. `path`: as it is written, from the folder of the importing file on. The message of
+/// an error says what is wrong with the file.
+using FileLoader = std::function<Result<std::string>(const std::string& path)>;
+/// A loader that reads regular files.
+Result<std::string> read_file(const std::string& path);
+
+/// Checks the syntax; names and types are checked by instantiate(), where shapes are known. Without `load`, a file imports
+/// libraries only.
+Result<Module> parse(std::string source, std::string file_name, const FileLoader& load = {});
 
 /// The program of `function` ("": the last one) for inputs of the given types, which are matched by name in any order. Shape
 /// variables and type parameters bind from the inputs; `shapes` and `element` give those that no input shows. `graph`: where

@@ -1,0 +1,12 @@
+# The library of functions in the language is linked into the text front end as strings: programs that import it need no path.
+file(GLOB library_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/frontend/library/*.sg)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${library_files})
+list(LENGTH library_files library_count)
+set(library_rows "")
+foreach(file IN LISTS library_files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} content)
+  string(APPEND library_rows "    {\"${name}\", R\"sg(${content})sg\"},\n")
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/library.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/library.cpp @ONLY)
+target_sources(spirograd_text PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/library.cpp)
