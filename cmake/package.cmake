@@ -43,4 +43,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/spirograd-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/spirograd-config.cmake ${PROJECT_BINARY_DIR}/spirograd-config-version.cmake
   DESTINATION ${package_dir})
+install(FILES ${library_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/spirograd/library)  # for reading: the binaries hold them
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
