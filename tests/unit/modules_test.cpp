@@ -89,6 +89,16 @@ TEST(Constants, CostNothingWhereNobodyReadsThem) {
   EXPECT_EQ(text::print(with), text::print(without));
 }
 
+TEST(Constants, ReadOneAnotherToABoundedDepth) {
+  const auto chain = [](int n) {
+    std::string text = "let a0 = 1\n";
+    for (int j = 1; j < n; ++j) text += "let a" + std::to_string(j) + " = a" + std::to_string(j - 1) + " + 1\n";
+    return text + "def f(x: f32) = x + a" + std::to_string(n - 1);
+  };
+  EXPECT_EQ(run(chain(200), {{1}}), (Values{201}));
+  expect_failure({{"main.sg", chain(5000)}}, {"SG0406", "nested more than"});
+}
+
 TEST(Constants, ArePassedByInDerivatives) {
   const Program p = test::program("let k = [1.5, 2.0]\ndef f(x: f64[2]) -> f64 = sum(k * x * x)");
   EXPECT_EQ(run(grad(p).value(), {{1, 2}}), (Values{3, 8}));
