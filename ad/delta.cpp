@@ -161,23 +161,21 @@ class Dualiser {
   DeltaId ruled(const Node& n) {
     const Function f = g_.function(n.attr[0]);
     const auto n_xs = static_cast<size_t>(n.attr[1]);
-    Memo memo;
-    for (size_t j = 1; j < n.in.size(); ++j) memo[param(g_, static_cast<int64_t>(j) - 1, f.params[j - 1]).id.v] = n.in[j];
+    std::vector<NodeId> arguments(n.in.begin() + 1, n.in.end());
     Dualiser inner(g_, deltas_);
     std::vector<Expr> directions;
     for (size_t j = 0; j < n_xs; ++j) {
-      const size_t slot = n.in.size() - 1 + j;
-      Expr direction = zeros(g_, f.params[slot]);
+      Expr direction = zeros(g_, f.params[arguments.size()]);
       if (const DeltaId d = of(n.in[1 + j]); d != kZeroDelta) {
         for (size_t k = 0; k <= j; ++k) direction = unary(Op::StopGradient, direction);
         inner.of_[direction.id.v] = d;
         directions.push_back(direction);
       }
-      memo[param(g_, static_cast<int64_t>(slot), f.params[slot]).id.v] = direction.id;
+      arguments.push_back(direction.id);
     }
     if (directions.empty()) return kZeroDelta;
     require_linear(f, f.params.size() - n_xs);
-    const Expr tangent{&g_, rebuild(g_, f.results, memo)[0]};
+    const Expr tangent{&g_, with_arguments(g_, f.results, arguments)[0]};
     const NodeId root = expand_products(g_, {&tangent, 1}, directions)[0].id;
     for (NodeId id : postorder(g_, {&root, 1})) inner.visit(id);
     return inner.of(root);

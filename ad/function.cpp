@@ -43,14 +43,13 @@ FunctionAt::FunctionAt(ir::Graph& g, const TracedFunction& f, std::vector<Expr> 
 }
 
 std::vector<Expr> FunctionAt::with_params(std::span<const NodeId> nodes, std::span<const Expr> direction) const {
-  ir::Memo memo;
-  for (size_t j = 0; j < at_.size(); ++j) memo[ir::param(g_, static_cast<int64_t>(j), at_[j].type()).id.v] = at_[j].id;
+  std::vector<NodeId> arguments;
+  for (Expr e : at_) arguments.push_back(e.id);
   // Values do not depend on a direction, but the loops that they are results of do.
   for (size_t j = 0; j < directions_.size(); ++j)
-    memo[ir::param(g_, static_cast<int64_t>(at_.size() + j), directions_[j]).id.v] =
-        (direction.empty() ? ir::zeros(g_, directions_[j]) : direction[j]).id;
+    arguments.push_back((direction.empty() ? ir::zeros(g_, directions_[j]) : direction[j]).id);
   std::vector<Expr> out;
-  for (NodeId id : ir::rebuild(g_, nodes, memo)) out.push_back({&g_, id});
+  for (NodeId id : ir::with_arguments(g_, nodes, arguments)) out.push_back({&g_, id});
   return out;
 }
 

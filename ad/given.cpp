@@ -24,16 +24,15 @@ Opened open(Graph& g, const Delta& given, const std::vector<bool>& wanted) {
   const Function f = g.function(n.attr[0]);
   Opened out;
   out.cotangent = fresh_var(g, n.type);
-  Memo memo;
-  for (size_t j = 0; j < f.params.size(); ++j)
-    memo[param(g, static_cast<int64_t>(j), f.params[j]).id.v] = j + 1 < n.in.size() ? n.in[j + 1] : out.cotangent.id;
+  std::vector<NodeId> arguments(n.in.begin() + 1, n.in.end());
+  arguments.push_back(out.cotangent.id);
   std::vector<NodeId> roots;
   for (size_t j = 0; j < wanted.size(); ++j) {
     if (!wanted[j]) continue;
     roots.push_back(f.results[j]);
     out.places.push_back(j);
   }
-  roots = rebuild(g, roots, memo);
+  roots = with_arguments(g, roots, arguments);
   for (NodeId r : roots) out.changes.push_back({&g, r});
   for (Dependence d : dependence(g, roots, {&out.cotangent, 1})) out.linear &= is_linear(d);
   return out;

@@ -285,11 +285,10 @@ std::vector<Array> call(const Program& program, const ArgList& args) {
         for (const Param& p : program.params) types.push_back(p.type);
         const detail::Exprs in = detail::directions(tracer, what.c_str(), args.args, types);
         ir::Graph& g = tracer.nodes();
-        const std::vector<ir::NodeId> results = ir::copy_into(g, program);
-        ir::Memo memo;
-        for (size_t j = 0; j < in.size(); ++j) memo[ir::param(g, static_cast<int64_t>(j), types[j]).id.v] = in[j].id;
+        std::vector<ir::NodeId> arguments;
+        for (ir::Expr e : in) arguments.push_back(e.id);
         detail::Exprs inlined;
-        for (ir::NodeId id : ir::rebuild(g, results, memo)) inlined.push_back({&g, id});
+        for (ir::NodeId id : ir::with_arguments(g, ir::copy_into(g, program), arguments)) inlined.push_back({&g, id});
         return inlined;
       });
   out.resize(program.results.size());

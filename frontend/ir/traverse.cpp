@@ -89,6 +89,13 @@ std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots
   return order;
 }
 
+std::vector<NodeId> with_arguments(Graph& g, std::span<const NodeId> roots, std::span<const NodeId> arguments) {
+  Memo memo;
+  for (NodeId id : postorder(g, roots))
+    if (g[id].op == Op::Param) memo[id.v] = arguments[static_cast<size_t>(g[id].attr[0])];
+  return rebuild(g, roots, memo);
+}
+
 NodeId substitute(Graph& g, NodeId root, Memo memo) { return rebuild(g, {&root, 1}, memo)[0]; }
 
 std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Memo memo) {

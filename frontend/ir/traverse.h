@@ -30,6 +30,9 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
 /// The same where nothing but operands changes: those that are in `memo`, and what uses them.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo);
 
+/// `roots` with each parameter replaced by the argument of its number.
+std::vector<NodeId> with_arguments(Graph& g, std::span<const NodeId> roots, std::span<const NodeId> arguments);
+
 /// Replaces the nodes that are keys of `memo` below `root`.
 NodeId substitute(Graph& g, NodeId root, Memo memo);
 
