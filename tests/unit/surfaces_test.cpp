@@ -528,7 +528,7 @@ TEST(Surfaces, LibraryFunctionsAreCalledFromCxx) {
   const Program huber = text::instantiate(text::parse(source, "loss.sg").value()).value();
   const auto loss = [&](Array x, Array y) { return call(huber, {x, y})[0]; };
   const Result<Program> in_cpp =
-      trace("main", std::vector<Param>{params()[0], params()[1]}, [&](Array x, Array y) { return grad(loss)(x, y); });
+      trace("main", {params()[0], params()[1]}, [&](Array x, Array y) { return grad(loss)(x, y); });
   const std::string in_text = source + "def main(x: f32[2,3], y: f32[2,3]) = grad(f)(x, y)\n";
   EXPECT_EQ(outcome(in_cpp), outcome(text::instantiate(text::parse(in_text, "main.sg").value())));
 }

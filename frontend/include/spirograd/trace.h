@@ -42,15 +42,14 @@ struct Declared {
   std::vector<Type> types;
   bool is_struct = false;
   Declared(std::string n, Type t) : name(std::move(n)), types{std::move(t)} {}
+  Declared(const Param& p) : Declared(p.name, p.type) {}
   Declared(std::string n, std::vector<Type> fields) : name(std::move(n)), types(std::move(fields)), is_struct(true) {}
 };
 struct Params {
   std::vector<Declared> list;
   Params() = default;
   Params(std::initializer_list<Declared> declared) : list(declared) {}
-  Params(const std::vector<Param>& params) {
-    for (const Param& p : params) list.emplace_back(p.name, p.type);
-  }
+  Params(const std::vector<Param>& params) : list(params.begin(), params.end()) {}
 };
 
 /// Called with each mistake at the spot where it is made, on the thread that traces: log it, or set a breakpoint. Also the
