@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ad/scope.h"
+#include "frontend/base/characters.h"
 #include "frontend/base/near_name.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/vectorise.h"
@@ -14,12 +15,10 @@ namespace {
 
 using ir::Expr;
 
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
-
 std::string names_of(const auto& list, bool (*wanted)(const Type&)) {
   std::string out;
   for (const auto& item : list)
-    if (wanted(item.type)) out += (out.empty() ? "" : ", ") + quoted(item.name);
+    if (wanted(item.type)) out += (out.empty() ? "" : ", ") + in_quotes(item.name);
   return out.empty() ? "none" : out;
 }
 std::vector<std::string> list_of_names(const auto& list) {
@@ -39,17 +38,17 @@ std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>
   for (const std::string& name : wrt) {
     const auto it = std::find_if(p.params.begin(), p.params.end(), [&](const Param& q) { return q.name == name; });
     if (it == p.params.end())
-      throw Error("SG0202", std::string(what) + ": there is no parameter " + quoted(name))
+      throw Error("SG0202", std::string(what) + ": there is no parameter " + in_quotes(name))
           .note("parameters: " + names_of(p.params, any_type))
           .hint(did_you_mean(name, list_of_names(p.params)));
     if (!is_float(it->type.dtype))
-      throw Error("SG0201",
-                  std::string(what) + ": " + quoted(name) + " is " + to_string(it->type) + " and cannot carry a derivative")
-          .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " + quoted(name) +
-                " may stay an input");
+      throw Error("SG0201", std::string(what) + ": " + in_quotes(name) + " is " + to_string(it->type) +
+                                " and cannot carry a derivative")
+          .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " +
+                in_quotes(name) + " may stay an input");
     const size_t slot = static_cast<size_t>(it - p.params.begin());
     if (std::find(slots.begin(), slots.end(), slot) != slots.end())
-      throw Error("SG0206", std::string(what) + ": parameter " + quoted(name) + " is named twice");
+      throw Error("SG0206", std::string(what) + ": parameter " + in_quotes(name) + " is named twice");
     slots.push_back(slot);
   }
   if (slots.empty())
@@ -73,14 +72,14 @@ size_t resolve_of(const Program& p, std::string_view of, const char* what) {
   }
   const auto it = std::find_if(p.results.begin(), p.results.end(), [&](const ProgramResult& r) { return r.name == of; });
   if (it == p.results.end())
-    throw Error("SG0203", std::string(what) + ": there is no result " + quoted(of))
+    throw Error("SG0203", std::string(what) + ": there is no result " + in_quotes(of))
         .note("results: " + names_of(p.results, any_type))
         .hint(did_you_mean(of, list_of_names(p.results)));
   if (!is_float(it->type.dtype))
     throw Error("SG0205",
-                std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + " and has no derivative");
+                std::string(what) + ": result " + in_quotes(of) + " is " + to_string(it->type) + " and has no derivative");
   if (!scalar_float(*it))
-    throw Error("SG0204", std::string(what) + ": result " + quoted(of) + " is " + to_string(it->type) + ", not a scalar")
+    throw Error("SG0204", std::string(what) + ": result " + in_quotes(of) + " is " + to_string(it->type) + ", not a scalar")
         .hint("sum it to a scalar first, or use vjp with a cotangent of its shape");
   return static_cast<size_t>(it - p.results.begin());
 }

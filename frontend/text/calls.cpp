@@ -2,18 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/base/characters.h"
 #include "frontend/base/near_name.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
 
 using ir::Expr;
-
-namespace {
-
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
-
-}  // namespace
 
 // A definition takes the place of an operation of its name. Whoever meant the operation is told so.
 Value Elaborator::eval_call(const Ast& ast, const Env& env) {
@@ -26,7 +21,7 @@ Value Elaborator::eval_call(const Ast& ast, const Env& env) {
   } catch (Error& e) {
     locate(e, ast.place);
     if (e.loc.line == callee.place.line && e.notes.size() < 4)
-      e.notes.push_back(quoted(callee.text) + " is the definition in " + source_.where(def->place, callee.place.file) +
+      e.notes.push_back(in_quotes(callee.text) + " is the definition in " + source_.where(def->place, callee.place.file) +
                         ", which hides the operation of that name");
     throw;
   }
@@ -93,7 +88,8 @@ Value Elaborator::call_by_keywords(const Call& call, const Closure& closure) {
   if (closure.fn) throw source_.error("SG0404", "a function literal takes no keywords", place);
   const std::vector<std::string_view> params = parameters_of(closure);
   const std::vector<std::string> names(params.begin(), params.end());
-  const std::string called = closure.def < 0 ? "this function" : quoted(source_.defs[static_cast<size_t>(closure.def)].name);
+  const std::string called =
+      closure.def < 0 ? "this function" : in_quotes(source_.defs[static_cast<size_t>(closure.def)].name);
   if (call.args.size() > names.size())
     throw source_.error("SG0404", called + " takes " + std::to_string(names.size()) + " arguments by name", place);
   std::vector<const Value*> slots(names.size(), nullptr);
@@ -101,7 +97,7 @@ Value Elaborator::call_by_keywords(const Call& call, const Closure& closure) {
   for (const auto& [word, value] : call.keywords) {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end())
-      throw source_.error("SG0404", called + " has no parameter " + quoted(word), place).hint(did_you_mean(word, names));
+      throw source_.error("SG0404", called + " has no parameter " + in_quotes(word), place).hint(did_you_mean(word, names));
     const Value*& slot = slots[static_cast<size_t>(at - names.begin())];
     if (slot) throw source_.error("SG0404", "parameter '" + *at + "' is given twice", place);
     slot = &value;
@@ -324,7 +320,8 @@ int64_t Elaborator::body_function(size_t index, Place) {
   if (const auto known = bodies_.find(index); known != bodies_.end()) return known->second;
   const DefSyntax& def = source_.defs[index];
   if (const Declared* d = first_function(def))
-    throw Error("SG0404", quoted(def.name) + " takes the function " + quoted(d->name) + ", the body of a loop takes arrays");
+    throw Error("SG0404",
+                in_quotes(def.name) + " takes the function " + in_quotes(d->name) + ", the body of a loop takes arrays");
   const Env no_shapes = nested({});
   Env env = nested({});
   ir::Function f;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/base/characters.h"
 #include "frontend/base/near_name.h"
 #include "frontend/text/library.h"
 
@@ -10,8 +11,6 @@ namespace {
 
 // One reader calls the next: far beyond what people write, and far from the end of the stack.
 constexpr size_t kMostOpen = 100;
-
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
 
 bool is_absolute(std::string_view path) {
   return path.starts_with('/') || path.starts_with('\\') || (path.size() > 1 && path[1] == ':');
@@ -34,18 +33,21 @@ FileSyntax loaded_library(const Source& source, const Token& what) {
   }
   std::string help = did_you_mean(what.text, names);
   if (help.empty()) help = "a file is imported by its path: import \"" + std::string(what.text) + ".sg\"";
-  throw source.error("SG0410", "there is no library " + quoted(what.text), what.place).note("libraries: " + list).hint(help);
+  throw source.error("SG0410", "there is no library " + in_quotes(what.text), what.place)
+      .note("libraries: " + list)
+      .hint(help);
 }
 
 FileSyntax loaded_file(const Source& source, const Token& what, const std::string& path, const FileLoader& load) {
   if (!load)
     throw source
-        .error("SG0410", "the import of " + quoted(path) + " cannot be followed: the program came without files", what.place)
+        .error("SG0410", "the import of " + in_quotes(path) + " cannot be followed: the program came without files",
+               what.place)
         .hint("in C++: parse(text, name, text::read_file), or a function of your own that finds files");
   Result<std::string> text = load(path);
   if (!text)
     throw source
-        .error("SG0410", "the import of " + quoted(path) + " cannot be followed: " + text.error().message, what.place)
+        .error("SG0410", "the import of " + in_quotes(path) + " cannot be followed: " + text.error().message, what.place)
         .hint("the path is relative to the file that imports");
   return {path, *std::move(text), false, {}};
 }

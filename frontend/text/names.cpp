@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/base/characters.h"
 #include "frontend/base/near_name.h"
 #include "frontend/text/builtins.h"
 #include "frontend/text/library.h"
 
 namespace spirograd::text {
 namespace {
-
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
 
 // Calls `use` with each definition, struct and constant, its name and its view.
 template <class Use>
@@ -83,7 +82,8 @@ Named Elaborator::named(const Ast& ast, const Env& env) const {
   const Named found = source_.find(*import, ast.text);
   if (found) return found;
   throw source_
-      .error("SG0403", quoted(source_.files[static_cast<size_t>(import->file)].name) + " defines no " + quoted(ast.text),
+      .error("SG0403",
+             in_quotes(source_.files[static_cast<size_t>(import->file)].name) + " defines no " + in_quotes(ast.text),
              ast.place)
       .hint(did_you_mean(std::string(file.text) + "." + std::string(ast.text), source_.names_from(view_)));
 }
@@ -98,7 +98,7 @@ Value Elaborator::function_of(const DefSyntax& def) const {
 Value Elaborator::value_of(const Named& found, const Ast& ast) {
   if (found.constant) return constant(*found.constant);
   if (found.def) return function_of(*found.def);
-  throw source_.error("SG0402", quoted(ast.text) + " is a struct, no value", ast.place)
+  throw source_.error("SG0402", in_quotes(ast.text) + " is a struct, no value", ast.place)
       .hint("call it with values of its fields");
 }
 
@@ -110,7 +110,8 @@ Value Elaborator::constant(const ConstantSyntax& constant) {
   Value v = eval(*constant.body, nested({}));
   if (!is_constant(v))
     throw source_
-        .error("SG0409", "the constant " + quoted(constant.name) + " is " + describe(v) + ", it may be numbers and arrays",
+        .error("SG0409",
+               "the constant " + in_quotes(constant.name) + " is " + describe(v) + ", it may be numbers and arrays",
                constant.place)
         .hint(v.kind == Value::Kind::Function ? "write it as def " + std::string(constant.name) + "(x: f32) = .." : "");
   return constants_.emplace(&constant, std::move(v)).first->second;
@@ -142,10 +143,10 @@ void Elaborator::unknown_name(const Ast& ast, const Env& env) {
   for (const ConstantSyntax& c : source_.constants) {
     if (c.name != ast.text || c.view.file != view_.file || c.view.order < view_.order) continue;
     if (c.view.order == view_.order)
-      throw source_.error("SG0405", quoted(c.name) + " reads itself", ast.place)
+      throw source_.error("SG0405", in_quotes(c.name) + " reads itself", ast.place)
           .hint("constants read what stands above them");
     throw source_
-        .error("SG0405", quoted(c.name) + " is read before its definition in line " + std::to_string(c.place.line),
+        .error("SG0405", in_quotes(c.name) + " is read before its definition in line " + std::to_string(c.place.line),
                ast.place)
         .hint("move its let above this one");
   }
@@ -154,7 +155,8 @@ void Elaborator::unknown_name(const Ast& ast, const Env& env) {
     for (const auto& [name, size] : from_outside_)
       if (name == ast.text)
         throw source_
-            .error("SG0409", quoted(name) + " is given from outside, a constant knows only what stands above it", ast.place)
+            .error("SG0409", in_quotes(name) + " is given from outside, a constant knows only what stands above it",
+                   ast.place)
             .hint("read it in a def");
   std::vector<std::string> names = visible_names(env), tops = source_.names_from(view_);
   names.insert(names.end(), tops.begin(), tops.end());
@@ -162,26 +164,27 @@ void Elaborator::unknown_name(const Ast& ast, const Env& env) {
   std::string help = did_you_mean(ast.text, names);
   if (help.empty()) help = did_you_mean(ast.text, operation_names());
   if (help.empty()) help = library_hint(ast.text);
-  throw source_.error("SG0402", "unknown name " + quoted(ast.text), ast.place).hint(std::move(help));
+  throw source_.error("SG0402", "unknown name " + in_quotes(ast.text), ast.place).hint(std::move(help));
 }
 
 void Elaborator::unknown_function(std::string_view name, const Env& env, Place place) {
   for (const DefSyntax& d : source_.defs) {
     if (d.name != name || d.view.file != view_.file || d.view.order < view_.order) continue;
     if (d.view.order == view_.order)
-      throw source_.error("SG0405", quoted(name) + " calls itself", place)
+      throw source_.error("SG0405", in_quotes(name) + " calls itself", place)
           .note("programs have static shapes and end always; there is no recursion")
           .hint("write a loop: fold, scan, fori");
     throw source_
-        .error("SG0405", quoted(name) + " is called before its definition in line " + std::to_string(d.place.line), place)
+        .error("SG0405", in_quotes(name) + " is called before its definition in line " + std::to_string(d.place.line), place)
         .hint("move its def above this one");
   }
-  if (lookup(env, name) || source_.find(name, view_)) throw source_.error("SG0403", quoted(name) + " is no function", place);
+  if (lookup(env, name) || source_.find(name, view_))
+    throw source_.error("SG0403", in_quotes(name) + " is no function", place);
   std::vector<std::string> names = operation_names(), tops = source_.names_from(view_);
   names.insert(names.end(), tops.begin(), tops.end());
   std::string help = did_you_mean(name, names);
   if (const std::string other = library_hint(name); help.empty() || other.starts_with("import")) help = other;
-  throw source_.error("SG0403", "unknown operation " + quoted(name), place).hint(help);
+  throw source_.error("SG0403", "unknown operation " + in_quotes(name), place).hint(help);
 }
 
 // "import optim" for a function that is in a library, "did you mean .." for one nearly so called, or "".
@@ -193,7 +196,7 @@ std::string Elaborator::library_hint(std::string_view name) const {
     parse_source(read, {});
     for (const DefSyntax& d : read.defs) {
       if (d.view.file != 0) continue;
-      if (d.name == name) return "import " + std::string(file.name) + ", the library that has " + quoted(name);
+      if (d.name == name) return "import " + std::string(file.name) + ", the library that has " + in_quotes(name);
       names.emplace_back(d.name);
       origins.emplace_back(file.name);
     }
@@ -201,7 +204,7 @@ std::string Elaborator::library_hint(std::string_view name) const {
   const std::string near = near_name(name, names);
   if (near.empty()) return "";
   const std::string& origin = origins[static_cast<size_t>(std::ranges::find(names, near) - names.begin())];
-  return "did you mean " + quoted(near) + " of library " + quoted(origin) + "? import " + origin;
+  return "did you mean " + in_quotes(near) + " of library " + in_quotes(origin) + "? import " + origin;
 }
 
 }  // namespace spirograd::text

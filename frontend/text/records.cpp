@@ -1,12 +1,11 @@
 // Structs: tuples whose items have names. Definitions see them as their arrays, one after the other.
+#include "frontend/base/characters.h"
 #include "frontend/base/near_name.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
 
 namespace {
-
-std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
 
 Value made_of(const StructSyntax& record, std::span<const Value>& arrays) {
   std::vector<Value> items;
@@ -27,20 +26,20 @@ std::vector<Value> by_field(const DefSyntax& fields, const Call& call) {
   std::vector<std::string> names;
   for (const Declared& d : fields.declared) names.emplace_back(d.name);
   if (call.args.size() > slots.size())
-    throw Error("SG0404", quoted(fields.name) + " has " + std::to_string(slots.size()) + " fields, it is given " +
+    throw Error("SG0404", in_quotes(fields.name) + " has " + std::to_string(slots.size()) + " fields, it is given " +
                               std::to_string(call.args.size()));
   for (size_t j = 0; j < call.args.size(); ++j) slots[j] = &call.args[j];
   for (const auto& [word, value] : call.keywords) {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end())
-      throw Error("SG0404", quoted(fields.name) + " has no field " + quoted(word)).hint(did_you_mean(word, names));
+      throw Error("SG0404", in_quotes(fields.name) + " has no field " + in_quotes(word)).hint(did_you_mean(word, names));
     const Value*& slot = slots[static_cast<size_t>(at - names.begin())];
-    if (slot) throw Error("SG0404", "field " + quoted(word) + " is given twice");
+    if (slot) throw Error("SG0404", "field " + in_quotes(word) + " is given twice");
     slot = &value;
   }
   std::vector<Value> out;
   for (size_t j = 0; j < slots.size(); ++j) {
-    if (!slots[j]) throw Error("SG0404", quoted(fields.name) + " needs the field " + quoted(names[j]));
+    if (!slots[j]) throw Error("SG0404", in_quotes(fields.name) + " needs the field " + in_quotes(names[j]));
     out.push_back(*slots[j]);
   }
   return out;
@@ -54,11 +53,11 @@ std::vector<Value> arrays_of(const DefSyntax& def, const std::vector<Value>& arg
     const Declared& d = def.declared[j];
     if (d.is_function) continue;
     if (args[j].kind == Value::Kind::Function)
-      throw Error("SG0103", quoted(d.name) + " of " + quoted(def.name) + " is declared as " +
+      throw Error("SG0103", in_quotes(d.name) + " of " + in_quotes(def.name) + " is declared as " +
                                 (d.record ? "a " + std::string(d.record->fields.name) : "an array") + ", given a function")
           .hint("a parameter that is a function is declared " + std::string(d.name) + ": fn");
     if (args[j].record != d.record)
-      throw Error("SG0103", quoted(d.name) + " of " + quoted(def.name) + " is declared " +
+      throw Error("SG0103", in_quotes(d.name) + " of " + in_quotes(def.name) + " is declared " +
                                 (d.record ? std::string(d.record->fields.name) : "as an array") + ", given " +
                                 describe(args[j]));
     if (d.record)
@@ -74,8 +73,8 @@ std::vector<Function> functions_of(const DefSyntax& def, const std::vector<Value
   for (size_t j = 0; j < args.size(); ++j) {
     if (!def.declared[j].is_function) continue;
     if (args[j].kind != Value::Kind::Function)
-      throw Error("SG0103", quoted(def.declared[j].name) + " of " + quoted(def.name) + " is declared as a function, given " +
-                                describe(args[j]))
+      throw Error("SG0103", in_quotes(def.declared[j].name) + " of " + in_quotes(def.name) +
+                                " is declared as a function, given " + describe(args[j]))
           .hint("the name of a def or of an operation, or fn(x) => ..");
     out.push_back(args[j].function);
   }
@@ -109,7 +108,7 @@ const Value& field_of(const Value& record, std::string_view name) {
     if (fields[j].name == name) return record.items[j];
     names.emplace_back(fields[j].name);
   }
-  throw Error("SG0402", describe(record) + " has no field " + quoted(name)).hint(did_you_mean(name, names));
+  throw Error("SG0402", describe(record) + " has no field " + in_quotes(name)).hint(did_you_mean(name, names));
 }
 
 // What is open takes the element type that the field declares, or that another field gives the type parameter.
@@ -134,7 +133,7 @@ Value Elaborator::construct(const StructSyntax& record, const Call& call) {
   try {
     bind_types(*this, fields, types, {}, env);
   } catch (Error& e) {
-    e.notes.push_back(quoted(fields.name) + " is defined in " + source_.where(fields.place, call.ast.place.file));
+    e.notes.push_back(in_quotes(fields.name) + " is defined in " + source_.where(fields.place, call.ast.place.file));
     e.loc = source_.loc(call.ast.place);
     e.source_line = source_.line(call.ast.place);
     throw;

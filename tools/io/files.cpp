@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "frontend/base/characters.h"
 #include "spirograd/result.h"
 #include "tools/io/system.h"
 #include "tools/io/temporary_files.h"
@@ -18,10 +19,8 @@ namespace fs = std::filesystem;
 // Pipes and devices may never end.
 constexpr size_t kMaxStream = size_t{1} << 30;
 
-std::string quoted(const std::string& path) { return "'" + path + "'"; }
-
 Error cannot_write(const std::string& path, const std::string& why) {
-  return Error("SG0505", "cannot write " + quoted(path) + ": " + why);
+  return Error("SG0505", "cannot write " + in_quotes(path) + ": " + why);
 }
 Error cannot_write(const std::string& path, std::error_code why) { return cannot_write(path, why.message()); }
 
@@ -63,7 +62,7 @@ bool exists(const std::string& path) {
 
 std::vector<uint8_t> read_file(const std::string& path) {
   const auto fail = [&](std::error_code why) -> Error {
-    return Error("SG0504", "cannot read " + quoted(path) + ": " + why.message());
+    return Error("SG0504", "cannot read " + in_quotes(path) + ": " + why.message());
   };
   const auto last_error = [] { return std::error_code(errno ? errno : EIO, std::generic_category()); };
   errno = 0;
@@ -79,7 +78,7 @@ std::vector<uint8_t> read_file(const std::string& path) {
   size_t have = 0;
   while (file) {
     if (!regular && have > kMaxStream)
-      throw Error("SG0504", "cannot read " + quoted(path) + ": it is no regular file and does not end");
+      throw Error("SG0504", "cannot read " + in_quotes(path) + ": it is no regular file and does not end");
     if (have == out.size()) out.resize(out.size() * 2);
     file.read(reinterpret_cast<char*>(out.data() + have), static_cast<std::streamsize>(out.size() - have));
     have += static_cast<size_t>(file.gcount());
@@ -96,7 +95,7 @@ void check_writable(const std::string& path) {
   if (is_special(path)) return;
   const fs::path target = target_of(path), folder = folder_of(target);
   if (!fs::is_directory(folder, ignored))
-    throw cannot_write(path, "there is no folder " + quoted(utf8(folder))).hint("mkdir -p " + utf8(folder));
+    throw cannot_write(path, "there is no folder " + in_quotes(utf8(folder))).hint("mkdir -p " + utf8(folder));
   if (const std::error_code error = writable(utf8(folder))) throw cannot_write(path, error);
   if (!fs::exists(target, ignored)) return;
   if (const std::error_code error = writable(utf8(target))) throw cannot_write(path, error);
