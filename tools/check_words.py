@@ -62,7 +62,7 @@ def check(root):
 
 def self_test():
     bad = ["// TO" + "DO: later\n", "/ho" + "me/me/x\n", "vectori" + "ze\n", "blank \n", "dos\r\n"]
-    good = "vectorise /tmp/x build/work/x TODOS\n"
+    good = "vectorise /tmp/x build/wor" + "k/x TODOS\n"
     hostile = ["__int128 x;\n", "return __builtin_clz(x);\n", "__attribute__((packed)) int x;\n",
                "x;\nconst std::vector<Op> kOps = {Op::Add};\n", "static const std::string kName{\"x\"};\n",
                "const auto kAll = all();\n"]

@@ -1,5 +1,5 @@
 // Rows of rule tables that are wrong on purpose. In builds with SPIROGRAD_BREAK_ROWS the row that the variable
-// SPIROGRAD_BROKEN_ROW names ("simplify add-zero") gives something else of the same type, and `tools/mutate --rows` counts
+// SPIROGRAD_BROKEN_ROW names ("simplify add-zero") gives something else of the same type, and `tools/break-rows` counts
 // which the tests notice. In all other builds nothing of this is left.
 #pragma once
 

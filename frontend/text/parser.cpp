@@ -68,7 +68,7 @@ class Parser : public TypeParser {
     if (what.kind != Token::Kind::String) expect_name("the path of a file in quotes, or the name of a library");
     if (what.kind == Token::Kind::String) take();
     if (source_.next != begin_)
-      throw source_.error("SG0401", "an import stands in front of all definitions", what.place)
+      throw source_.error("SG0401", "an import belongs in front of all definitions", what.place)
           .note("the first definition is in " + source_.where(first_, file_));
     Import made{0, "", what.place};
     if (peek().kind == Token::Kind::Name && peek().text == "as") {

@@ -65,7 +65,7 @@ constexpr Entry kEntries[] = {
      "rename one, or import the other file under a name: import \"f.sg\" as m"},
     {"SG0409", "what a let outside of all functions holds is not constant", "numbers and arrays are; a function is a def"},
     {"SG0410", "an import cannot be followed",
-     "paths are relative to the importing file; libraries stand in docs/library.md; files do not import each other"},
+     "paths are relative to the importing file; docs/library.md lists the libraries; files do not import each other"},
     {"SG0501", "a file is not what its name says, or an array does not fit",
      "copy or save the file again; the message says what is wrong in it"},
     {"SG0502", "an input is missing", "give it: name=file.npy, name=3.5, name=zeros:4xf32"},
