@@ -1,9 +1,7 @@
-// Tables and arrays as text.
+// Tables, and text for terminals.
 #include "tools/io/table.h"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 namespace spirograd::io {
 namespace {
@@ -20,32 +18,6 @@ TEST(Table, WithoutTitlesHasNoTitleLine) {
   Table t({"", ""});
   t.add({"a", "b"});
   EXPECT_EQ(t.str(), "a  b\n");
-}
-
-TEST(Numbers, ReadBackInTheirType) {
-  EXPECT_EQ(number_text(0.1f, DType::F32), "0.1");
-  EXPECT_EQ(number_text(0.1f, DType::F64), "0.10000000149011612");
-  EXPECT_EQ(number_text(-3, DType::I32), "-3");
-  EXPECT_EQ(number_text(4294967295.0, DType::U32), "4294967295");
-  EXPECT_EQ(number_text(1, DType::Bool), "true");
-  EXPECT_EQ(number_text(-std::numeric_limits<double>::infinity(), DType::F32), "-inf");
-  EXPECT_EQ(number_text(-std::numeric_limits<double>::quiet_NaN(), DType::F64), "nan");
-}
-
-TEST(Arrays, PrintInNestedBrackets) {
-  EXPECT_EQ(array_text(HostArray(f32(), {2.5})), "2.5");
-  EXPECT_EQ(array_text(HostArray(i32({3}), {1, -20, 3})), "[  1 -20   3]");
-  EXPECT_EQ(array_text(HostArray(i32({2, 2}), {1, 2, 3, 4})), "[[1 2]\n [3 4]]");
-  EXPECT_EQ(array_text(HostArray(i32({2, 1, 2}), {1, 2, 3, 4})), "[[[1 2]]\n\n [[3 4]]]");
-  EXPECT_EQ(array_text(HostArray(i32({0}))), "[]");
-  EXPECT_EQ(array_text(HostArray(i32({2, 0}))), "[[]\n []]");
-}
-
-TEST(Arrays, OfManyElementsAreShortened) {
-  std::vector<double> v(1001);
-  for (size_t j = 0; j < v.size(); ++j) v[j] = static_cast<double>(j % 10);
-  EXPECT_EQ(array_text(HostArray(i32({1001}), v)), "[0 1 2 ... 8 9 0]");
-  EXPECT_EQ(array_text(HostArray(i32({143, 7}), v)).find("..."), array_text(HostArray(i32({143, 7}), v)).rfind("..."));
 }
 
 TEST(Printable, KeepsTextAndEscapesControlCharactersAndWhatIsNoUtf8) {

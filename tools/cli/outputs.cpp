@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/base/near_name.h"
+#include "spirograd/array_text.h"
 #include "tools/cli/tool.h"
 #include "tools/io/arguments.h"
 #include "tools/io/files.h"
@@ -105,8 +106,8 @@ void Outputs::write(const std::vector<NamedArray>& results) const {
 }
 
 std::string result_text(const NamedArray& r) {
-  if (r.array.type.shape.rank() == 0) return io::printable(r.name) + " = " + io::array_text(r.array) + "\n";
-  return io::printable(r.name) + ": " + to_string(r.array.type) + "\n" + io::array_text(r.array) + "\n";
+  if (r.array.type.shape.rank() == 0) return io::printable(r.name) + " = " + to_string(r.array) + "\n";
+  return io::printable(r.name) + ": " + to_string(r.array.type) + "\n" + to_string(r.array) + "\n";
 }
 
 nlohmann::json json_number(double x) {

@@ -1,10 +1,8 @@
-// Text for people: tables with aligned columns, and arrays as NumPy prints them.
+// Text for people: tables with aligned columns, numbers of few digits, what a terminal can show.
 #pragma once
 
 #include <string>
 #include <vector>
-
-#include "spirograd/host_array.h"
 
 namespace spirograd::io {
 
@@ -25,15 +23,9 @@ class Table {
 /// stay.
 std::string printable(const std::string& text);
 
-/// The shortest digits that read back as the same number of that type: "0.1", "3", "-inf", "nan", "true".
-std::string number_text(double x, DType t);
 /// `digits` significant digits, for norms and errors.
 std::string short_number(double x, int digits = 4);
 /// In milliseconds: "1.25 ms".
 std::string ms(double seconds);
-
-/// A scalar as its number, arrays in nested brackets, row by row; of more than `limit` elements only the first and last
-/// three of each axis.
-std::string array_text(const HostArray& a, int64_t limit = 1000);
 
 }  // namespace spirograd::io
