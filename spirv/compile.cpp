@@ -6,6 +6,7 @@
 #include "frontend/rewrite/passes.h"
 #include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
+#include "spirv/kernel/in_place.h"
 #include "spirv/kernel/iterations.h"
 
 namespace spirograd {
@@ -26,6 +27,7 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
   for (const kernel::Kernel& k : plan.kernels) {
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
     out.kernels.back().operations = kernel::float_operations(k);
+    for (const auto& [read, written] : kernel::in_place(k)) out.kernels.back().in_place.push_back({read, written});
     if (!options.validate && !(kAlwaysValidate && spirv::has_spirv_tools())) continue;
     if (auto complaint = spirv::validate(out.kernels.back().words)) throw *complaint;
   }

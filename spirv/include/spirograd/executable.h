@@ -23,6 +23,13 @@ constexpr uint32_t max_bindings(const Target& t, BindingForm form) {
   return form == BindingForm::Address || pushed < t.max_buffers ? pushed : t.max_buffers;
 }
 
+/// Two bindings of a kernel, one that it only reads and one that it only writes, which may be one array: each element is
+/// read, if at all, by the invocation that writes it, for the value that it writes there.
+struct InPlace {
+  uint32_t read = 0, written = 0;
+  bool operator==(const InPlace&) const = default;
+};
+
 struct KernelBinary {
   std::string name;             // for debug names and profiles
   std::vector<uint32_t> words;  // SPIR-V; entry point "main"
@@ -30,6 +37,7 @@ struct KernelBinary {
   uint32_t bindings = 0;        // number of buffers
   double operations = 0;        // on floating-point numbers, of one invocation; an estimate for people
   Requirements needs;           // of a device, as the emitter recorded them
+  std::vector<InPlace> in_place = {};
 };
 
 enum class Role : uint8_t { Input, Output, Constant, Scratch };
