@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/errors.h"
@@ -48,7 +47,10 @@ void create_device(Device::Impl& d) {
     feature.pNext = features.pNext;
     features.pNext = &feature;
   };
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+  timeline.timelineSemaphore = VK_TRUE;
   chain(address, d.plan.enable_device_address);
+  chain(timeline, d.plan.enable_timeline);
   chain(atomic, d.plan.enable_atomic_float_add);
   chain(size, d.plan.enable_subgroup_size);
   features.features.shaderFloat64 = d.plan.enable_float64;
@@ -68,20 +70,6 @@ void create_device(Device::Impl& d) {
   d.fns = load_device(d.instance_fns.vkGetDeviceProcAddr, d.device);
   d.queue_family = d.plan.queue_family;
   d.fns.vkGetDeviceQueue(d.device, d.queue_family, 0, &d.queue);
-}
-
-struct Users {
-  int count = 0;
-  bool locked = true;  // all of them
-};
-struct HostQueues {
-  const int process = this_process();
-  std::mutex mutex;
-  std::map<VkQueue, Users> users;
-};
-HostQueues& host_queues() {
-  static auto& queues = *new HostQueues;  // devices may outlive everything static
-  return queues;
 }
 
 }  // namespace
@@ -113,32 +101,14 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
   return d;
 }
 
-QueueUse::QueueUse(VkQueue queue, bool locked) {
-  HostQueues& all = host_queues();
-  const std::lock_guard lock(all.mutex);
-  Users& users = all.users[queue];
-  if (users.count > 0 && !(users.locked && locked))
-    throw Error("SG0303", "adopt: another Device uses this queue, and they do not both have lock_queue")
-        .hint("give both the same lock, or share one Device");
-  ++users.count;
-  users.locked = users.locked && locked;
-  queue_ = queue;
-}
-
-QueueUse::~QueueUse() {
-  if (!queue_) return;
-  HostQueues& all = host_queues();
-  if (all.process != this_process()) return;  // a thread of the parent may have held the mutex
-  const std::lock_guard lock(all.mutex);
-  const auto it = all.users.find(queue_);
-  if (--it->second.count == 0) all.users.erase(it);
-}
-
 Device::Impl::~Impl() {
+  const auto gave_up = [](const Left& l) { return l.gave_up; };
+  if (may_destroy() && !left.empty() && std::none_of(left.begin(), left.end(), gave_up)) settle();
   sweep();
   if (!left.empty()) abandoned = true;
   if (!may_destroy()) {
     if (memory) memory->abandon();
+    if (timeline) timeline->abandon();
     // Its messages would go to what is about to end.
     if (messenger && process == this_process()) instance_fns.vkDestroyDebugUtilsMessengerEXT(instance, messenger, nullptr);
     return;
@@ -148,6 +118,7 @@ Device::Impl::~Impl() {
     if (pipeline_cache) fns.vkDestroyPipelineCache(device, pipeline_cache, nullptr);
   }
   memory.reset();
+  timeline.reset();
   if (owned && device && fns.vkDestroyDevice) fns.vkDestroyDevice(device, nullptr);
   if (messenger) instance_fns.vkDestroyDebugUtilsMessengerEXT(instance, messenger, nullptr);
 }
@@ -161,46 +132,6 @@ void Device::Impl::check(VkResult r, const char* call) {
 void Device::Impl::check_alive() const {
   if (process != this_process()) throw forked_error("the device '" + name() + "'");
   if (lost) throw vulkan_error(VK_ERROR_DEVICE_LOST, "an earlier call", name());
-}
-
-void Device::Impl::settle() {
-  const std::lock_guard lock(queue_mutex);
-  if (external.lock_queue) external.lock_queue(external.user);
-  const VkResult r = fns.vkQueueWaitIdle(queue);
-  if (external.unlock_queue) external.unlock_queue(external.user);
-  if (r != VK_SUCCESS) abandon();
-}
-
-void Device::Impl::abandon() {
-  abandoned = true;
-  memory->abandon();
-}
-
-void Device::Impl::leave(Left l) {
-  const std::lock_guard lock(left_mutex);
-  left.push_back(std::move(l));
-}
-
-void Device::Impl::sweep() {
-  if (!may_destroy()) return;
-  std::vector<Left> ended;  // freed without the lock
-  const std::lock_guard lock(left_mutex);
-  for (Left& l : std::exchange(left, {})) (l.runs() ? left : ended).push_back(std::move(l));
-}
-
-void Device::Impl::submit(VkCommandBuffer commands, VkFence fence) {
-  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  work.commandBufferCount = 1;
-  work.pCommandBuffers = &commands;
-  VkResult r;
-  {
-    const std::lock_guard lock(queue_mutex);
-    if (external.lock_queue) external.lock_queue(external.user);
-    r = fns.vkQueueSubmit(queue, 1, &work, fence);
-    if (external.unlock_queue) external.unlock_queue(external.user);
-  }
-  if (r == VK_ERROR_DEVICE_LOST) settle();  // unlike after other errors, some of the work may run
-  check(r, "vkQueueSubmit");
 }
 
 void Device::Impl::open_pipeline_cache() {
@@ -251,6 +182,9 @@ void Device::Impl::set_up() {
       return budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
     };
   memory = std::make_unique<Memory>(fns, device, config);
+  timeline = std::make_unique<Timeline>(fns, device);
+  if (plan.enable_timeline && fns.vkWaitSemaphores && fns.vkGetSemaphoreCounterValue)
+    check(timeline->use_semaphore(), "vkCreateSemaphore");
   open_pipeline_cache();
 }
 
@@ -335,6 +269,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     // What counts is what the host enabled, and the one queue that it gives.
     d->facts.buffer_device_address = d->facts.buffer_device_address && e.buffer_device_address;
     d->facts.float64 = d->facts.float64 && e.float64;
+    d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;
     if (d->facts.api_version < VK_API_VERSION_1_2) {  // nobody knows whether the host has enabled the extension

@@ -17,6 +17,7 @@
 #include "vk_runtime/instance.h"
 #include "vk_runtime/memory.h"
 #include "vk_runtime/system.h"
+#include "vk_runtime/timeline.h"
 
 namespace spirograd::vk {
 
@@ -62,6 +63,7 @@ struct Device::Impl {
   DevicePlan plan;
   DeviceInfo info;
   std::unique_ptr<Memory> memory;
+  std::unique_ptr<Timeline> timeline;
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::mutex cache_mutex;  // of saving; pipelines are created meanwhile, and commands submitted
   uint64_t saved_cache_hash = 0;
@@ -75,11 +77,13 @@ struct Device::Impl {
   struct Left {
     std::function<bool()> runs;
     std::shared_ptr<void> used;
+    bool gave_up = false;  // somebody has waited for it as long as they would
   };
   std::mutex left_mutex;
   const int process = this_process();
   uint64_t commands_per_part = 10'000;  // of a run, so that command buffers stay small; tests: fewer
   bool always_stage = false;            // tests: copy through staging memory even where arrays are mapped
+  std::atomic<uint64_t> pieces = 0;     // of memory that arrays have had, for their numbers
   std::mutex inline_mutex;
   std::optional<std::shared_ptr<Device>> without_threads;  // inline_device.h; none: nobody has needed it
   std::vector<Left> left;                                  // last, for what it holds needs the members above when it goes
@@ -92,6 +96,7 @@ struct Device::Impl {
   /// After a wait that failed, or a submission that lost the device: waits for the queue, and where this fails as well,
   /// abandons the device.
   void settle();
+  void settle_locked();  // with the queue's mutex held
   /// From here on nothing of it is destroyed or freed.
   void abandon();
   /// Not where work may still use what is to be destroyed, nor in a forked process, where the driver's threads are gone.
@@ -108,6 +113,12 @@ struct Device::Impl {
   }
   /// The fence is signalled when the commands have ended.
   void submit(VkCommandBuffer commands, VkFence fence);
+  /// The point of the timeline that is reached when they have ended, and all that was submitted before them.
+  uint64_t submit_point(VkCommandBuffer commands);
+  /// Until that point is reached. Throws SG0312 where that takes longer, vulkan_error where the wait fails.
+  void wait(uint64_t point, uint64_t timeout_ns = UINT64_MAX);
+  /// Whether work up to that point may still use what is about to be destroyed.
+  bool still_runs(uint64_t point);
   /// Keeps what still runs, and what it uses, until it has ended.
   void leave(Left);
   /// Frees what was left and has ended meanwhile.
@@ -119,6 +130,9 @@ struct Device::Impl {
   void save_pipeline_cache();
   /// Memory, pipeline cache: what own and adopted devices share, once device, fns, facts and plan are set.
   void set_up();
+
+ private:
+  void submit(VkSubmitInfo work, VkFence fence);  // with the queue's mutex held
 };
 
 struct Found {

@@ -71,9 +71,11 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   }
   p.enable_device_address = f.buffer_device_address;
   p.enable_float64 = f.float64;
+  p.enable_timeline = f.timeline_semaphore;
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
   if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
   if (f.api_version < VK_API_VERSION_1_2) {
+    if (p.enable_timeline) p.extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     if (p.enable_device_address) p.extensions.push_back(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
     if (f.signed_zero_inf_nan || f.round_to_even || f.signed_zero_inf_nan64 || f.round_to_even64)
       p.extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);

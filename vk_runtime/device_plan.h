@@ -34,6 +34,7 @@ struct DeviceFacts {
   bool layered = false;                                           // written on top of another graphics interface
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
+  bool timeline_semaphore = false;                                // 1.2 or VK_KHR_timeline_semaphore
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;        // of 32-bit floats
@@ -57,6 +58,7 @@ struct DevicePlan {
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
+  bool enable_timeline = false;         // points of submissions are told by a semaphore; else by fences
   bool full_barriers = false;           // every command waits for all before it: set by the self-test
   uint64_t descriptor_alignment = 256;  // of storage buffer offsets and of sub-allocations
   Target target;                        // atomic_float_add stays false until the self-test has proved it

@@ -90,6 +90,12 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkGetFenceStatus,               get, device, "vkGetFenceStatus");
   load(f.vkResetFences,                  get, device, "vkResetFences");
   load(f.vkWaitForFences,                get, device, "vkWaitForFences");
+  load(f.vkCreateSemaphore,              get, device, "vkCreateSemaphore");
+  load(f.vkDestroySemaphore,             get, device, "vkDestroySemaphore");
+  load(f.vkWaitSemaphores,               get, device, "vkWaitSemaphores", false);
+  if (!f.vkWaitSemaphores) load(f.vkWaitSemaphores, get, device, "vkWaitSemaphoresKHR", false);
+  load(f.vkGetSemaphoreCounterValue,     get, device, "vkGetSemaphoreCounterValue", false);
+  if (!f.vkGetSemaphoreCounterValue) load(f.vkGetSemaphoreCounterValue, get, device, "vkGetSemaphoreCounterValueKHR", false);
   load(f.vkQueueWaitIdle,                get, device, "vkQueueWaitIdle");
   load(f.vkCreateShaderModule,           get, device, "vkCreateShaderModule");
   load(f.vkDestroyShaderModule,          get, device, "vkDestroyShaderModule");

@@ -223,7 +223,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   };
   const bool names_driver = offers(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME),
              float_controls = offers(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME),
-             addresses = offers(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+             addresses = offers(VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME),
+             timelines = offers(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
 
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   const auto chain = [](auto& head, auto& next, bool there) {
@@ -266,11 +267,14 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   VkPhysicalDeviceBufferDeviceAddressFeatures address{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
   chain(features, address, addresses);
+  chain(features, timeline, timelines);
   chain(features, atomic, f.atomic_float_extension);
   chain(features, size, size_extension);
   fns.vkGetPhysicalDeviceFeatures2(device, &features);
   f.buffer_device_address = address.bufferDeviceAddress;
+  f.timeline_semaphore = timeline.timelineSemaphore;
   f.float64 = features.features.shaderFloat64;
   f.atomic_float_add = atomic.shaderBufferFloat32AtomicAdd;
   f.subgroup_size_control = size.subgroupSizeControl && size.computeFullSubgroups &&

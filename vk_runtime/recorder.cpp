@@ -156,15 +156,14 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
 
 void record_steps(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  Progress& progress, const PartLimit& limit, const std::function<void(size_t)>& after) {
+                  Progress& progress, const PartLimit& limit, const std::function<void(size_t)>& after, PartFill* filled) {
   auto& [walk, part] = progress;
   std::vector<bool> barrier_before(e.steps.size());
   for (uint32_t i : barriers) barrier_before[i] = true;
-  VkPipeline bound = VK_NULL_HANDLE;
   std::vector<uint64_t> offsets;
-  double work = 0;
-  uint64_t recorded = 0;
-  const auto takes = [&](double own) {
+  PartFill own_fill;
+  auto& [work, recorded, bound] = filled ? *filled : own_fill;
+  const auto takes = [&, &work = work, &recorded = recorded](double own) {
     const bool full = (limit.commands > 0 && recorded >= limit.commands) || (limit.work > 0 && work + own > limit.work);
     if (recorded > 0 && full) return false;
     work += own;

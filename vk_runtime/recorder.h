@@ -67,6 +67,13 @@ struct PartLimit {
   uint64_t commands = 0;  // 0: no bound
 };
 
+/// What a submission holds already.
+struct PartFill {
+  double work = 0;
+  uint64_t commands = 0;
+  VkPipeline bound = VK_NULL_HANDLE;
+};
+
 /// How far a recording has come: to which command, and to which part of it where it is a dispatch in parts.
 struct Progress {
   explicit Progress(std::span<const Step> steps) : walk(steps) {}
@@ -77,9 +84,11 @@ struct Progress {
 
 /// Records steps from `progress` on, those of a body once per iteration, to the end or to the limit; `sets` only in the
 /// Descriptors form. Dispatches beyond the limit are cut where the pipeline allows it. `after`, if given, hears of each
-/// command or part of one behind it. Throws SG0303 when a grid exceeds the device's limit.
+/// command or part of one behind it. `filled`, if given, says what is in the submission, and is brought up to date. Throws
+/// SG0303 when a grid exceeds the device's limit.
 void record_steps(Device::Impl& device, VkCommandBuffer commands, const Executable& executable, const Pipelines& pipelines,
                   const std::vector<uint32_t>& barriers, const std::vector<Place>& places, const DescriptorSets* sets,
-                  Progress& progress, const PartLimit& limit = {}, const std::function<void(size_t step)>& after = nullptr);
+                  Progress& progress, const PartLimit& limit = {}, const std::function<void(size_t step)>& after = nullptr,
+                  PartFill* filled = nullptr);
 
 }  // namespace spirograd::vk

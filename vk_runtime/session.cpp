@@ -1,38 +1,14 @@
 // What a session does for its user: runs, replays, or records into the user's commands.
 #include <chrono>
-#include <cstring>
 
 #include "vk_runtime/barrier_plan.h"
+#include "vk_runtime/device_array.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/inline_device.h"
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
 namespace {
-
-// Host elements to device words and back. Bool is a byte here and a word there.
-void to_device(const HostArray& from, uint8_t* to) {
-  if (from.type.dtype != DType::Bool) {
-    if (!from.bytes.empty()) std::memcpy(to, from.bytes.data(), from.bytes.size());
-    return;
-  }
-  for (size_t i = 0; i < from.bytes.size(); ++i) {
-    const uint32_t word = from.bytes[i] != 0;
-    std::memcpy(to + 4 * i, &word, 4);
-  }
-}
-
-void from_device(const uint8_t* from, HostArray& to) {
-  if (to.type.dtype != DType::Bool) {
-    if (!to.bytes.empty()) std::memcpy(to.bytes.data(), from, to.bytes.size());
-    return;
-  }
-  for (size_t i = 0; i < to.bytes.size(); ++i) {
-    uint32_t word = 0;
-    std::memcpy(&word, from + 4 * i, 4);
-    to.bytes[i] = word != 0;
-  }
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -46,15 +22,17 @@ Session::~Session() {
   Device::Impl& device = impl_->d;
   const std::shared_ptr<Device> owner = std::move(impl_->owner);  // what is left does not keep its device
   const std::shared_ptr<Impl> left = std::move(impl_);
-  device.leave({[&s = *left] { return s.still_runs(); }, left});
+  for (std::shared_ptr<Storage>& a : left->arguments)
+    if (a->keeps) a.reset();
+  device.leave({[&s = *left] { return s.still_runs(); }, left, left->gave_up});
 }
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Device> device, const Executable& executable) {
   return guarded([&] {
     if (!device) throw Error("SG0303", "Session::create: the device is null");
     Device::Impl::of(*device).check_alive();
-    device = quicker_device(std::move(device), executable.steps);
-    return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(device), executable)));
+    std::shared_ptr<Device> quicker = quicker_device(device, executable.steps);
+    return std::unique_ptr<Session>(new Session(std::make_unique<Impl>(std::move(quicker), device, executable)));
   });
 }
 
@@ -69,24 +47,19 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
       throw Error("SG0501", "the program takes " + std::to_string(e.n_inputs) + " inputs, and " +
                                 std::to_string(inputs.size()) + " are given");
     }
-    for (uint32_t i = 0; i < e.n_inputs; ++i) {
-      const BufferDesc& b = e.buffers[i];
-      if (inputs[i].type != b.type) {
-        throw Error("SG0501",
-                    "input '" + b.name + "' is " + to_string(b.type) + ", and " + to_string(inputs[i].type) + " is given");
-      }
-      if (inputs[i].bytes.size() != static_cast<uint64_t>(b.type.shape.count()) * host_bytes(b.type.dtype)) {
-        throw Error("SG0501", "input '" + b.name + "' has " + std::to_string(inputs[i].bytes.size()) +
-                                  " bytes, too many or too few for " + to_string(b.type));
-      }
-    }
+    if (is_bound())
+      throw Error("SG0501", "run of given inputs: this session has arrays that are bound, fed or donated")
+          .hint("write() sets an input by its name, run(1) runs with what is there, read() gives one output");
+    for (uint32_t i = 0; i < e.n_inputs; ++i)
+      check_contents("input '" + e.buffers[i].name + "'", e.buffers[i].type, inputs[i]);
     d.check_alive();
     finish(timeout_ns);  // before it reads other inputs
     for (uint32_t i = 0; i < e.n_inputs; ++i) {
       to_device(inputs[i], host_side(i));
       if (!staged || i + 1 == e.n_inputs) d.memory->flush(host_memory(i));
     }
-    const double device_time = run_and_wait(staged, timeout_ns);
+    std::fill(given.begin(), given.end(), true);
+    const double device_time = run_and_wait(1, staged, timeout_ns);
     std::vector<HostArray> outputs;
     outputs.reserve(e.n_outputs);
     for (uint32_t i = e.n_inputs; i < n_arguments(); ++i) {
@@ -102,8 +75,94 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
 Result<Timing> Session::replay() {
   return guarded([&] {
     const auto start = std::chrono::steady_clock::now();
-    const double device_time = impl_->run_and_wait(false);
+    const double device_time = impl_->run_and_wait(1, false);
     return Timing{seconds_since(start), device_time};
+  });
+}
+
+Result<Timing> Session::run_steps(uint64_t steps) {
+  return guarded([&] {
+    const auto start = std::chrono::steady_clock::now();
+    if (steps == 0) throw Error("SG0501", "run: the number of steps is not positive").hint("run(1) is one step");
+    impl_->check_given();
+    const double device_time = impl_->run_and_wait(steps, false);
+    return Timing{seconds_since(start), device_time};
+  });
+}
+
+Result<Point> Session::submit(uint64_t steps) {
+  return guarded([&] {
+    Impl& s = *impl_;
+    if (steps == 0) throw Error("SG0501", "submit: the number of steps is not positive").hint("submit() is one step");
+    s.check_given();
+    s.d.check_alive();
+    s.d.sweep();
+    s.come_here();
+    s.send(steps, false, UINT64_MAX);
+    return Point{s.last};
+  });
+}
+
+namespace {
+
+void check_submitted(const Device::Impl& d, Point point) {
+  d.check_alive();
+  if (point.value > d.timeline->last())
+    throw Error("SG0501", "wait: nothing was submitted for the point " + std::to_string(point.value) + "; the last one is " +
+                              std::to_string(d.timeline->last()))
+        .hint("points come from submit() of a session on the same device");
+}
+
+}  // namespace
+
+Result<void> Session::wait(Point point) {
+  return guarded([&] {
+    check_submitted(impl_->d, point);
+    impl_->d.wait(point.value);
+  });
+}
+
+Result<bool> Session::done(Point point) {
+  return guarded([&] {
+    check_submitted(impl_->d, point);
+    const VkResult r = impl_->d.timeline->status(point.value);
+    if (r != VK_NOT_READY) impl_->d.check(r, impl_->d.timeline->waiting());
+    return r == VK_SUCCESS;
+  });
+}
+
+Result<void> Session::bind(std::string_view name, DeviceArray& array, std::optional<Role> role) {
+  return guarded([&] { impl_->bind(name, array, role); });
+}
+
+Result<void> Session::feed(std::string_view output, std::string_view input) {
+  return guarded([&] { impl_->feed(output, input); });
+}
+
+Result<void> Session::donate(std::string_view input, std::string_view output) {
+  return guarded([&] { impl_->donate(input, output); });
+}
+
+Result<void> Session::write(std::string_view input, const HostArray& contents) {
+  return guarded([&] {
+    Impl& s = *impl_;
+    const uint32_t i = s.argument(input, "write", Role::Input);
+    check_contents("input '" + s.e.buffers[i].name + "'", s.e.buffers[i].type, contents);
+    s.d.check_alive();
+    s.arguments[i]->upload(&contents);
+    s.given[i] = true;
+  });
+}
+
+Result<HostArray> Session::read(std::string_view name) {
+  return guarded([&] {
+    Impl& s = *impl_;
+    const uint32_t i = s.argument(name, "read", std::nullopt);
+    if (!s.given[i])
+      throw Error("SG0502", "read: '" + s.e.buffers[i].name + "' has no contents: nothing was run or given")
+          .hint("run(steps) makes the outputs");
+    s.d.check_alive();
+    return s.arguments[s.newest(i)]->download();
   });
 }
 
@@ -118,6 +177,7 @@ Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> in
                                 " and " + std::to_string(outputs.size()) + " are given");
     }
     std::vector<Place> places = s.places;
+    for (uint32_t i = 0; i < s.n_arguments(); ++i) places[i] = s.arguments[i]->piece.place;
     for (uint32_t i = 0; i < s.n_arguments(); ++i) {
       const BufferDesc& b = s.e.buffers[i];
       const Slice& slice = i < s.e.n_inputs ? inputs[i] : outputs[i - s.e.n_inputs];
@@ -135,7 +195,7 @@ Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> in
         places[i].address = s.d.fns.vkGetBufferDeviceAddress(s.d.device, &info) + slice.offset;
       }
     }
-    s.check_overlaps(places);
+    s.check_overlaps("record", places, false);
     if (s.record_sets) s.record_sets->update(places);
     const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
     if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);

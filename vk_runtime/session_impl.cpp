@@ -10,8 +10,8 @@
 
 namespace spirograd::vk {
 
-Session::Impl::Impl(std::shared_ptr<Device> device, const Executable& executable)
-    : owner(std::move(device)), d(Device::Impl::of(*owner)) {
+Session::Impl::Impl(std::shared_ptr<Device> device, const std::shared_ptr<Device>& as, const Executable& executable)
+    : owner(std::move(device)), asked(as), d(Device::Impl::of(*owner)) {
   check_executable(executable);
   check_features(executable, d);
   d.check_alive();
@@ -32,11 +32,8 @@ void Session::Impl::destroy() {
   }
   if (pool) f.vkDestroyCommandPool(d.device, pool, nullptr);
   if (queries) f.vkDestroyQueryPool(d.device, queries, nullptr);
-  if (fence) f.vkDestroyFence(d.device, fence, nullptr);
-  for (const Slot& s : slots)
-    if (s.fence) f.vkDestroyFence(d.device, s.fence, nullptr);
   record_sets.reset();
-  sets.reset();
+  kept.clear();
   pipelines.reset();
   for (const Allocation& a : allocations) d.memory->release(a);
   d.memory->release(scratch);
@@ -48,26 +45,32 @@ void Session::Impl::allocate(const Executable& x) {
   for (const BufferDesc& b : x.buffers) wish += b.role == Role::Scratch ? 0 : b.bytes;
   try {
     allocations.resize(x.buffers.size());
-    for (size_t i = 0; i < x.buffers.size(); ++i)
-      if (x.buffers[i].role != Role::Scratch) allocations[i] = d.memory->allocate(MemoryKind::Arrays, x.buffers[i].bytes);
+    for (size_t i = 0; i < x.buffers.size(); ++i) {
+      const BufferDesc& b = x.buffers[i];
+      if (b.role == Role::Constant) allocations[i] = d.memory->allocate(MemoryKind::Arrays, b.bytes);
+      if (b.role == Role::Input || b.role == Role::Output) arguments.push_back(std::make_shared<Storage>(d, b.type));
+    }
+    given.resize(arguments.size());
+    bound.resize(arguments.size());
     // Empty arrays at the arena's end still need a valid place.
     scratch = d.memory->allocate(MemoryKind::Scratch, x.scratch_bytes + 16);
     bytes = scratch.bytes;
     for (size_t i = 0; i < x.buffers.size(); ++i) {
       const BufferDesc& b = x.buffers[i];
-      Place p = place_of(b.role == Role::Scratch ? scratch : allocations[i]);
+      Place p =
+          i < arguments.size() ? arguments[i]->piece.place : place_of(b.role == Role::Scratch ? scratch : allocations[i]);
       if (b.role == Role::Scratch) {
         p.offset += b.scratch_offset;
         if (p.address) p.address += b.scratch_offset;
       }
       places.push_back(p);
-      bytes += allocations[i].bytes;
+      bytes += i < arguments.size() ? arguments[i]->piece.mine.bytes : allocations[i].bytes;
     }
     // Some drivers offer what they do not have.
     if (e.form == BindingForm::Address && scratch.address == 0)
       throw Error("SG0303", "'" + d.name() + "' offers bufferDeviceAddress, but places a buffer at address 0")
           .hint("compile with BindingForm::Descriptors");
-    for (uint32_t i = 0; i < n_arguments(); ++i) staged = staged || !allocations[i].mapped;
+    for (const auto& a : arguments) staged = staged || !a->piece.mine.mapped;
     staged = staged || d.always_stage;
     if (!staged) return;
     // Inputs and outputs share the staging memory: the copies in are done before the copies out begin.
@@ -94,11 +97,7 @@ void Session::Impl::create(const Executable& x) {
   pipelines = std::make_unique<Pipelines>(d, x);
   d.save_pipeline_cache();
   allocate(x);
-  if (e.form == BindingForm::Descriptors) {
-    sets = std::make_unique<DescriptorSets>(d, e, *pipelines);
-    sets->update(places);
-    record_sets = std::make_unique<DescriptorSets>(d, e, *pipelines);
-  }
+  if (e.form == BindingForm::Descriptors) record_sets = std::make_unique<DescriptorSets>(d, e, *pipelines);
   VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool_info.queueFamilyIndex = d.queue_family;
   pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -109,8 +108,6 @@ void Session::Impl::create(const Executable& x) {
     info.queryCount = 2;
     d.check(d.fns.vkCreateQueryPool(d.device, &info, nullptr, &queries), "vkCreateQueryPool");
   }
-  const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-  d.check(d.fns.vkCreateFence(d.device, &info, nullptr, &fence), "vkCreateFence");
   upload_constants(x);
   part_limit = {d.info.target.price.submission, d.commands_per_part};
   record_commands();
@@ -157,27 +154,9 @@ void Session::Impl::upload_constants(const Executable& x) {
   d.memory->flush(from);
   memory_barrier(d.fns, commands, kOurUses, kOurUses);
   end(commands);
-  submit(commands, fence);
-  finish(UINT64_MAX);
+  submit(commands);
+  finish();
   d.fns.vkFreeCommandBuffers(d.device, pool, 1, &commands);
-}
-
-// Steps run in any order that their dependencies on buffers allow, and these are told apart by name: an output may share no
-// byte with an input or another output. Inputs may share theirs.
-void Session::Impl::check_overlaps(const std::vector<Place>& given) const {
-  for (uint32_t out = e.n_inputs; out < n_arguments(); ++out)
-    for (uint32_t other = 0; other < out; ++other) {
-      const Place &a = given[other], &b = given[out];
-      const uint64_t a_end = a.offset + e.buffers[other].bytes, b_end = b.offset + e.buffers[out].bytes;
-      if (a.buffer != b.buffer || std::max(a.offset, b.offset) >= std::min(a_end, b_end)) continue;
-      const auto range = [&](uint32_t i, uint64_t begin, uint64_t end) {
-        return std::string(i < e.n_inputs ? "input '" : "output '") + e.buffers[i].name + "' (bytes " +
-               std::to_string(begin) + " to " + std::to_string(end) + ")";
-      };
-      throw Error("SG0501", "record: " + range(out, b.offset, b_end) + " and " + range(other, a.offset, a_end) +
-                                " share bytes of one buffer")
-          .hint("give the output a place of its own and copy afterwards");
-    }
 }
 
 }  // namespace spirograd::vk

@@ -41,7 +41,9 @@ std::vector<double> Session::Impl::profile() {
     throw Error("SG0303", "the queue of '" + d.name() + "' has no timestamps, which profiles are made of")
         .hint("Session::replay tells the time of a whole run");
   d.check_alive();
-  finish(UINT64_MAX);
+  finish();
+  come_here();
+  const std::shared_ptr<Bound> at = commands_for(1, false).even;
   std::vector<double> seconds(e.steps.size());
   PartLimit limit = part_limit;
   limit.commands = std::min<uint64_t>(limit.commands > 0 ? limit.commands : kStamps, kStamps - 1);
@@ -54,14 +56,14 @@ std::vector<double> Session::Impl::profile() {
     d.fns.vkCmdResetQueryPool(commands, stamps.pool, 0, kStamps);
     stamps.write(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0);
     std::vector<size_t> stamped;
-    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), progress, limit, [&](size_t step) {
+    record_steps(d, commands, e, *pipelines, barriers, at->places, at->sets.get(), progress, limit, [&](size_t step) {
       stamped.push_back(step);
       stamps.write(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, static_cast<uint32_t>(stamped.size()));
     });
     memory_barrier(d.fns, commands, kOurUses, kHostReads);
     end(commands);
-    submit(commands, fence);
-    finish(UINT64_MAX);
+    submit(commands);
+    finish();
     std::vector<uint64_t> ticks(stamped.size() + 1);
     d.check(d.fns.vkGetQueryPoolResults(d.device, stamps.pool, 0, static_cast<uint32_t>(ticks.size()),
                                         ticks.size() * sizeof ticks[0], ticks.data(), sizeof ticks[0],

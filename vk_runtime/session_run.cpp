@@ -1,6 +1,5 @@
 // The commands of a run: written in parts, submitted, waited for.
 #include <algorithm>
-#include <chrono>
 
 #include "vk_runtime/errors.h"
 #include "vk_runtime/session_impl.h"
@@ -9,47 +8,68 @@ namespace spirograd::vk {
 namespace {
 
 constexpr size_t kKeptParts = 16;
+constexpr size_t kKeptRuns = 6;
 
 }  // namespace
 
-void Session::Impl::write_copies(VkCommandBuffer commands, bool in) {
+void Session::Impl::write_copies(VkCommandBuffer commands, const Bound& at, bool in) {
   for (uint32_t i = in ? 0 : e.n_inputs; i < (in ? e.n_inputs : n_arguments()); ++i) {
     if (e.buffers[i].bytes == 0) continue;
-    const VkDeviceSize host = staging.offset + staging_offset[i], device = places[i].offset;
+    const VkDeviceSize host = staging.offset + staging_offset[i], device = at.places[i].offset;
     const VkBufferCopy region{in ? host : device, in ? device : host, e.buffers[i].bytes};
-    d.fns.vkCmdCopyBuffer(commands, in ? staging.buffer : places[i].buffer, in ? places[i].buffer : staging.buffer, 1,
+    d.fns.vkCmdCopyBuffer(commands, in ? staging.buffer : at.places[i].buffer, in ? at.places[i].buffer : staging.buffer, 1,
                           &region);
+  }
+}
+
+// What was fed to an array that cannot be exchanged, because the host knows where it lies.
+void Session::Impl::write_copies_back(VkCommandBuffer commands, const Bound& at) {
+  for (const Feed& f : feeds) {
+    if (f.exchanged || e.buffers[f.input].bytes == 0) continue;
+    const Place &from = at.places[f.output], &to = at.places[f.input];
+    memory_barrier(d.fns, commands, kOurUses, kOurUses);
+    const VkBufferCopy region{from.offset, to.offset, e.buffers[f.input].bytes};
+    d.fns.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
   }
 }
 
 // `open` gives a command buffer that has begun, or null where there are enough of them: then the run is not written to its
 // end, and the result is false. `close` says that it has all it gets. Barriers reach across submissions.
-bool Session::Impl::write_run(bool with_copies, const std::function<VkCommandBuffer()>& open,
-                              const std::function<void()>& close) {
+bool Session::Impl::write_run(Kept& run, const std::function<VkCommandBuffer()>& open, const std::function<void()>& close) {
+  const bool hosts = std::any_of(arguments.begin(), arguments.end(), [](const auto& a) { return a->is_hosts(); });
   VkCommandBuffer commands = open();
   if (!commands) return false;
-  memory_barrier(d.fns, commands, kOurUses, kOurUses);  // after the run before
-  if (with_copies) {
-    write_copies(commands, true);
+  memory_barrier(d.fns, commands, hosts ? kAllUses : kOurUses, kOurUses);  // after the run before
+  if (run.with_copies) {
+    write_copies(commands, *run.even, true);
     memory_barrier(d.fns, commands, kOurUses, kOurUses);
   }
   if (queries) {
     d.fns.vkCmdResetQueryPool(commands, queries, 0, 2);
     d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
   }
-  Progress progress(e.steps);
-  for (n_parts = 1;; ++n_parts) {
-    record_steps(d, commands, e, *pipelines, barriers, places, sets.get(), progress, part_limit);
-    if (progress.done()) break;
-    close();
-    if (!(commands = open())) return false;
+  run.n_parts = 1;
+  PartFill filled;
+  for (uint64_t step = 0; step < run.steps; ++step) {
+    const Bound& at = step % 2 == 0 ? *run.even : *run.odd;
+    if (step > 0) memory_barrier(d.fns, commands, kOurUses, kOurUses);
+    for (Progress progress(e.steps);;) {
+      record_steps(d, commands, e, *pipelines, barriers, at.places, at.sets.get(), progress, part_limit, nullptr, &filled);
+      if (progress.done()) break;
+      close();
+      if (!(commands = open())) return false;
+      filled = {};
+      ++run.n_parts;
+    }
   }
+  if (run.steps % 2 == 1) write_copies_back(commands, *run.even);
   if (queries) d.fns.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
-  if (with_copies) {
+  if (run.with_copies) {
     memory_barrier(d.fns, commands, kOurUses, kOurUses);
-    write_copies(commands, false);
+    write_copies(commands, *run.even, false);
   }
   memory_barrier(d.fns, commands, kOurUses, kHostReads);
+  if (hosts) memory_barrier(d.fns, commands, kOurUses, kAllUses);
   close();
   return true;
 }
@@ -59,31 +79,82 @@ void Session::Impl::forget(std::vector<VkCommandBuffer>& parts) {
   parts.clear();
 }
 
-// Whether there are few enough parts to keep them.
-bool Session::Impl::keep(bool with_copies) {
-  std::vector<VkCommandBuffer>& parts = kept[with_copies];
-  forget(parts);
-  const auto open = [&] { return parts.size() == kKeptParts ? VK_NULL_HANDLE : parts.emplace_back(begin(0)); };
+// Pre: none of them runs.
+void Session::Impl::forget_all() {
+  for (const auto& k : kept) forget(k->parts);
+  kept.clear();
+}
+
+std::shared_ptr<Session::Impl::Bound> Session::Impl::bound_for(std::vector<const Storage::Piece*> pieces) {
+  std::vector<uint64_t> numbers;
+  for (const Storage::Piece* p : pieces) numbers.push_back(p->number);
+  for (const auto& k : kept)
+    for (const auto& b : {k->even, k->odd})
+      if (b->numbers == numbers) return b;
+  auto out = std::make_shared<Bound>(Bound{std::move(numbers), places, nullptr});
+  for (size_t i = 0; i < pieces.size(); ++i) out->places[i] = pieces[i]->place;
+  if (e.form == BindingForm::Descriptors) {
+    out->sets = std::make_unique<DescriptorSets>(d, e, *pipelines);
+    out->sets->update(out->places);
+  }
+  return out;
+}
+
+// Those of the same steps and places, if they are kept; else written now, and kept if they are few enough.
+Session::Impl::Kept& Session::Impl::commands_for(uint64_t steps, bool with_copies) {
+  std::vector<const Storage::Piece*> pieces;
+  for (const auto& a : arguments) pieces.push_back(&a->piece);
+  const auto known = std::find_if(kept.begin(), kept.end(), [&](const auto& k) {
+    const auto same = [](uint64_t number, const Storage::Piece* piece) { return number == piece->number; };
+    return k->steps == steps && k->with_copies == with_copies &&
+           std::equal(k->even->numbers.begin(), k->even->numbers.end(), pieces.begin(), pieces.end(), same);
+  });
+  if (known != kept.end()) {
+    std::rotate(kept.begin(), known, known + 1);
+    return *kept.front();
+  }
+  if (kept.size() >= kKeptRuns) {
+    finish();
+    forget(kept.back()->parts);
+    kept.pop_back();
+  }
+  auto run = std::make_unique<Kept>();
+  run->steps = steps;
+  run->with_copies = with_copies;
+  run->odd = run->even = bound_for(pieces);
+  for (const Feed& f : feeds) std::swap(pieces[f.input], pieces[f.output]);
+  if (steps > 1 && !feeds.empty()) run->odd = bound_for(pieces);
+  std::vector<VkCommandBuffer>& parts = run->parts;
+  const auto open = [&] {
+    // Asynchronous runs may be submitted again before they have ended.
+    return parts.size() == kKeptParts ? VK_NULL_HANDLE
+                                      : parts.emplace_back(begin(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
+  };
+  const bool too_many =
+      std::any_of(kept.begin(), kept.end(), [&](const auto& k) { return k->parts.empty() && k->steps <= steps; });
   try {
-    const bool whole = write_run(with_copies, open, [&] { end(parts.back()); });
-    if (!whole) forget(parts);
-    return whole;
+    if (!too_many && !write_run(*run, open, [&] { end(parts.back()); })) forget(parts);
   } catch (...) {
     forget(parts);
     throw;
   }
+  n_parts = run->n_parts;
+  return *kept.emplace(kept.begin(), std::move(run))->get();
 }
 
 void Session::Impl::record_commands() {
-  if (keep(false) && (!staged || keep(true))) return;
+  bool whole = !commands_for(1, false).parts.empty();
+  if (staged) whole = !commands_for(1, true).parts.empty() && whole;
+  if (!whole) make_slots();
+}
+
+void Session::Impl::make_slots() {
   for (Slot& s : slots) {
     if (s.commands) continue;
     VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
     info.commandPool = pool;
     info.commandBufferCount = 1;
     d.check(d.fns.vkAllocateCommandBuffers(d.device, &info, &s.commands), "vkAllocateCommandBuffers");
-    const VkFenceCreateInfo fence_info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-    d.check(d.fns.vkCreateFence(d.device, &fence_info, nullptr, &s.fence), "vkCreateFence");
   }
 }
 
@@ -91,50 +162,29 @@ void Session::Impl::record_commands() {
 VkCommandBuffer Session::Impl::next_slot(uint64_t timeout_ns) {
   slot = (slot + 1) % slots.size();
   Slot& s = slots[slot];
-  if (s.submitted) {
-    wait(s.fence, timeout_ns);
-    s.submitted = false;
-  }
+  if (s.point > 0) d.wait(s.point, timeout_ns);
+  s.point = 0;
   VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   d.check(d.fns.vkBeginCommandBuffer(s.commands, &info), "vkBeginCommandBuffer");
   return s.commands;
 }
 
-void Session::Impl::submit(VkCommandBuffer commands, VkFence signals) {
-  if (signals) d.check(d.fns.vkResetFences(d.device, 1, &signals), "vkResetFences");
-  d.submit(commands, signals);
-  if (signals) last = signals;
-}
-
 bool Session::Impl::still_runs() {
-  if (!last || !d.may_destroy()) return false;
-  const VkResult r = d.fns.vkGetFenceStatus(d.device, last);
-  if (r == VK_NOT_READY) return true;
-  last = VK_NULL_HANDLE;
-  if (r != VK_SUCCESS) d.settle();
-  return false;
-}
-
-void Session::Impl::wait(VkFence for_fence, uint64_t timeout_ns) {
-  using Clock = std::chrono::steady_clock;
-  const auto watched_until = Clock::now() + std::chrono::nanoseconds(std::min(d.watched_ns, timeout_ns));
-  while (d.watched_ns > 0 && Clock::now() < watched_until && d.fns.vkGetFenceStatus(d.device, for_fence) == VK_NOT_READY) {
-  }
-  const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &for_fence, VK_TRUE, timeout_ns);
-  if (waited == VK_TIMEOUT)
-    throw Error("SG0312", "'" + d.name() + "' is not done after " + std::to_string(timeout_ns / 1'000'000) +
-                              " ms, which is all the time that it was given");
-  if (waited != VK_SUCCESS) {  // the commands may still run
-    last = VK_NULL_HANDLE;
-    d.settle();
-  }
-  d.check(waited, "vkWaitForFences");
+  if (!d.still_runs(last)) last = 0;
+  return last > 0;
 }
 
 void Session::Impl::finish(uint64_t timeout_ns) {
-  if (last) wait(last, timeout_ns);
-  last = VK_NULL_HANDLE;
+  try {
+    if (last > 0) d.wait(last, timeout_ns);
+  } catch (const Error& error) {
+    gave_up = error.code == "SG0312";
+    if (!gave_up) last = 0;
+    throw;
+  }
+  last = 0;
+  gave_up = false;
 }
 
 // Of a difference of timestamps, of which only some bits count.
@@ -161,36 +211,50 @@ void Session::Impl::adapt(double seconds) {
   // Of less work than it takes to start one, each command is alone, and cutting dispatches further gains nothing.
   if (part_limit.work <= d.info.target.price.dispatch || part < kTooLong) return;
   part_limit.work *= kAim / part;
+  forget_all();
   record_commands();
 }
 
-// Returns the device time.
-double Session::Impl::run_and_wait(bool with_copies, uint64_t timeout_ns) {
-  d.check_alive();
-  finish(timeout_ns);
-  const std::vector<VkCommandBuffer>& parts = kept[with_copies];
-  if (parts.empty() && !slots.back().fence) record_commands();  // that failed the last time
+const Session::Impl::Kept& Session::Impl::send(uint64_t steps, bool with_copies, uint64_t timeout_ns) {
+  Kept& run = commands_for(steps, with_copies);
   bool runs = false;
-  const auto send = [&](VkCommandBuffer commands, VkFence signals) {
-    submit(commands, signals);
+  const auto submitted = [&](VkCommandBuffer commands, bool signals) {
+    signals ? submit(commands) : d.submit(commands, VK_NULL_HANDLE);
     runs = true;
   };
   try {
-    for (size_t i = 0; i < parts.size(); ++i) send(parts[i], i + 1 == parts.size() ? fence : VK_NULL_HANDLE);
-    if (parts.empty()) {
+    for (size_t i = 0; i < run.parts.size(); ++i) submitted(run.parts[i], i + 1 == run.parts.size());
+    if (run.parts.empty()) {
+      make_slots();
       write_run(
-          with_copies, [&] { return next_slot(timeout_ns); },
+          run, [&] { return next_slot(timeout_ns); },
           [&] {
             Slot& s = slots[slot];
             end(s.commands);
-            send(s.commands, s.fence);
-            s.submitted = true;
+            submitted(s.commands, true);
+            s.point = last;
           });
     }
   } catch (const Error& error) {
+    gave_up = gave_up || error.code == "SG0312";
     if (runs && error.code != "SG0312") d.settle();
     throw;
   }
+  n_parts = run.n_parts;
+  for (const auto& a : arguments) a->piece.used = std::max(a->piece.used, last);
+  if (steps % 2 == 1)
+    for (const Feed& f : feeds)
+      if (f.exchanged) std::swap(arguments[f.input]->piece, arguments[f.output]->piece);
+  std::fill(given.begin() + e.n_inputs, given.end(), true);
+  return run;
+}
+
+// Returns the device time.
+double Session::Impl::run_and_wait(uint64_t steps, bool with_copies, uint64_t timeout_ns) {
+  d.check_alive();
+  finish(timeout_ns);
+  come_here();
+  send(steps, with_copies, timeout_ns);
   finish(timeout_ns);
   const double seconds = device_seconds();
   adapt(seconds);

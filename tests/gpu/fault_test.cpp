@@ -56,6 +56,7 @@ const char* const kFallible[] = {
     "vkCreateFence",
     "vkResetFences",
     "vkWaitForFences",
+    "vkWaitSemaphores",
     "vkCreateShaderModule",
     "vkCreatePipelineLayout",
     "vkCreateComputePipelines",
@@ -88,6 +89,7 @@ class FaultTest : public Gpu {
     Hook<&DeviceFns::vkCreateFence>::install(f, "vkCreateFence");
     Hook<&DeviceFns::vkResetFences>::install(f, "vkResetFences");
     Hook<&DeviceFns::vkWaitForFences>::install(f, "vkWaitForFences");
+    Hook<&DeviceFns::vkWaitSemaphores>::install(f, "vkWaitSemaphores");
     Hook<&DeviceFns::vkCreateShaderModule>::install(f, "vkCreateShaderModule");
     Hook<&DeviceFns::vkCreatePipelineLayout>::install(f, "vkCreatePipelineLayout");
     Hook<&DeviceFns::vkCreateComputePipelines>::install(f, "vkCreateComputePipelines");
@@ -105,6 +107,16 @@ class FaultTest : public Gpu {
     active = nullptr;
     Gpu::TearDown();
   }
+  // What devices without timeline semaphores do, here.
+  void use_fences() {
+    Device::Impl& d = Device::Impl::of(*device);
+    d.timeline = std::make_unique<Timeline>(d.fns, d.device);
+  }
+  // Every wait for the device fails.
+  static void lose(DeviceFns& f) {
+    f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+    f.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+  }
   // Two kernels, so that threads take part.
   static Executable program(BindingForm form) {
     Executable e = chain_program(form, kElements, 2);
@@ -113,23 +125,31 @@ class FaultTest : public Gpu {
     return e;
   }
   // One life of a session; the error if there was one.
-  std::string live(const Executable& e) {
+  std::string live(const Executable& e, int runs = 1) {
     auto s = Session::create(device, e);
     if (!s) return s.error().code;
-    const auto y = (*s)->run(std::vector{ramp(kElements)});
-    return y ? "" : y.error().code;
+    for (int k = 0; k < runs; ++k) {
+      const auto y = (*s)->run(std::vector{ramp(kElements)});
+      if (!y) return y.error().code;
+    }
+    return "";
   }
 };
 
 TEST_F(FaultTest, EveryCallMayFailOnce) {
   std::map<std::string, int> failed;
+  EXPECT_TRUE(Device::Impl::of(*device).timeline->has_semaphore());
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
       Device::Impl::of(*device).always_stage = stage;
+      const auto live_again = [&](const Executable& x) {
+        if (stage) use_fences();  // none of an earlier life
+        return live(x, 2);
+      };
       const Executable e = program(form);
       Faults counting;
       active = &counting;
-      ASSERT_EQ(live(e), "");
+      ASSERT_EQ(live_again(e), "");
       for (const char* name : kFallible)
         for (int k = 1; k <= counting.calls[name]; ++k) {
           Faults f;
@@ -137,13 +157,96 @@ TEST_F(FaultTest, EveryCallMayFailOnce) {
           f.countdown = k;
           f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
           active = &f;
-          EXPECT_EQ(live(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
+          EXPECT_EQ(live_again(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
           ++failed[name];
         }
       active = nullptr;
-      EXPECT_EQ(live(e), "") << "the device lives on";
+      EXPECT_EQ(live_again(e), "") << "the device lives on";
     }
   for (const char* name : kFallible) EXPECT_GT(failed[name], 0) << name << " was never tried";
+}
+
+// The same with arrays that stay on the device, where the host reaches them and where it does not.
+TEST_F(FaultTest, EveryCallOfRunsOnArraysMayFailOnce) {
+  Device::Impl& d = Device::Impl::of(*device);
+  const auto live_on_arrays = [&](const Executable& e, bool fences) -> std::string {
+    if (fences) use_fences();
+    const auto s = Session::create(device, e);
+    if (!s) return s.error().code;
+    auto x = DeviceArray::create(device, ramp(kElements));
+    if (!x) return x.error().code;
+    for (const Result<void>& r : {(*s)->bind("x", *x), (*s)->feed("y", "x")})
+      if (!r) return r.error().code;
+    const auto first = (*s)->run(3);
+    if (!first) return first.error().code;
+    const auto point = (*s)->submit(2);
+    if (!point) return point.error().code;
+    const auto y = (*s)->read("y");
+    if (!y) return y.error().code;
+    EXPECT_EQ(first_wrong(ramp(kElements), *y, 1 << 10, (1 << 10) - 1), -1);
+    return "";
+  };
+  for (const bool direct : {true, false}) {
+    MemoryConfig config = d.memory->config();
+    config.direct = direct;
+    d.memory = std::make_unique<Memory>(d.fns, d.device, config);
+    for (BindingForm form : kForms) {
+      const Executable e = program(form);
+      Faults counting;
+      active = &counting;
+      ASSERT_EQ(live_on_arrays(e, !direct), "");
+      for (const char* name : kFallible)
+        for (int k = 1; k <= counting.calls[name]; ++k) {
+          Faults f;
+          f.name = name;
+          f.countdown = k;
+          f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+          active = &f;
+          EXPECT_EQ(live_on_arrays(e, !direct), "SG0601") << name << ", call " << k << ", " << form_name(form);
+        }
+      active = nullptr;
+      EXPECT_EQ(live_on_arrays(e, !direct), "") << "the device lives on";
+    }
+  }
+}
+
+// Steps again and again are the same commands again, and weights change places without a word to the driver.
+TEST_F(FaultTest, StepsInSteadyStateAllocateNothing) {
+  for (BindingForm form : kForms) {
+    const auto s = session(chain_program(form, kElements, 5));
+    auto x = DeviceArray::create(device, ramp(kElements)).value();
+    ASSERT_TRUE(s->bind("x", x));
+    ASSERT_TRUE(s->feed("y", "x"));
+    for (int k = 0; k < 2; ++k) ASSERT_TRUE(s->run(3));
+    ASSERT_TRUE(s->run(8));
+    Faults counting;
+    active = &counting;
+    for (int k = 0; k < 2; ++k) {
+      ASSERT_TRUE(s->run(3));
+      ASSERT_TRUE(s->run(3));
+      ASSERT_TRUE(s->submit(8));
+      ASSERT_TRUE(s->submit(8));
+    }
+    active = nullptr;
+    counting.calls.erase("vkGetQueryPoolResults");
+    EXPECT_EQ(counting.calls["vkQueueSubmit"], 8) << "eight steps of five dispatches are one submission";
+    counting.calls.erase("vkQueueSubmit");
+    counting.calls.erase("vkWaitSemaphores");
+    EXPECT_TRUE(counting.calls.empty()) << counting.calls.begin()->first;
+  }
+}
+
+TEST_F(FaultTest, ALostDeviceIsToldToWhoeverWaits) {
+  const auto s = session(affine_program(BindingForm::Address, kElements));
+  auto x = DeviceArray::create(device, ramp(kElements)).value();
+  ASSERT_TRUE(s->bind("x", x));
+  const Point point = s->submit().value();
+  lose(Device::Impl::of(*device).fns);
+  EXPECT_EQ(s->wait(point).error().code, "SG0310");
+  EXPECT_EQ(s->done(point).error().code, "SG0310");
+  EXPECT_EQ(s->submit().error().code, "SG0310");
+  EXPECT_EQ(x.download().error().code, "SG0310");
+  EXPECT_EQ(DeviceArray::create(device, f32({3})).error().code, "SG0310");
 }
 
 TEST_F(FaultTest, ALostDeviceIsAnErrorAndStaysOne) {
@@ -173,7 +276,7 @@ TEST_F(FaultTest, WorkThatRunsWhenTheDeviceIsLostIsNotPulledAway) {
       const auto really_wait = f.vkQueueWaitIdle;
       const VkQueue queue = Device::Impl::of(*device).queue;
       auto s = session(chain_program(form, kMany, 200));  // tens of milliseconds
-      f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+      lose(f);
       if (no_wait_answers) f.vkQueueWaitIdle = [](VkQueue) { return VK_ERROR_DEVICE_LOST; };
       const auto y = s->run(std::vector{ramp(kMany)});
       ASSERT_FALSE(y);
@@ -205,7 +308,7 @@ TEST_F(FaultTest, WorkOfASubmissionThatLosesTheDeviceMayRun) {
 
 TEST_F(FaultTest, ConstantsThatAreBeingCopiedWhenTheDeviceIsLostStay) {
   DeviceFns& f = Device::Impl::of(*device).fns;
-  f.vkWaitForFences = [](VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_ERROR_DEVICE_LOST; };
+  lose(f);
   MemoryConfig config = Device::Impl::of(*device).memory->config();
   config.direct = false;  // arrays out of the host's reach, so constants are copied
   config.slab_bytes = 1;
@@ -226,10 +329,15 @@ TEST_F(FaultTest, AddressesOfZeroAreNotUsed) {
 }
 
 TEST_F(FaultTest, SteadyStateAllocatesNothing) {
+  using Calls = std::map<std::string, int>;
+  const Calls semaphores = {{"vkQueueSubmit", 10}, {"vkWaitSemaphores", 10}};
+  const Calls fences = {{"vkQueueSubmit", 10}, {"vkResetFences", 10}, {"vkWaitForFences", 10}};
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
       Device::Impl::of(*device).always_stage = stage;
+      if (stage) use_fences();
       const auto s = session(chain_program(form, 100, 5));
+      ASSERT_TRUE(s->replay());
       Faults counting;
       active = &counting;
       for (int i = 0; i < 5; ++i) {
@@ -238,8 +346,7 @@ TEST_F(FaultTest, SteadyStateAllocatesNothing) {
       }
       active = nullptr;
       counting.calls.erase("vkGetQueryPoolResults");
-      EXPECT_EQ(counting.calls,
-                (std::map<std::string, int>{{"vkQueueSubmit", 10}, {"vkResetFences", 10}, {"vkWaitForFences", 10}}));
+      EXPECT_EQ(counting.calls, stage ? fences : semaphores);
     }
 }
 
@@ -353,6 +460,7 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
       d.always_stage = stage;
+      if (stage) use_fences();
       Executable e = chain_program(form, kElements, 20);
       for (Step& s : e.steps) s.work = 9;
       e.steps[7].work = 1000;  // more than the limit: each of its two workgroups is alone
@@ -366,7 +474,8 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
         active = nullptr;
         EXPECT_TRUE(y) << y.error().str();
         EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 1 << 20, (1 << 20) - 1), -1) << form_name(form);
-        EXPECT_EQ(counting.calls["vkWaitForFences"], 1 + std::max(0, counting.calls["vkBeginCommandBuffer"] - 3));
+        EXPECT_EQ(counting.calls[stage ? "vkWaitForFences" : "vkWaitSemaphores"],
+                  1 + std::max(0, counting.calls["vkBeginCommandBuffer"] - 3));
         EXPECT_EQ(counting.calls["vkAllocateCommandBuffers"], 0);
         EXPECT_TRUE(s->replay());
         EXPECT_TRUE(s->replay());

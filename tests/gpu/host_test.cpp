@@ -56,7 +56,7 @@ class HostTest : public ::testing::Test {
     q.queueCount = 1;
     q.pQueuePriorities = &priority;
     VkPhysicalDeviceVulkan12Features f12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    f12.bufferDeviceAddress = VK_TRUE;
+    f12.bufferDeviceAddress = f12.timelineSemaphore = VK_TRUE;
     VkDeviceCreateInfo d{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &f12};
     d.queueCreateInfoCount = 1;
     d.pQueueCreateInfos = &q;
@@ -220,6 +220,133 @@ TEST_F(HostTest, WithoutAddressesDescriptorsAreTheForm) {
   auto s = Session::create(device, affine_program(BindingForm::Descriptors, 16));
   ASSERT_TRUE(s) << s.error().str();
   EXPECT_TRUE((*s)->run(std::vector{ramp(16)}));
+}
+
+// Arrays in the host's buffers: results lie there after each run, though steps take turns with memory of the session.
+TEST_F(HostTest, ItsBuffersAreArrays) {
+  for (const bool timeline : {false, true})
+    for (BindingForm form : kForms) {
+      External e = external();
+      e.timeline_semaphore = timeline;
+      device.reset();
+      adopt(e);
+      auto s = Session::create(device, chain_program(form, 300, 3));
+      ASSERT_TRUE(s) << s.error().str();
+      const auto [buffer, data] = host_buffer(4096);
+      const auto [other, other_data] = host_buffer(4096);
+      DeviceArray x = DeviceArray::adopt(device, f32({300}), {buffer, 12, 1200}).value();
+      DeviceArray y = DeviceArray::adopt(device, f32({300}), {other, 20, 1200}).value();
+      ASSERT_TRUE((*s)->bind("x", x));
+      ASSERT_TRUE((*s)->bind("y", y));
+      for (int i = 0; i < 1024; ++i) data[i] = static_cast<float>(i % 7), other_data[i] = -1;
+      ASSERT_TRUE((*s)->run(2));
+      for (int i = 0; i < 300; ++i) ASSERT_EQ(other_data[5 + i], 8 * data[3 + i] + 7);
+      EXPECT_EQ(other_data[4], -1);
+      EXPECT_EQ(other_data[305], -1);
+      EXPECT_EQ(first_wrong(x.download().value(), y.download().value(), 8, 7), -1);
+      ASSERT_TRUE(y.upload(HostArray(f32({300}))));
+      EXPECT_EQ(other_data[5], 0);
+
+      auto fed = Session::create(device, affine_program(form, 300));
+      ASSERT_TRUE(fed);
+      ASSERT_TRUE((*fed)->bind("x", x));
+      ASSERT_TRUE((*fed)->feed("y", "x"));
+      std::vector<float> want(data + 3, data + 303);
+      for (const int n : {1, 2, 3, 1}) {
+        const auto ran = (*fed)->run(n);
+        ASSERT_TRUE(ran) << ran.error().str();
+        for (float& w : want)
+          for (int k = 0; k < n; ++k) w = 2 * w + 1;
+        for (size_t i = 0; i < 300; ++i) ASSERT_EQ(data[3 + i], want[i]) << n << " steps";
+        EXPECT_EQ((*fed)->read("y").value().values()[7], want[7]);
+      }
+      EXPECT_EQ(data[2], 2) << "bytes before it";
+      EXPECT_EQ(data[303], 303 % 7);
+    }
+}
+
+// Recorded, too, an output may lie where the input lies that was donated to it, and then has to.
+TEST_F(HostTest, DonatedInputsAreRecordedInPlace) {
+  adopt(external());
+  for (BindingForm form : kForms) {
+    Executable e = affine_program(form, 300);
+    auto s = Session::create(device, e);
+    ASSERT_TRUE(s) << s.error().str();
+    EXPECT_EQ((*s)->donate("x", "y").error().message,
+              "donate: output 'y' cannot be written over input 'x': step 0 reads elements of 'x' that may be written before "
+              "as 'y'");
+    e.kernels[0].in_place = {{0, 2}};
+    s = Session::create(device, e);
+    ASSERT_TRUE(s) << s.error().str();
+    const auto [x, data] = host_buffer(4096);
+    const Slice place{x, 12, 1200}, other{x, 2048, 1200};
+    ASSERT_TRUE((*s)->donate("x", "y"));
+    const VkCommandBuffer commands = begin();
+    EXPECT_EQ((*s)->record(commands, std::vector{place}, std::vector{other}).error().message,
+              "record: output 'y' (bytes 2048 to 3248) is written over input 'x' (bytes 12 to 1212), so both have the same "
+              "place");
+    ASSERT_TRUE((*s)->record(commands, std::vector{place}, std::vector{place}));
+    for (int i = 0; i < 1024; ++i) data[i] = static_cast<float>(i);
+    finish(commands);
+    for (int i = 0; i < 1024; ++i) ASSERT_EQ(data[i], i >= 3 && i < 303 ? 2 * i + 1 : i) << i << " " << form_name(form);
+  }
+}
+
+// No wait and no semaphore between what the host submits and what a session submits to the same queue.
+TEST_F(HostTest, SubmissionsToOneQueueAreInOrder) {
+  adopt(external());
+  auto s = Session::create(device, affine_program(BindingForm::Descriptors, 300));
+  ASSERT_TRUE(s) << s.error().str();
+  const auto [x, x_data] = host_buffer(1200);
+  const auto [y, y_data] = host_buffer(1200);
+  const auto [z, z_data] = host_buffer(1200);
+  DeviceArray in = DeviceArray::adopt(device, f32({300}), {x, 0, 1200}).value();
+  DeviceArray out = DeviceArray::adopt(device, f32({300}), {y, 0, 1200}).value();
+  ASSERT_TRUE((*s)->bind("x", in));
+  ASSERT_TRUE((*s)->bind("y", out));
+  const auto send = [&](VkCommandBuffer commands) {
+    ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    ASSERT_EQ(vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
+  };
+  const VkCommandBuffer fill = begin(), copy = begin();
+  vkCmdFillBuffer(fill, x, 0, 1200, 0x40400000);  // 3.0
+  send(fill);
+  ASSERT_TRUE((*s)->submit());
+  const VkBufferCopy region{0, 0, 1200};
+  vkCmdCopyBuffer(copy, y, z, 1, &region);
+  send(copy);
+  ASSERT_EQ(vkQueueWaitIdle(queue), VK_SUCCESS);
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(z_data[i], 7);
+}
+
+TEST_F(HostTest, SlicesThatAreNoArraysAreRefused) {
+  adopt(external());
+  const auto [x, data] = host_buffer(256);
+  const auto refused = [&](const Slice& slice) {
+    const auto a = DeviceArray::adopt(device, f32({16}), slice);
+    return a ? std::string() : a.error().code + " " + a.error().message;
+  };
+  EXPECT_EQ(refused({x, 192, 64}), "");
+  EXPECT_NE(refused({x, 0, 60}).find("SG0501 DeviceArray::adopt: the slice for f32[16] must name a buffer, hold 64 bytes"),
+            std::string::npos);
+  EXPECT_NE(refused({x, 2, 64}).find("it holds 64 from 2"), std::string::npos);
+  EXPECT_NE(refused({}).find("SG0501"), std::string::npos);
+  EXPECT_NE(refused({x, 1 << 20, 64}).find("the slice ends at byte 1048640, and the buffer has at most"), std::string::npos);
+  EXPECT_NE(refused({x, 0, 1 << 20}).find("the slice ends at byte 1048576"), std::string::npos);
+  auto s = Session::create(device, affine_program(BindingForm::Address, 16));
+  ASSERT_TRUE(s);
+  DeviceArray in = DeviceArray::adopt(device, f32({16}), {x, 0, 64}).value();
+  DeviceArray over = DeviceArray::adopt(device, f32({16}), {x, 60, 64}).value();
+  DeviceArray behind = DeviceArray::adopt(device, f32({16}), {x, 64, 64}).value();
+  ASSERT_TRUE((*s)->bind("x", in));
+  EXPECT_EQ((*s)->bind("y", over).error().message,
+            "bind: output 'y' (bytes 60 to 124) and input 'x' (bytes 0 to 64) share bytes of one buffer");
+  EXPECT_EQ((*s)->bind("y", in).error().code, "SG0501");
+  ASSERT_TRUE((*s)->bind("y", behind));
+  EXPECT_TRUE((*s)->run(1));
 }
 
 TEST_F(HostTest, SlicesTooSmallOrMisplacedAreRefused) {

@@ -72,9 +72,14 @@ VkResult times_out(VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t limit)
   return VK_TIMEOUT;
 }
 
+VkResult no_signal(VkDevice, const VkSemaphoreWaitInfo*, uint64_t limit) {
+  EXPECT_EQ(limit, 5'000'000'000u);
+  return VK_TIMEOUT;
+}
+
 // What hangs keeps its memory for good; here it ends after all, so that nothing leaks.
 TEST_F(SelfTestTest, AHangingProbeEndsTheDeviceAndNotTheTest) {
-  const auto hang = [&] { inside().fns.vkWaitForFences = times_out; };
+  const auto hang = [&] { inside().fns.vkWaitForFences = times_out, inside().fns.vkWaitSemaphores = no_signal; };
   const auto leave = [&] {
     EXPECT_EQ(inside().fns.vkQueueWaitIdle(inside().queue), VK_SUCCESS);
     device.reset();

@@ -105,6 +105,23 @@ TEST(DevicePlan, TheExtensionAloneDoesNotPromiseTheAdd) {
   EXPECT_EQ(plan_device(f, 8).extensions.size(), 1u);
 }
 
+TEST(DevicePlan, TimelinesAreEnabledWhereTheyAreThere) {
+  DeviceFacts f = gpu();
+  const auto named = [&] {
+    const DevicePlan p = plan_device(f, 8);
+    return std::find(p.extensions.begin(), p.extensions.end(), std::string_view("VK_KHR_timeline_semaphore")) !=
+           p.extensions.end();
+  };
+  EXPECT_FALSE(plan_device(f, 8).enable_timeline);
+  f.timeline_semaphore = true;
+  EXPECT_TRUE(plan_device(f, 8).enable_timeline);
+  EXPECT_FALSE(named()) << "part of Vulkan 1.2";
+  f.api_version = VK_API_VERSION_1_1;
+  EXPECT_TRUE(named());
+  f.timeline_semaphore = false;
+  EXPECT_FALSE(named());
+}
+
 TEST(DevicePlan, BeforeVulkan12AddressesAndFloatModesAreExtensions) {
   DeviceFacts f = gpu();
   const auto asks_for = [&](std::string_view name) {

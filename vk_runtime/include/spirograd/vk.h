@@ -4,8 +4,10 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -115,7 +117,7 @@ struct External {
   bool float64 = false;
   bool atomic_float_add = false;       // shaderBufferFloat32AtomicAdd enabled
   bool subgroup_size_control = false;  // subgroupSizeControl and computeFullSubgroups enabled
-  bool timeline_semaphore = false;     // makes no difference: runs are waited for by fences
+  bool timeline_semaphore = false;     // enabled; without it, runs are waited for by fences
   /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
   /// run: a second Device of it too, and adopt refuses that one if either has no lock.
   void (*lock_queue)(void* user) = nullptr;
@@ -162,6 +164,39 @@ struct Timing {
   double host = 0, device = 0;
 };
 
+struct Storage;  // defined in the library only
+
+/// An array that stays on a device, for sessions to read and write. Its memory is freed when the last work that uses it has
+/// ended. For one thread at a time, together with the sessions that it is bound to.
+class DeviceArray {
+ public:
+  /// Zeros. Errors: SG0601 no room, SG0303 no device, SG0310 device lost.
+  static Result<DeviceArray> create(const std::shared_ptr<Device>& device, const Type& type);
+  static Result<DeviceArray> create(const std::shared_ptr<Device>& device, const HostArray& contents);
+  /// A range of the host's buffer, of an adopted device: it stays the host's, with the usages that record() asks for, and
+  /// outlives the array. Bools are 32-bit words, 0 or 1. Runs are ordered behind what the host has submitted to the queue
+  /// before, and before what it submits afterwards. Errors: SG0501 wrong slice, SG0303 not an adopted device.
+  static Result<DeviceArray> adopt(const std::shared_ptr<Device>& device, const Type& type, const Slice& slice);
+  DeviceArray(DeviceArray&&) noexcept;
+  DeviceArray& operator=(DeviceArray&&) noexcept;
+  ~DeviceArray();
+
+  Type type() const;
+  /// Wait for the work that uses it. Error SG0501: another type, or the array was moved from.
+  Result<void> upload(const HostArray& contents);
+  Result<HostArray> download() const;
+
+ private:
+  friend struct DeviceArrayAccess;
+  explicit DeviceArray(std::shared_ptr<Storage> storage);
+  std::shared_ptr<Storage> storage_;
+};
+
+/// When submitted work has ended: a place on the timeline of a session's device, on which later work has greater values.
+struct Point {
+  uint64_t value = 0;
+};
+
 /// An executable made ready for a device: pipelines, memory and recorded commands. Not for use from two threads at once.
 class Session {
  public:
@@ -170,11 +205,40 @@ class Session {
   ~Session();
 
   /// Copies the inputs in, submits the recorded commands, waits, copies the outputs out. Order as in the executable.
-  /// Allocates nothing on the device. Errors: SG0501 wrong number or type of inputs, SG0310 device lost, SG0311 in a
-  /// forked process.
+  /// Allocates nothing on the device. Errors: SG0501 wrong number or type of inputs, or arrays that are bound or fed; SG0310
+  /// device lost, SG0311 in a forked process.
   Result<std::vector<HostArray>> run(std::span<const HostArray> inputs, Timing* timing = nullptr);
   /// The same with the inputs and outputs left on the device: replays with what is there.
   Result<Timing> replay();
+
+  /// From now on the input or output of that name is this array, of the same type. Its memory stays while it is bound, even
+  /// if the array goes. A name that inputs and outputs share needs the role, unless that output is fed or donated to. Arrays
+  /// that the program writes share no bytes with others. Errors: SG0503 unknown name, SG0501 anything else.
+  Result<void> bind(std::string_view name, DeviceArray& array, std::optional<Role> role = {});
+  /// What a run writes to the output is what the next one reads as the input, on the device: the two exchange their memory,
+  /// or the output is written in place where that is safe. Of a host's buffer, contents are copied back on the device where
+  /// the number of steps is odd. For run(steps), submit and replay.
+  Result<void> feed(std::string_view output, std::string_view input);
+  /// The output takes the memory of the input, which is gone after a run. Error SG0501, naming both, where the program may
+  /// read the input after it has written the output.
+  Result<void> donate(std::string_view input, std::string_view output);
+  /// Sets an input, until it is set again: what is unchanged is not uploaded again.
+  Result<void> write(std::string_view input, const HostArray& contents);
+  /// One output as the last run has left it, or one input. Waits.
+  Result<HostArray> read(std::string_view name);
+
+  /// Runs that many steps, one after the other, in as few submissions as the device's limits allow, and waits. Inputs are
+  /// what is bound, was written, or was there. Errors: SG0502 an input that was never given, SG0501 no steps, SG03xx.
+  template <std::integral N>
+  Result<Timing> run(N steps) {
+    return run_steps(steps > 0 ? static_cast<uint64_t>(steps) : 0);
+  }
+  /// The same without waiting. Submissions of one session, and of sessions that share a device, run in the order in which
+  /// they were made. Waits only where many parts make up the steps.
+  Result<Point> submit(uint64_t steps = 1);
+  /// Errors: SG0501 a point that nothing was submitted for, SG0310 device lost.
+  Result<void> wait(Point point);
+  Result<bool> done(Point point);
 
   /// One more replay with timestamps between its commands: seconds on the device per step of the executable, those of a
   /// body summed over its iterations, 0 for a Repeat itself. What overlaps counts for the step that ends later. Error SG0303
@@ -198,6 +262,7 @@ class Session {
 
  private:
   explicit Session(std::unique_ptr<Impl>);
+  Result<Timing> run_steps(uint64_t steps);
   std::unique_ptr<Impl> impl_;
 };
 
