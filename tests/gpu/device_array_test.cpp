@@ -1,6 +1,8 @@
 // Arrays that stay on a device: bound to sessions, fed from step to step, written in place; runs that nobody waits for.
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "spirograd/compile.h"
 #include "spirograd/text.h"
@@ -340,6 +342,29 @@ TEST_F(DeviceArrays, SessionsShareThem) {
     std::reverse(turned.begin(), turned.end());
     now = HostArray(f32({50}), turned);
     EXPECT_EQ(w.download().value().bytes, now.bytes) << k;
+  }
+}
+
+TEST_F(DeviceArrays, ThreadsShareADeviceNotASession) {
+  for (const bool fences : {false, true}) {
+    if (fences) use_fences();
+    std::vector<std::jthread> threads;
+    std::atomic<int> right = 0;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 3; ++round) {
+          auto s = Session::create(device, affine_program(BindingForm::Descriptors, 500));
+          auto x = DeviceArray::create(device, HostArray(f32({500})));
+          if (!s || !x || !(*s)->bind("x", *x) || !(*s)->feed("y", "x")) continue;
+          Point last;
+          for (int k = 0; k < 4; ++k) last = (*s)->submit(5).value();
+          while (!(*s)->done(last).value()) std::this_thread::yield();
+          const auto y = x->download();
+          right += y && y->values() == std::vector<double>(500, (1 << 20) - 1);
+        }
+      });
+    threads.clear();
+    EXPECT_EQ(right, 9);
   }
 }
 
