@@ -1,4 +1,4 @@
-# Clang, which says where a source is C++ of one compiler only: libraries, tools and samples build without a warning, in build/clang.
+# Clang, which says where a source is C++ of one compiler only: libraries, tools and samples build without a warning, in build/portable.
 # For Windows: ./tools/test --mingw.
 find_program(CLANGXX NAMES clang++)
 if(NOT CLANGXX)
