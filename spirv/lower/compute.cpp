@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "spirv/kernel/rebase.h"
 #include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
@@ -337,7 +338,15 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     return none;
   }
   if (surplus) b.end_if();
-  return {std::move(b).finish(), inliner.bound(), false, {}, inliner.reductions()};
+  MadeKernel made{std::move(b).finish(), inliner.bound(), false, {}, inliner.reductions()};
+  const std::vector<kernel::Reach> reached = kernel::rebase(made.kernel);
+  for (size_t j = 0; j < reached.size(); ++j) {
+    Inliner::Bound& bound = made.bound[j];
+    const uint64_t element = kernel::bytes_of(made.kernel.bindings[j].type);
+    bound.offset = reached[j].first * element;
+    bound.bytes = reached[j].count > 0 ? reached[j].count * element : bound.bytes - bound.offset;
+  }
+  return made;
 }
 
 }  // namespace spirograd::lower

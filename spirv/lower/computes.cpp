@@ -228,4 +228,11 @@ std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> grou
   return out;
 }
 
+std::set<uint32_t> computed_roots_and_views(const Region& r, std::span<const Compute> group) {
+  std::set<uint32_t> out = computed_roots(r, group);
+  for (NodeId id : r.partition.order)
+    if (r.partition.roots.contains(id.v) && ir::is_unary_layout(r.graph[id].op)) out.insert(id.v);
+  return out;
+}
+
 }  // namespace spirograd::lower

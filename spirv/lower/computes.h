@@ -37,6 +37,8 @@ std::vector<Compute> computes_of(const Region& r, ir::NodeId id);
 
 /// The roots that a kernel of these computes itself; parts of a whole that have a buffer of their own are loaded.
 std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> group);
+/// The same, and all that is stored though it only shows elements of another array: that one is read instead.
+std::set<uint32_t> computed_roots_and_views(const Region& r, std::span<const Compute> group);
 
 /// Gives parts of a whole that have a buffer a place in that of the whole, if they lie there in one piece.
 void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,

@@ -130,7 +130,8 @@ class Inliner {
   struct Bound {
     uint32_t buffer;
     kernel::Access access;
-    uint64_t bytes;  // from its beginning
+    uint64_t bytes;       // from `offset`
+    uint64_t offset = 0;  // from its beginning, where number 0 of the kernel's elements is
   };
   const std::vector<Bound>& bound() const { return bound_; }
 

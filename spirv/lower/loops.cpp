@@ -30,6 +30,8 @@ constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of sev
 constexpr int64_t kOwnState = 100;    // of all arrays
 constexpr double kBarrier = 200;      // operations that a barrier takes, about
 constexpr int64_t kMembers = 256;
+constexpr size_t kParts = 64;    // of one array that is put together
+constexpr double kPartCode = 2;  // instructions that choose one of them
 
 bool runs_by_elements(const Graph& g, NodeId id, Shape* state);
 
@@ -63,7 +65,7 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
     tint[id.v] = t;
     if (n.op == Op::Scatter) return false;
     if (n.op == Op::Concat || n.op == Op::Stack) {
-      if (n.in.size() > 8) return false;
+      if (n.in.size() > kParts) return false;
     }
     if (n.op == Op::MapAccum) {
       Shape inner;
@@ -248,8 +250,9 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
     if (n.op == Op::Scatter || n.op == Op::MapAccum) return std::nullopt;
-    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 8) return std::nullopt;
-    code += op_cost(n) * static_cast<double>(std::min(own(at), kOwnElements));
+    const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
+    if (parts_of > kParts) return std::nullopt;
+    code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(std::min(own(at), kOwnElements));
   }
   if (state > kOwnState || code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
   std::optional<std::vector<std::vector<NodeId>>> shared = SharedNodes(g, parts, form.members).levels();

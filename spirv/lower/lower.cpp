@@ -215,8 +215,11 @@ class Lowering {
     fill_zero_first_.clear();
     for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
       const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
-      MadeKernel made = make_kernel(g_, group, region.places, computed_roots(region, group), region.params, target_,
-                                    scheduler_, kernel_name);
+      const auto made_with = [&](std::set<uint32_t> computed) {
+        return make_kernel(g_, group, region.places, std::move(computed), region.params, target_, scheduler_, kernel_name);
+      };
+      MadeKernel made = made_with(computed_roots(region, group));
+      if (made.bound.size() > kernel_buffers(target_)) made = made_with(computed_roots_and_views(region, group));
       const uint64_t iterations = kernel::loop_iterations(made.kernel);
       if (made.too_large || iterations > region.loop_limit) {
         excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});
@@ -227,7 +230,7 @@ class Lowering {
       for (const Inliner::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
         const bool reads = b.access != kernel::Access::Write;
-        step.uses.push_back({b.buffer, 0, b.bytes, reads, writes});
+        step.uses.push_back({b.buffer, b.offset, b.bytes, reads, writes});
       }
       for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
       const kernel::Executed each = kernel::executed(made.kernel);

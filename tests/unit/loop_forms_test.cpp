@@ -161,6 +161,46 @@ TEST(LoopForms, WithoutSharedMemoryAWorkgroupRunsNoLoop) {
   EXPECT_GT(plan.steps.size(), 1u);
 }
 
+// A system of equations that are written one by one, each with a coefficient and the elements that it reads.
+Program equations(int n) {
+  const auto at = [&](const char* array, int i) { return std::string(array) + "[" + std::to_string(i % n) + "]"; };
+  std::string derivatives;
+  for (int i = 0; i < n; ++i)
+    derivatives += (i ? ", " : "") + at("k", i) + " * sin(" + at("y", i + 1) + ") - " + at("y", i) + " * " + at("y", i + 3);
+  const std::string size = std::to_string(n);
+  const Program p = program(("def main(y0: f32[" + size + "], k: f32[" + size +
+                             "]) -> (s: f32) =\n  sum(square(fori(9, fn(t, y) => y + 0.1 * [" + derivatives + "], y0)))\n")
+                                .c_str());
+  return value_and_grad(p, {"y0", "k"}).value();
+}
+
+std::vector<double> small_numbers(int n) {
+  std::vector<double> out;
+  for (int i = 0; i < n; ++i) out.push_back(0.05 * (i + 1) * (i % 3 ? 1 : -1));
+  return out;
+}
+
+TEST(LoopForms, EquationsWrittenOneByOneRunInOneKernel) {
+  for (const int n : {5, 9, 12}) {
+    lower::Plan plan;
+    EXPECT_TRUE(right(equations(n), {small_numbers(n), small_numbers(n)}, test::cpu_target(), &plan)) << n;
+    EXPECT_EQ(dispatched_loops(plan), 0u) << n;
+  }
+}
+
+// Coefficients that one loop needs in buffers of their own are read from their array by another one.
+TEST(LoopForms, LoopsOfManyCoefficientsRunOnDevicesOfFewBuffers) {
+  for (const int n : {9, 16, 20, 33}) {
+    for (const uint32_t buffers : {5u, 8u, 16u}) {
+      Target t = test::cpu_target();
+      t.max_buffers = buffers;
+      t.max_push_bytes = 8 * buffers;
+      lower::Plan plan;
+      EXPECT_TRUE(right(equations(n), {small_numbers(n), small_numbers(n)}, t, &plan)) << n << " " << buffers;
+    }
+  }
+}
+
 // What every step adds to a matrix is one contraction behind the loop.
 TEST(LoopForms, SumsThatALoopOnlyAddsUpLeaveIt) {
   const test::LoopProgram& matrix = test::loop_programs()[2];

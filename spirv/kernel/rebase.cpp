@@ -1,0 +1,159 @@
+#include "spirv/kernel/rebase.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "spirv/kernel/finish.h"
+
+namespace spirograd::kernel {
+namespace {
+
+bool reaches_binding(const Inst& i) { return info(i.op).memory == Memory::Binding; }
+
+// Of either integer type: what wraps around counts as negative.
+int64_t constant_of(const Inst& i) { return static_cast<int32_t>(static_cast<uint32_t>(i.imm)); }
+
+// Which integers are never negative, by what they are made of.
+std::vector<bool> naturals(const std::vector<Inst>& body) {
+  std::vector<bool> out(body.size());
+  for (size_t at = 0; at < body.size(); ++at) {
+    const Inst& i = body[at];
+    const auto natural = [&](size_t operand) { return out[i.in[operand]]; };
+    switch (i.op) {
+      case KOp::Const: out[at] = is_integer(i.type) && constant_of(i) >= 0; break;
+      case KOp::Index:
+      case KOp::LocalIndex:
+      case KOp::GroupIndex:
+      case KOp::LaneIndex:
+      case KOp::Loop: out[at] = true; break;
+      case KOp::Bitcast: out[at] = is_integer(i.type) && natural(0); break;
+      case KOp::Add:
+      case KOp::Mul:
+      case KOp::Min:
+      case KOp::Quot:
+      case KOp::Rem: out[at] = is_integer(i.type) && natural(0) && natural(1); break;
+      case KOp::Shl:
+      case KOp::ShrU:
+      case KOp::ShrS: out[at] = natural(0); break;
+      case KOp::Max:
+      case KOp::And: out[at] = is_integer(i.type) && (natural(0) || natural(1)); break;
+      default: break;
+    }
+  }
+  return out;
+}
+
+// A position: a constant, and what it is added to, if anything.
+struct Position {
+  std::optional<Value> start;
+  int64_t constant = 0;
+};
+
+class Positions {
+ public:
+  explicit Positions(const std::vector<Inst>& body) : body_(body), natural_(naturals(body)) {}
+  // What the constant is added to is never negative: nobody reads in front of where an array is said to begin.
+  Position operator[](Value v) const {
+    const Inst& i = body_[v];
+    if (i.op == KOp::Const) return {std::nullopt, constant_of(i)};
+    if (i.op == KOp::Add)
+      for (const size_t side : {1, 0})
+        if (body_[i.in[side]].op == KOp::Const && natural_[i.in[1 - side]])
+          return {i.in[1 - side], constant_of(body_[i.in[side]])};
+    return {v, 0};
+  }
+
+ private:
+  const std::vector<Inst>& body_;
+  std::vector<bool> natural_;
+};
+
+struct Range {
+  int64_t least = INT64_MAX, greatest = INT64_MIN;
+  bool all_constant = true;
+};
+
+std::vector<Range> ranges_of(const Kernel& k, const Positions& positions) {
+  std::vector<Range> out(k.bindings.size());
+  for (const Inst& i : k.body) {
+    if (!reaches_binding(i)) continue;
+    Range& r = out[i.in[0]];
+    const Position p = positions[i.in[1]];
+    r.least = std::min(r.least, p.constant);
+    r.greatest = std::max(r.greatest, p.constant);
+    r.all_constant = r.all_constant && !p.start;
+  }
+  return out;
+}
+
+// Writes the body again, with these constants less in the positions of each binding.
+class Rewriter {
+ public:
+  Rewriter(const std::vector<Inst>& body, const Positions& positions, const std::vector<int64_t>& less)
+      : body_(body), positions_(positions), less_(less) {
+    for (const Inst& i : body) {
+      if (!moves(i)) continue;
+      const Position p = positions[i.in[1]];
+      if (const int64_t left = p.constant - less[i.in[0]]; left != 0 || !p.start) constant(body[i.in[1]].type, left);
+    }
+  }
+
+  std::vector<Inst> rewritten() {
+    std::vector<Value> moved(body_.size());
+    for (size_t at = 0; at < body_.size(); ++at) {
+      const Inst& before = body_[at];
+      Inst i = before;
+      for (Value& v : operands(i)) v = moved[v];
+      if (moves(before)) i.in[1] = less_by(before.in[1], less_[i.in[0]], moved);
+      out_.push_back(i);
+      moved[at] = static_cast<Value>(out_.size() - 1);
+    }
+    return finished(out_, {});
+  }
+
+ private:
+  bool moves(const Inst& i) const { return reaches_binding(i) && (less_[i.in[0]] != 0 || body_[i.in[1]].op == KOp::Const); }
+
+  Value less_by(Value position, int64_t less, const std::vector<Value>& moved) {
+    const Scalar type = body_[position].type;
+    const Position p = positions_[position];
+    const int64_t left = p.constant - less;
+    if (!p.start) return constant(type, left);
+    if (left == 0) return moved[*p.start];
+    out_.push_back({KOp::Add, type, {moved[*p.start], constant(type, left), 0}});
+    return static_cast<Value>(out_.size() - 1);
+  }
+
+  // Constants stand before everything else, in the order in which they are needed.
+  Value constant(Scalar type, int64_t value) {
+    const auto [it, fresh] = constants_.try_emplace({type, value}, static_cast<Value>(out_.size()));
+    if (fresh) out_.push_back({KOp::Const, type, {}, static_cast<uint32_t>(value)});
+    return it->second;
+  }
+
+  const std::vector<Inst>& body_;
+  const Positions& positions_;
+  const std::vector<int64_t>& less_;
+  std::vector<Inst> out_;
+  std::map<std::pair<Scalar, int64_t>, Value> constants_;
+};
+
+}  // namespace
+
+std::vector<Reach> rebase(Kernel& k) {
+  std::vector<Reach> out;
+  std::vector<int64_t> less;
+  const Positions positions(k.body);
+  for (const Range& r : ranges_of(k, positions)) {
+    const int64_t first = r.least == INT64_MAX ? 0 : std::max<int64_t>(r.least, 0);
+    less.push_back(first);
+    const bool known = r.least >= 0 && r.all_constant && r.greatest >= r.least;
+    out.push_back({static_cast<uint64_t>(first), known ? static_cast<uint64_t>(r.greatest - first + 1) : 0});
+  }
+  k.body = Rewriter(k.body, positions, less).rewritten();
+  return out;
+}
+
+}  // namespace spirograd::kernel
