@@ -1,7 +1,7 @@
 // Reverse mode: cotangents flow down the Delta terms. Every Delta is visited once, by descending id, when all of its users
 // have delivered; so the work and the size of the result are linear in the program.
+#include "ad/cotangent_sum.h"
 #include "ad/scope.h"
-
 #include "frontend/ir/broken_row.h"
 
 namespace spirograd::ad {
@@ -18,7 +18,7 @@ class Transposer {
 
   void deliver(DeltaId to, Expr ct) {
     if (to == kZeroDelta || !ct) return;
-    ct_[to] = ct_[to] ? ct_[to] + ct : ct;
+    ct_[to].add(ct);
   }
 
   /// Returns the cotangents of the inputs.
@@ -28,11 +28,11 @@ class Transposer {
       const Delta& d = deltas_[id];
       if (d.kind == DeltaKind::Loop) {
         visit_loop(id, d, replaced);
-      } else if (ct_[id]) {
+      } else if (const Expr ct = ct_[id].value()) {
         if (d.kind == DeltaKind::Input)
-          grads[static_cast<size_t>(d.which)] = ct_[id];
+          grads[static_cast<size_t>(d.which)] = ct;
         else
-          visit(d, ct_[id], zeros_[id]);
+          visit(d, ct, zeros_[id]);
       }
     }
     return grads;
@@ -92,7 +92,7 @@ class Transposer {
   Graph& g_;
   const Deltas& deltas_;
   std::vector<Zeros> zeros_;
-  std::vector<Expr> ct_;
+  std::vector<CotangentSum> ct_;
   std::unordered_map<DeltaId, Arrived> loop_cts_;
 };
 

@@ -7,6 +7,7 @@ spirograd_test(unit/custom_rules_test.cpp LABELS unit grad LINK spirograd_ad spi
 spirograd_test(grad/loops_grad_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/cumulative_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_text spirograd_compile)
 spirograd_test(grad/cost_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
+spirograd_test(grad/cotangent_sum_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/grad_property_test.cpp LABELS slow LINK spirograd_ad spirograd_test_support)
 spirograd_test(grad/nested_property_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_test_support)
 spirograd_test(grad/masks_test.cpp LABELS grad LINK spirograd_ad spirograd_text)
