@@ -94,5 +94,17 @@ TEST(Beside, OtherArraysStayApart) {
       << "neighbours would store what is not next to each other";
 }
 
+TEST(Beside, LongComputationsStayApart) {
+  const auto dispatches = [](int operations) {  // of an array, beside its operand
+    std::string chain = "x";
+    for (int k = 0; k + 1 < operations; ++k) chain = "reverse(" + chain + ")";
+    const Lowered l = lowered("(f32, f32[N, M]) = (sum(x * y), abs(" + chain + "))", 100, 100);
+    EXPECT_TRUE(l.agrees()) << operations;
+    return l.dispatches();
+  };
+  EXPECT_EQ(dispatches(299), 2u);
+  EXPECT_EQ(dispatches(300), 3u);
+}
+
 }  // namespace
 }  // namespace spirograd

@@ -162,6 +162,20 @@ TEST(Lower, RowStatisticsAreComputedOncePerRow) {
   EXPECT_EQ(plan.scratch_bytes, 1280u);  // 300 floats, rounded up to 256 bytes
 }
 
+// What a loop reads by an index from an array of one element is computed in front of it.
+TEST(Lower, ATableOfOneSumIsSummedOnce) {
+  Builder b;
+  const Expr x = b.param(f32({30})), y = b.param(f32({40, 50})), at = b.param(i32({40, 50}));
+  const Expr table = ir::broadcast(ir::sum_all(x), {1}, {});
+  const Expr terms = ir::gather(table, {&at, 1}) * y;
+  std::vector<double> index(2000, 0.0);
+  index[7] = 1, index[9] = -1, index[1999] = 2147483647;
+  lower::Plan plan;
+  ASSERT_TRUE(agrees(b.program({ir::sum(terms, 1)}), {ramp(30), ramp(2000), index}, cpu_target(), 1e-5, &plan));
+  EXPECT_EQ(dispatches(plan), 1u);
+  EXPECT_LT(kernel::loop_iterations(plan.kernels[0]), 100u) << "30 and 50, not their product";
+}
+
 // Pointwise users ask for the same points; others make it worth a dispatch and memory.
 TEST(Lower, WhatIsDearIsStoredIfItIsReadAtSeveralPlaces) {
   Builder b;

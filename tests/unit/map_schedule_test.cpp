@@ -48,5 +48,35 @@ TEST(MapSchedule, DearReductionsAreWrittenOutWithALoopForTheRest) {
   EXPECT_EQ(reduction(100, 101, 8), "k = serial 25 unroll 4; accumulators 4");
 }
 
+// Devices whose workgroups have fewer get one invocation per element.
+TEST(MapSchedule, AWorkgroupPerElementHasAtLeast64Invocations) {
+  const Scheduler scheduler;
+  const auto total = [&](uint32_t most) {
+    Target t = test::gpu();
+    t.max_invocations = most;
+    return to_string(scheduler.map({{2}, {}, 10, true, {{1, 512, true}}, true}, t));
+  };
+  EXPECT_EQ(total(63), "i = grid 2");
+  EXPECT_EQ(total(64), "i = grid 2; group 64");
+  EXPECT_EQ(total(127), "i = grid 2; group 64");
+  EXPECT_EQ(total(128), "i = grid 2; group 128");
+}
+
+// A plain sum is of 64 elements at most, which is what 64 lanes hold at a time.
+TEST(MapSchedule, LanesAsManyAsElementsOfAPlainSumLeaveOneBlockInEach) {
+  const Scheduler scheduler;
+  Target t = test::cpu_target();
+  t.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto reduction = [&](int64_t n, uint32_t lanes) {
+    ReduceFacts f{DType::F32, {n}, 1, 1, kPlainSum};
+    t.subgroup_size = lanes;
+    f.lanes = lanes;
+    f.common = 1;
+    return to_string(scheduler.reduction(f, t));
+  };
+  EXPECT_EQ(reduction(256, 32), "k = serial 4 serial 2 unroll 32; accumulators 4; broadcast 32");
+  EXPECT_EQ(reduction(256, 64), "k = serial 4 serial 1 unroll 64; accumulators 4; broadcast 64");
+}
+
 }  // namespace
 }  // namespace spirograd::schedule

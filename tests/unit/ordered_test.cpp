@@ -61,6 +61,20 @@ TEST(Ordered, SmallArraysAreInACache) {
   EXPECT_TRUE(stores(program(few), {500, 32, 8}));
 }
 
+TEST(Ordered, FromAQuarterOfAMillionElementsOn) {
+  const auto moved = [](const std::string& n) {
+    std::string text =
+        "def main(w: f32[32, 8, 8], x: f32[N, 8]) -> (f32[32, 8], f32[32, 8]) {\n"
+        "  let z = for i: N, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
+        "  (for j: 32, r: 8 => sum(for i: N => z[i, j, r]), for j: 32, r: 8 => max(for i: N => z[i, j, r])) }";
+    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, n);
+    const Program p = program(text);
+    return stores(p, {32, std::stoll(n), 8});
+  };
+  EXPECT_TRUE(moved("1024"));
+  EXPECT_FALSE(moved("1023"));
+}
+
 TEST(Ordered, NeighboursThatAreServedTogetherReadTheLastAxis) {
   EXPECT_TRUE(stores(program(kPairs), {2048, 32, 8}, test::gpu_target()));
 }

@@ -424,6 +424,20 @@ TEST(Scan, WhatTotalsOfChunksHaveLostIsNotForgotten) {
   }
 }
 
+// Chunks of which nobody asks for the states are not run through again behind their totals.
+TEST(Scan, ALastStateReadsItsTermsOnce) {
+  const Program p = program("def main(x: f32[40960]) = fold(fn(s, e) => s + e, 0.0, x)");
+  for (const Target& target : {test::cpu_target(), gpu_target(), small_gpu()}) {
+    lower::Plan plan;
+    ASSERT_TRUE(runs_right(p, inputs_of(p), target, 1e-6, &plan));
+    int readers = 0;
+    for (const Step& s : plan.steps)
+      for (const BufferUse& u : s.uses) readers += plan.buffers[u.buffer].role == Role::Input;
+    EXPECT_GT(dispatches(plan), 1u);
+    EXPECT_EQ(readers, 1);
+  }
+}
+
 // A term that is dear is computed once.
 TEST(Scan, DearTermsAreStored) {
   const Program p = program("def main(x: f32[9000,50]) = cumsum(for i: 9000 => sum(for j: 50 => lgamma(x[i, j])))");

@@ -63,17 +63,21 @@ std::vector<std::vector<double>> inputs(const Program& p) {
 }
 
 // Lowered, verified, and run on the host.
-Lowered lowered(const std::string& source, const std::string& map, const std::string& reduction) {
+Lowered lowered(const Program& program, const std::string& map, const std::string& reduction, const Target& target = gpu()) {
   Lowered out;
-  out.program = program_of(source);
+  out.program = program;
   const Given given(map, reduction);
-  out.plan = lower::lower(out.program, gpu(), given);
+  out.plan = lower::lower(out.program, target, given);
   for (const kernel::Kernel& k : out.plan.kernels)
     if (const auto defect = kernel::verify(k)) ADD_FAILURE() << defect->str();
   out.facts = given.facts;
-  EXPECT_TRUE(test::same_as_interpreter(out.program, out.plan, inputs(out.program), 1e-5)) << source << "\n"
-                                                                                           << map << reduction;
+  EXPECT_TRUE(test::same_as_interpreter(out.program, out.plan, inputs(out.program), 1e-5)) << map << "\n" << reduction;
   return out;
+}
+
+Lowered lowered(const std::string& source, const std::string& map, const std::string& reduction) {
+  SCOPED_TRACE(source);
+  return lowered(program_of(source), map, reduction);
 }
 
 // Loads from memory that all invocations run, per element of the reduction and point of the domain.
@@ -118,7 +122,9 @@ TEST(Stages, OperandsHaveTheirAxesInAnyOrder) {
         "a: f32[32, 32]) -> f32[32, 32] = a @ transpose(a, [1, 0])",
         "a: i32[32, 32], b: i32[32, 32]) -> i32[32, 32] = a @ b", "a: f64[32, 32], b: f64[32, 32]) -> f64[32, 32] = a @ b",
         "a: f32[32, 32], b: f32[32, 32]) -> f32[32, 32] = for i: 32, j: 32 => max(for k: 32 => abs(a[i, k] - b[j, k]))",
-        "a: f32[1024], b: f32[32, 32]) -> f32[32, 32] = reshape(a, [32, 32]) @ b"}) {
+        "a: f32[1024], b: f32[32, 32]) -> f32[32, 32] = reshape(a, [32, 32]) @ b",
+        "a: f32[1, 32, 32], b: f32[32, 32]) -> f32[32, 32] = reshape(a, [32, 32]) @ b",
+        "a: f32[32, 1, 32], b: f32[32, 32, 1]) -> f32[32, 32] = reshape(a, [32, 32]) @ reshape(b, [32, 32])"}) {
     const Lowered l = lowered("def f(" + operands, "i = grid 2 local 8 register 2; j = grid 2 register 2 local 8; group 64",
                               "k = serial 4 serial 2 unroll 4; stage A, B pad 1");
     EXPECT_EQ(loads(l, 32 * 32 * 32), 2.0 / 16) << operands;
@@ -192,6 +198,34 @@ TEST(Stages, OnlySumsOfCoordinatesCanBeStaged) {
       "i = grid 2 local 8; j = grid 2 local 8; group 64", "k = serial 4 serial 8; stage A");
   ASSERT_EQ(l.facts[0].leaves.size(), 1u);
   EXPECT_EQ(l.facts[0].leaves[0].place[0].step, 1) << "y, whose rows are reduced";
+}
+
+// As before simplification, which knows that it is all zeros.
+TEST(Stages, NothingIsReadOfAnEmptyArray) {
+  const std::string source = "def f(a: f32[0, 32], b: f32[32, 32]) -> f32[32, 32] = window(a, axis=0, lo=0, n=32) @ b";
+  const Program p = text::instantiate(text::parse(source, "stages").value(), "f").value();
+  const Lowered l = lowered(p, "i = grid 4 local 8; j = grid 4 local 8; group 64", "k = serial 4 serial 8; stage A");
+  ASSERT_EQ(l.facts.size(), 1u);
+  EXPECT_EQ(l.facts[0].leaves.size(), 1u);
+}
+
+// What the lanes of a subgroup have in common is loads: numbers are as cheap in each for itself.
+TEST(Stages, LanesShareOnlyWhatIsLoadedForEachElement) {
+  Target target = gpu();
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto common = [&](const std::string& factor) {
+    const std::string source =
+        "def f(w: f32[64, 32], s: f32[8], a: f32[8, 64]) -> f32[8, 32] =\n"
+        "  for i: 8, j: 32 => sum(for k: 64 => w[k, j] * " +
+        factor + ")";
+    const Lowered l = lowered(program_of(source), "i = grid 4 register 2; j = grid 1 lane 32", "k = serial 64", target);
+    EXPECT_EQ(l.facts.at(0).lanes, 32);
+    return l.facts[0].common;
+  };
+  EXPECT_EQ(common("a[i, k]"), 1);
+  EXPECT_EQ(common("abs(f32(k) - a[i, k])"), 1);
+  EXPECT_EQ(common("abs(f32(k) - 7.5)"), 0);
+  EXPECT_EQ(common("abs(f32(k) - s[i])"), 0);
 }
 
 // Which schedule is chosen depends on it.
