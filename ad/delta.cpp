@@ -67,6 +67,15 @@ DeltaId Deltas::given(Expr with_vjp, std::vector<DeltaId> in) {
 
 namespace {
 
+// Of a broken row: where it chooses, what it should have thrown away; else the other sign.
+Factor wrong(Factor f) {
+  if (f.kind == FactorKind::Keep || f.kind == FactorKind::Drop)
+    f.kind = f.kind == FactorKind::Keep ? FactorKind::Drop : FactorKind::Keep;
+  else
+    f.negative = !f.negative;
+  return f;
+}
+
 class Dualiser {
  public:
   Dualiser(Graph& g, Deltas& deltas) : g_(g), deltas_(deltas) {}
@@ -128,7 +137,7 @@ class Dualiser {
     for (size_t j = 0; j < in.size(); ++j) {
       if (in[j] == kZeroDelta) continue;
       Factor f = r.partial[j](p);
-      if (is_broken("partial", name(n.op), j)) f.negative = !f.negative;
+      if (is_broken("partial", name(n.op), j)) f = wrong(f);
       DeltaId d = kZeroDelta;
       switch (f.kind) {
         case FactorKind::None: break;

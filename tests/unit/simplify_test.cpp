@@ -60,6 +60,14 @@ TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
   EXPECT_GT(count_ops(s, Op::Sin), 16000);
 }
 
+TEST(Simplify, NothingIsComputedOfAnEmptyArray) {
+  const auto g = std::make_shared<Graph>();
+  const Program s =
+      checked_simplify(parsed("def f(a: f32[0], b: f32[3,0]) = (sin(a) * a, exp(transpose(b)), sum(tanh(a)))", g));
+  for (const Op op : {Op::Sin, Op::Mul, Op::Exp, Op::Transpose, Op::Tanh, Op::Sum})
+    EXPECT_EQ(count_ops(s, op), 0) << name(op);
+}
+
 TEST(Simplify, SlopesBeyondThirtyTwoBitsWrap) {
   const auto g = std::make_shared<Graph>();
   const Program s =
