@@ -151,7 +151,22 @@ TEST(Library, IsSafeWhereInputsAreHostile) {
   EXPECT_EQ(run("import optim\ndef f(g: f32[2]) = clip_norm(g, 1)", {{0, 0}}), (Values{0, 0}));
   EXPECT_EQ(run("import optim\ndef f(g: f32[0]) = sgd(g, g, 1)", {{}}), (Values{}));
   EXPECT_EQ(run("import linalg\ndef f(b: f32[2]) = conjugate_gradient(fn(v) => 2 * v, b, 1e-6)", {{0, 0}}), (Values{0, 0}));
+  EXPECT_EQ(run("import linalg\ndef f(b: f32[2]) = power_iteration(fn(v) => 0 * v, b, 1e-6)", {{1, 2}}), (Values{0, 0, 0}));
   EXPECT_TRUE(std::isnan(run("import losses\ndef f(x: f32[0]) = mse(x, x)", {{}})[0])) << "the mean of nothing";
+}
+
+// Of steps from the fresh state. What Adam does is g / (|g| + 1e-8) there, times the rate: its derivative at 0 is 1e8.
+TEST(Library, StepsHaveDerivativesWhereGradientsAreZero) {
+  const char* const steps[] = {"adam(w, g, adam_start(w), 0.1)[0]", "adamw(w, g, adam_start(w), 0.1, 0.01)[0]",
+                               "rmsprop(w, g, 0 * w, 0.1, 0.9)[0]", "adagrad(w, g, 0 * w, 0.1)[0]"};
+  for (const std::string step : steps) {
+    const Program p = program("import optim\ndef f(w: f64[2], g: f64[2]) -> f64 = sum(" + step + ")");
+    const Values gradient = run(grad(p).value(), {{1, 2}, {0, 0.5}});
+    for (const double x : gradient) EXPECT_TRUE(std::isfinite(x)) << step;
+    EXPECT_NEAR(gradient[2], -0.1 / 1e-8, 1) << step;
+    const double nan = std::nan("");
+    EXPECT_TRUE(std::isnan(run(p, {{1, 2}, {nan, 0}})[0])) << step << ": what is no number is not hidden";
+  }
 }
 
 // ---- documents
