@@ -1,5 +1,5 @@
-// Time from source to SPIR-V against the length of the program, for a program of scalar statements and its gradient, and for
-// repeated reductions. Host only: kernels are made for the plain target.
+// Time from source to SPIR-V against the length of the program, for programs of scalar statements, on a few elements and on
+// all of an array, with their gradients, and for repeated reductions. Host only: kernels are made for the plain target.
 //   compile_bench [N ..]      numbers of statements; 100 1000 10000 if not given
 // Prints one JSON object per program and length: CPU milliseconds of each stage, kernels, steps, words of SPIR-V.
 #include <cstdio>
@@ -26,6 +26,15 @@ std::string scalar_statements(int n) {
     text += "  let v" + std::to_string(i) + " = " + form[0] + operand(i - 1) + form[1] + operand(i - 3) + form[2] + "\n";
   }
   return text + "  v" + std::to_string(n - 1) + "\n}\n";
+}
+
+std::string statements_on_elements(int n) {
+  std::string text = "def f(x: f32[" + std::to_string(n + 1) + "]) -> f32 {\n  let s0 = x[0]\n";
+  for (int i = 0; i < n; ++i) {
+    const std::string at = std::to_string(i), next = std::to_string(i + 1);
+    text += "  let s" + next + " = s" + at + " + sin(x[" + at + "] * x[" + next + "])\n";
+  }
+  return text + "  s" + std::to_string(n) + "\n}\n";
 }
 
 std::string repeated_reductions(int n) {
@@ -61,6 +70,7 @@ int main(int argc, char** argv) {
   if (lengths.empty()) lengths = {100, 1000, 10000};
   try {
     for (const int n : lengths) measure("scalar statements", n, scalar_statements(n));
+    for (const int n : lengths) measure("statements on elements", n, statements_on_elements(n));
     for (const int n : lengths)
       if (n <= 1000) measure("repeated reductions", n, repeated_reductions(n));
   } catch (const Error& e) {

@@ -344,7 +344,8 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     Inliner::Bound& bound = made.bound[j];
     const uint64_t element = kernel::bytes_of(made.kernel.bindings[j].type);
     bound.offset = reached[j].first * element;
-    bound.bytes = reached[j].count > 0 ? reached[j].count * element : bound.bytes - bound.offset;
+    bound.bytes -= bound.offset;
+    if (reached[j].count > 0) bound.bytes = std::min(bound.bytes, reached[j].count * element);
   }
   return made;
 }
