@@ -1,5 +1,8 @@
 #include "ad/function.h"
 
+#include <functional>
+#include <optional>
+
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
@@ -90,9 +93,28 @@ Shape joined(std::string_view what, const Shape& a, const Shape& b) {
   return Shape(std::span<const int64_t>(all));
 }
 
+using Along = std::function<Expr(Expr direction)>;
+
+// A row for each direction of this type, `count` of them from number `first` on: those behind the last are zero.
+Expr rows_of(ir::Graph& g, Type type, const std::optional<Expr>& first, int64_t count, const Along& along) {
+  const Expr i = ir::fresh_var(g, i32());
+  return ir::build(count, i, along(unit(g, type, first ? *first + i : i)));
+}
+
+Expr rows_in_chunks(ir::Graph& g, Type type, int64_t chunk, const Along& along) {
+  const int64_t all = type.shape.count(), chunks = (all + chunk - 1) / chunk;
+  // The number of a chunk's first direction is a state: what no step waits for may be computed for all steps at once.
+  const Expr first = ir::fresh_var(g, i32()), start = ir::zeros(g, i32());
+  const Expr rows = rows_of(g, type, first, chunk, along);
+  const Expr results[] = {first + ir::full(g, i32(), static_cast<double>(chunk)), rows};
+  const Expr stacked = ir::close_loop(g, {&start, 1}, {}, {&first, 1}, results, false, chunks)[1];
+  const Shape row = rows.shape().erased(0);
+  return ir::window(ir::reshape(stacked, Shape{chunks * chunk} + row), 0, 0, all);
+}
+
 }  // namespace
 
-Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<Expr>& at) {
+Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<Expr>& at, int64_t chunk) {
   if (at.size() != 1)
     throw Error("SG0404", std::string(what) + ": takes derivatives by one array, not by " + std::to_string(at.size()))
         .hint("join them by concat");
@@ -107,8 +129,11 @@ Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, cons
   const Type &from = forward ? x : y, &to = forward ? y : x;
   const Shape shape = joined(what, from.shape, to.shape);
   const FunctionAt here(g, f, at, forward ? Mode::Forward : Mode::Reverse);
-  const Expr i = ir::fresh_var(g, i32()), direction = unit(g, from, i);
-  const Expr rows = ir::build(from.shape.count(), i, here.derivative({&direction, 1})[0]), all = ir::reshape(rows, shape);
+  const auto along = [&](Expr direction) { return here.derivative({&direction, 1})[0]; };
+  const int64_t directions = from.shape.count();
+  const Expr rows = chunk > 0 && chunk < directions ? rows_in_chunks(g, from, chunk, along)
+                                                    : rows_of(g, from, std::nullopt, directions, along);
+  const Expr all = ir::reshape(rows, shape);
   if (!forward) return all;
   std::vector<int64_t> axes;
   for (int k = 0; k < shape.rank(); ++k) axes.push_back((from.shape.rank() + k) % shape.rank());

@@ -48,6 +48,8 @@ std::vector<ir::Expr> value_and_gradient(ir::Graph& g, std::string_view what, co
 
 /// All partial derivatives of one float result by one float variable, in the mode that takes fewer directions. Shape: that
 /// of the result, then that of the variable. SG0404 if there are several of either, SG0101 if those are too many axes.
-ir::Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<ir::Expr>& at);
+/// `chunk` > 0: so many directions at a time, in a loop, so that what one of them needs of memory is there as often at most.
+ir::Expr jacobian(ir::Graph& g, std::string_view what, const TracedFunction& f, const std::vector<ir::Expr>& at,
+                  int64_t chunk = 0);
 
 }  // namespace spirograd::ad

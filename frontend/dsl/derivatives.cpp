@@ -135,10 +135,13 @@ std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const 
   });
 }
 
-Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc) {
+Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, int64_t chunk, const Loc& loc) {
   const std::vector<Array> out = traced(what, at, body, loc, [&](Tracer& tracer, const FunctionBody& f) {
+    if (chunk < 0)
+      throw Error("SG0404", std::string(what) + ": takes " + std::to_string(chunk) + " directions at a time")
+          .hint("Chunk{16} takes 16; without it, all are taken at once");
     const AtPoint p = at_point(tracer, what, at, f);
-    return Exprs{ad::jacobian(tracer.nodes(), what, p.function, p.at)};
+    return Exprs{ad::jacobian(tracer.nodes(), what, p.function, p.at, chunk)};
   });
   return out.empty() ? Array() : out[0];
 }

@@ -297,18 +297,30 @@ Value linearize(Call& c) { return with_derivative(c, Mode::Forward); }
 
 // ---- in all directions
 
-Value jacobian_at(Elaborator& e, const Function& f, const Values& args, const Wrt& wrt, std::string_view what, Place place) {
+Value jacobian_at(Elaborator& e, const Function& f, const Values& args, const Wrt& wrt, int64_t chunk, std::string_view what,
+                  Place place) {
   return at_open_types(e, *f, args, wrt.args, [=, &e](DType open) {
     const Applied a(e, *f, args, wrt.args, open, what, place);
-    return Value::array(ad::jacobian(e.graph(), what, a.function(), a.at));
+    return Value::array(ad::jacobian(e.graph(), what, a.function(), a.at, chunk));
   });
+}
+
+// Directions at a time; 0: all of them.
+int64_t written_chunk(Call& c) {
+  const Value* written = c.keyword("chunk");
+  if (!written) return 0;
+  const int64_t chunk = static_integer(*written, std::string(c.name) + ": chunk=");
+  if (chunk < 1) c.fail("takes at least one direction at a time", "chunk=16 takes 16; without it, all are taken at once");
+  return chunk;
 }
 
 Value jacobian(Call& c) {
   const Function f = function_of(c);
   const Wrt wrt = written_wrt(c, *f).value_or(first_argument());
   return function_value(
-      [f, wrt](Elaborator& e, Values args, Place place) { return jacobian_at(e, f, args, wrt, "jacobian", place); },
+      [f, wrt, chunk = written_chunk(c)](Elaborator& e, Values args, Place place) {
+        return jacobian_at(e, f, args, wrt, chunk, "jacobian", place);
+      },
       c.elaborator.parameters_of(*f));
 }
 
@@ -317,7 +329,9 @@ Value hessian(Call& c) {
   const Wrt wrt = written_wrt(c, *f).value_or(first_argument());
   if (wrt.several) c.fail("differentiates by one argument", "join them by concat, or take hvp");
   return function_value(
-      [g, wrt](Elaborator& e, Values args, Place place) { return jacobian_at(e, g, args, wrt, "hessian", place); },
+      [g, wrt, chunk = written_chunk(c)](Elaborator& e, Values args, Place place) {
+        return jacobian_at(e, g, args, wrt, chunk, "hessian", place);
+      },
       c.elaborator.parameters_of(*f));
 }
 
@@ -345,8 +359,8 @@ constexpr Builtin kRows[] = {
     {"jvp",            3, 3,  "",    "let (y, dy) = jvp(f, (x, w), (dx, dw))",                    jvp},
     {"vjp",            2, -1, "wrt", "let (y, pullback) = vjp(f, x, w)",                          vjp,            Follows::Nothing, false, "wrt"},
     {"linearize",      2, -1, "wrt", "let (y, along) = linearize(f, x, w)",                       linearize,      Follows::Nothing, false, "wrt"},
-    {"jacobian",       1, 1,  "wrt", "jacobian(f)(x), jacobian(f, wrt=w)(w, x)",                  jacobian,       Follows::Nothing, false, "wrt"},
-    {"hessian",        1, 1,  "wrt", "hessian(f)(x), hessian(f, wrt=w)(w, x)",                    hessian,        Follows::Nothing, false, "wrt"},
+    {"jacobian",       1, 1,  "wrt chunk", "jacobian(f)(x), jacobian(f, wrt=w, chunk=16)(w, x)",        jacobian,       Follows::Nothing, false, "wrt"},
+    {"hessian",        1, 1,  "wrt chunk", "hessian(f)(x), hessian(f, wrt=w, chunk=16)(w, x)",          hessian,        Follows::Nothing, false, "wrt"},
     {"hvp",            1, 1,  "wrt", "hvp(f)(x, v), hvp(f, wrt=w)(w, x, v)",                      hvp,            Follows::Nothing, false, "wrt"},
 };
 // clang-format on

@@ -37,6 +37,37 @@ TEST(Derivatives, NumbersTakeTheTypeThatTheyMeet) {
   EXPECT_EQ(run("def f(x: f64[2]) = jacobian(fn(t) => t * x)([0.1, 0.2])", {{tenth, 3}}), (Values{tenth, 0, 0, 3}));
 }
 
+// Both modes: 5 directions forward into 7 elements, 4 backward from 2. Chunks that divide them, do not, and are more than
+// there are.
+TEST(Derivatives, JacobiansInChunksAreThoseOfAllDirectionsAtOnce) {
+  const std::string functions =
+      "def wide(x: f64[5]) -> f64[7] = for i: 7 => sum(sin(x * f64(i + 1))) * x[i - quot(i, 5) * 5]\n"
+      "def narrow(x: f64[2,3]) -> f64[4] = for i: 4 => exp(x[0, i - quot(i, 3) * 3]) * sum(x[1] * f64(i))\n";
+  const auto jacobian = [&](const std::string& f, const std::string& type, const std::string& chunk) {
+    return program(functions + "def f(x: " + type + ") = jacobian(" + f + chunk + ")(x)");
+  };
+  const struct {
+    const char *name, *type;
+    Values at;
+  } cases[] = {{"wide", "f64[5]", {0.1, -0.2, 0.3, 0.4, -0.5}}, {"narrow", "f64[2,3]", {0.1, -0.2, 0.3, 0.4, -0.5, 0.6}}};
+  for (const auto& c : cases) {
+    const Values all = run(jacobian(c.name, c.type, ""), {c.at});
+    for (int chunk : {1, 2, 3, 4, 5, 6, 100}) {
+      const Program p = jacobian(c.name, c.type, ", chunk=" + std::to_string(chunk));
+      EXPECT_EQ(run(p, {c.at}), all) << c.name << " " << chunk;
+      EXPECT_EQ(p.results[0].type, jacobian(c.name, c.type, "").results[0].type);
+    }
+  }
+  EXPECT_EQ(test::count_lowered(jacobian("wide", "f64[5]", ", chunk=2"), ir::Op::MapAccum), 1)
+      << "not all at once after all";
+  EXPECT_EQ(run("def f(x: f64[3]) = hessian(fn(v) => sum(v * v * v), chunk=2)(x)", {{1, 2, 3}}),
+            (Values{6, 0, 0, 0, 12, 0, 0, 0, 18}));
+  EXPECT_EQ(
+      run("def f(x: f64[2]) = sum(jacobian(grad(fn(v) => sum(jacobian(sin, chunk=1)(v) ** 2)), chunk=1)(x))", {{0, 0}}),
+      (Values{-4}))
+      << "nested";
+}
+
 TEST(Derivatives, ArgumentsThatAreNoFloatsStayAsTheyAre) {
   EXPECT_EQ(run("def f(x: f32[3], k: i32) = grad(fn(v, k) => v[k] * v[k])(x, k)", {{1, 2, 3}, {1}}), (Values{0, 4, 0}));
   EXPECT_EQ(run("def f(x: f32) = grad(fn(v, n) => sum(v * ones(n)))(x, 3)", {{1}}), (Values{3})) << "a size";

@@ -315,6 +315,8 @@ void add_derivatives(std::vector<Sample>& out) {
     return along(y);
   });
   add("jacobian", "jacobian(fn(x) => x * 2.0)(v)", [=](const In& in) { return jacobian(scaled)(in.v); });
+  add("jacobian", "jacobian(fn(x) => x * 2.0, chunk=2)(v)",
+      [=](const In& in) { return jacobian(scaled, wrt<0>, Chunk{2})(in.v); });
   add("hessian", "hessian(fn(x) => sum(sin(x) * x))(v)", [=](const In& in) { return hessian(wave)(in.v); });
   add("hvp", "hvp(fn(x) => sum(sin(x) * x))(v, v)", [=](const In& in) { return hvp(wave)(in.v, in.v); });
   add("vmap", "vmap(fn(x) => sum(sin(x) * x))(x)", [=](const In& in) { return vmap(wave)(in.x); });

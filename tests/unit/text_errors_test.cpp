@@ -149,6 +149,7 @@ const Case kCases[] = {
     {"def f(x: f32[2]) = { let (y, b) = vjp(fn(v) => v, x)\n b(1.0) }", "SG0101", 2, 2, "a cotangent for f32[2] cannot be f32"},
     {"def f(x: f32[2]) = { let (y, b) = vjp(fn(v) => (v, v), x)\n b(x) }", "SG0404", 2, 2, "for 2 arrays, it is given 1"},
     {"def f(x: f32) = jacobian(fn(a, b) => a * b, wrt=(a, b))(x, x)", "SG0404", 1, 17, "by one array, not by 2"},
+    {"def f(x: f32[2]) = jacobian(sin, chunk=0)(x)", "SG0404", 1, 20, "at least one direction at a time"},
     {"def f(x: f32) = vmap(sin)(x)",                        "SG0101", 1, 17, "an argument is f32 and has no axis 0"},
     {"def f(x: f32[2]) = vmap(sin, out_axes=1)(x)",          "SG0101", 1, 20, "results like f32 cannot be stacked along an axis 1"},
     {"def f(x: f32[2]) = vmap(sin, out_axes=(0, 1))(x)",     "SG0404", 1, 20, "out_axes= names 2 axes for 1 results"},

@@ -31,7 +31,7 @@ using FunctionBody = std::function<std::vector<Arg>(std::span<const Array>)>;
 
 /// The value, then the gradient per argument.
 std::vector<Array> gradient(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
-Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, const Loc& loc);
+Array jacobian_of(const char* what, const std::vector<Arg>& at, const FunctionBody& body, int64_t chunk, const Loc& loc);
 /// The results of `body` for each part of arrays along their axes, of one extent, stacked along the axes `out`, of which
 /// `out_axes` takes the number of results. No axis: the whole array.
 using LeafAxes = std::vector<std::optional<int64_t>>;
@@ -191,21 +191,28 @@ auto linearize(F f, const Args&... args) {
   });
 }
 
-/// A function of the arguments of `f`; the result's shape, then that of the argument. Both are one array.
+/// How many directions are taken at a time, one chunk after the other; 0: all at once. What one direction needs of memory is
+/// there so many times.
+struct Chunk {
+  int64_t directions = 0;
+};
+
+/// A function of the arguments of `f`; the result's shape, then that of the argument. Both are one array. SG0404: a negative
+/// chunk.
 template <class F, class Wrt = std::index_sequence<0>>
-auto jacobian(F f, Wrt by = {}, Loc loc = Loc::here()) {
-  return [f = std::move(f), by, loc](const auto&... args) mutable {
+auto jacobian(F f, Wrt by = {}, Chunk chunk = {}, Loc loc = Loc::here()) {
+  return [f = std::move(f), by, chunk, loc](const auto&... args) mutable {
     auto p = detail::partial(f, by, loc, args...);
-    return detail::jacobian_of("jacobian", p.leaves(), p.body(), loc);
+    return detail::jacobian_of("jacobian", p.leaves(), p.body(), chunk.directions, loc);
   };
 }
 
 /// The second derivatives of a scalar result by one array.
 template <class F, class Wrt = std::index_sequence<0>>
-auto hessian(F f, Wrt by = {}, Loc loc = Loc::here()) {
-  return [g = grad(std::move(f), by, loc), by, loc](const auto&... args) mutable {
+auto hessian(F f, Wrt by = {}, Chunk chunk = {}, Loc loc = Loc::here()) {
+  return [g = grad(std::move(f), by, loc), by, chunk, loc](const auto&... args) mutable {
     auto p = detail::partial(g, by, loc, args...);
-    return detail::jacobian_of("hessian", p.leaves(), p.body(), loc);
+    return detail::jacobian_of("hessian", p.leaves(), p.body(), chunk.directions, loc);
   };
 }
 
