@@ -50,8 +50,8 @@ std::optional<Part> part_of(Expr ct) {
   return p && p->start >= 0 && p->start < p->end() && p->end() <= p->view[p->axis] ? p : std::nullopt;
 }
 
-// In groups that lie side by side along one axis.
-std::vector<std::vector<Part>> side_by_side(std::vector<Part> parts) {
+// In groups along one axis.
+std::vector<std::vector<Part>> without_overlaps(std::vector<Part> parts) {
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.start < b.start; });
   std::vector<std::vector<Part>> out;
   for (const Part& p : parts) {
@@ -90,7 +90,7 @@ Expr CotangentSum::value() const {
       if (std::optional<Part> p = part_of(arrived_[j])) parts.push_back(*p), parts.back().arrived = j;
   std::vector<bool> is_joined(arrived_.size());
   std::vector<Expr> terms;
-  for (const std::vector<Part>& group : side_by_side(std::move(parts))) {
+  for (const std::vector<Part>& group : without_overlaps(std::move(parts))) {
     if (group.size() <= kFew) continue;
     terms.push_back(joined(group, arrived_[0].type()));
     for (const Part& p : group) is_joined[p.arrived] = true;

@@ -61,17 +61,15 @@ class Forms {
   static Form digit(Digit d) { return {{{d, 1}}, 0, {}}; }
 
   std::optional<Form> found(const Inst& i) const {
-    switch (i.op) {
-      case KOp::Const: return is_integer(i.type) ? std::optional<Form>(Form{{}, constant_of(i), {}}) : std::nullopt;
-      case KOp::Index: return digit({1, kAll});
-      case KOp::LocalIndex: return digit({1, k_.workgroup});
-      case KOp::GroupIndex: return digit({k_.workgroup, kAll});
-      case KOp::LaneIndex: return digit({1, std::max(1u, k_.subgroup)});
-      case KOp::Bitcast: return is_integer(i.type) ? forms_[i.in[0]] : std::nullopt;
-      default: break;
-    }
+    if (!is_integer(i.type)) return std::nullopt;
+    if (i.op == KOp::Const) return Form{{}, constant_of(i), {}};
+    if (i.op == KOp::Index) return digit({1, kAll});
+    if (i.op == KOp::LocalIndex) return digit({1, k_.workgroup});
+    if (i.op == KOp::GroupIndex) return digit({k_.workgroup, kAll});
+    if (i.op == KOp::LaneIndex) return digit({1, std::max(1u, k_.subgroup)});
+    if (i.op == KOp::Bitcast) return forms_[i.in[0]];
     const bool of_two = kind(i.op) == Kind::Arithmetic || kind(i.op) == Kind::Integer || kind(i.op) == Kind::Bitwise;
-    if (!of_two || operand_count(i.op) != 2 || !is_integer(i.type)) return std::nullopt;
+    if (!of_two || operand_count(i.op) != 2) return std::nullopt;
     const std::optional<Form>&a = forms_[i.in[0]], &b = forms_[i.in[1]];
     if (!a || !b) return std::nullopt;
     if (i.op == KOp::Min) return bounded(i);

@@ -15,32 +15,27 @@ bool reaches_binding(const Inst& i) { return info(i.op).memory == Memory::Bindin
 // Of either integer type: what wraps around counts as negative.
 int64_t constant_of(const Inst& i) { return static_cast<int32_t>(static_cast<uint32_t>(i.imm)); }
 
+// Numbers of invocations, lanes and iterations.
+bool counts(KOp op) {
+  return op == KOp::Index || op == KOp::LocalIndex || op == KOp::GroupIndex || op == KOp::LaneIndex || op == KOp::Loop;
+}
+
+bool is_natural_of_naturals(KOp op) {
+  return op == KOp::Add || op == KOp::Mul || op == KOp::Min || op == KOp::Quot || op == KOp::Rem;
+}
+
 // Which integers are never negative, by what they are made of.
 std::vector<bool> naturals(const std::vector<Inst>& body) {
   std::vector<bool> out(body.size());
   for (size_t at = 0; at < body.size(); ++at) {
     const Inst& i = body[at];
     const auto natural = [&](size_t operand) { return out[i.in[operand]]; };
-    switch (i.op) {
-      case KOp::Const: out[at] = is_integer(i.type) && constant_of(i) >= 0; break;
-      case KOp::Index:
-      case KOp::LocalIndex:
-      case KOp::GroupIndex:
-      case KOp::LaneIndex:
-      case KOp::Loop: out[at] = true; break;
-      case KOp::Bitcast: out[at] = is_integer(i.type) && natural(0); break;
-      case KOp::Add:
-      case KOp::Mul:
-      case KOp::Min:
-      case KOp::Quot:
-      case KOp::Rem: out[at] = is_integer(i.type) && natural(0) && natural(1); break;
-      case KOp::Shl:
-      case KOp::ShrU:
-      case KOp::ShrS: out[at] = natural(0); break;
-      case KOp::Max:
-      case KOp::And: out[at] = is_integer(i.type) && (natural(0) || natural(1)); break;
-      default: break;
-    }
+    if (!is_integer(i.type)) continue;
+    if (i.op == KOp::Const) out[at] = constant_of(i) >= 0;
+    if (counts(i.op)) out[at] = true;
+    if (i.op == KOp::Bitcast || is_shift(i.op)) out[at] = natural(0);
+    if (is_natural_of_naturals(i.op)) out[at] = natural(0) && natural(1);
+    if (i.op == KOp::Max || i.op == KOp::And) out[at] = natural(0) || natural(1);
   }
   return out;
 }
