@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "ad/measure.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
@@ -295,6 +296,21 @@ TEST(CheckDerivatives, SaysWhatItCouldNotCompare) {
   EXPECT_EQ(check_derivatives(kinks, {}).error().code, "SG0501");
   EXPECT_EQ(check_derivatives(kinks, std::vector{HostArray(f32({2}))}).error().code, "SG0501");
   EXPECT_EQ(check_derivatives(program("def f(k: i32) = k"), std::vector{HostArray(i32())}).error().code, "SG0201");
+}
+
+// At 1e-6 the differences of abs over 1e-5 meet the corner at 0; over 1e-6 they do not.
+TEST(CheckDerivatives, ShorterStepsAvoidACornerNearby) {
+  const auto near_corner = [](double step) { return ad::Values{{std::abs(1e-6 + step)}}; };
+  const std::vector<ProgramResult> results = {{"y", 0, f64()}};
+  const ad::Slope right = ad::best_slope(near_corner, results, {{1}}), wrong = ad::best_slope(near_corner, results, {{-1}});
+  EXPECT_EQ(right.kinks, 0);
+  EXPECT_LT(right.error, 1e-7);
+  EXPECT_EQ(wrong.kinks, 0);
+  EXPECT_GT(wrong.error, 1);
+  const auto at_corner = [](double step) { return ad::Values{{1 + step, std::abs(step)}}; };
+  const ad::Slope corner = ad::best_slope(at_corner, {{"y", 0, f64({2})}}, {{1, 0}});
+  EXPECT_EQ(corner.kinks, 1);
+  EXPECT_EQ(corner.kink, "y[1]");
 }
 
 }  // namespace

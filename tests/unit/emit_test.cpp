@@ -49,6 +49,17 @@ Kernel axpy() {
   return std::move(k).finish();
 }
 
+TEST(Emit, ElementsAreAsAlignedAsTheyAreLarge) {
+  for (const Scalar type : {Scalar::F32, Scalar::U32, Scalar::F64}) {
+    Builder k("copy", 64, 64);
+    const uint32_t x = k.bind("x", type, Access::Read), y = k.bind("y", type, Access::Write);
+    k.store(y, k.index(), k.load(x, k.index()));
+    const std::string text = valid_text(std::move(k).finish(), device(), BindingForm::Address);
+    EXPECT_EQ(occurrences(text, "Aligned 4"), type == Scalar::F64 ? 0u : 2u) << text;
+    EXPECT_EQ(occurrences(text, "Aligned 8"), type == Scalar::F64 ? 2u : 0u) << text;
+  }
+}
+
 TEST(Emit, EveryOperationIsValidInBothForms) {
   for (const bool f64 : {false, true})
     for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})

@@ -100,7 +100,8 @@ class MemoryTest : public ::testing::Test {
       *m = reinterpret_cast<VkDeviceMemory>(uintptr_t{16});
       return VK_SUCCESS;
     };
-    fns.vkMapMemory = [](VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void** data) {
+    fns.vkMapMemory = [](VkDevice, VkDeviceMemory, VkDeviceSize first, VkDeviceSize size, VkMemoryMapFlags f, void** data) {
+      EXPECT_TRUE(first == 0 && size == VK_WHOLE_SIZE && f == 0);
       *data = driver->bytes.data();
       return VK_SUCCESS;
     };

@@ -105,6 +105,20 @@ TEST(Merge, ReadersComeBehindWriters) {
   EXPECT_EQ(kernels({next(0, 1), next(1, 2), next(0, 3), next(2, 4)}), (Kernels{{1, 3}, {2}, {4}}));
 }
 
+// Of many kernels the last 64 are asked, of these only those behind what a compute reads.
+TEST(Merge, LongChainsKeepTheirOrder) {
+  std::vector<Compute> chain;
+  Kernels wanted;
+  for (uint32_t b = 0; b < 70; ++b) {
+    chain.push_back(map({8}, {elsewhere(b)}, b + 1));
+    wanted.push_back({b + 1});
+  }
+  EXPECT_EQ(kernels(chain), wanted);
+  chain.push_back(map({8}, {own(0)}, 71));
+  wanted[70 - 64].push_back(71);
+  EXPECT_EQ(kernels(chain), wanted);
+}
+
 // Buffers that join_loops puts beside a reduction, whose compute reads 0 and writes 1: `before` and `behind` are the others
 // of the list.
 std::vector<uint32_t> beside(std::vector<schedule::Read> reads, std::vector<Compute> before, std::vector<Compute> behind) {
