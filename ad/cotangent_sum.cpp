@@ -81,26 +81,32 @@ Expr joined(const std::vector<Part>& group, const Type& type) {
   return ir::reshape(ir::concat(pieces, first.axis), type.shape);
 }
 
-}  // namespace
-
-Expr CotangentSum::value() const {
+// The terms of the same sum, parts that were joined last.
+std::vector<Expr> with_parts_joined(const std::vector<Expr>& arrived) {
   std::vector<Part> parts;
-  if (arrived_.size() > kFew)
-    for (size_t j = 0; j < arrived_.size(); ++j)
-      if (std::optional<Part> p = part_of(arrived_[j])) parts.push_back(*p), parts.back().arrived = j;
-  std::vector<bool> is_joined(arrived_.size());
-  std::vector<Expr> terms;
+  for (size_t j = 0; j < arrived.size(); ++j)
+    if (std::optional<Part> p = part_of(arrived[j])) parts.push_back(*p), parts.back().arrived = j;
+  std::vector<bool> is_joined(arrived.size());
+  std::vector<Expr> wholes, terms;
   for (const std::vector<Part>& group : without_overlaps(std::move(parts))) {
     if (group.size() <= kFew) continue;
-    terms.push_back(joined(group, arrived_[0].type()));
+    wholes.push_back(joined(group, arrived[0].type()));
     for (const Part& p : group) is_joined[p.arrived] = true;
   }
-  Expr out;
-  const auto add = [&](Expr term) { out = out ? out + term : term; };
-  for (size_t j = 0; j < arrived_.size(); ++j)
-    if (!is_joined[j]) add(arrived_[j]);
-  for (const Expr term : terms) add(term);
-  return out;
+  for (size_t j = 0; j < arrived.size(); ++j)
+    if (!is_joined[j]) terms.push_back(arrived[j]);
+  terms.insert(terms.end(), wholes.begin(), wholes.end());
+  return terms;
 }
+
+Expr sum_of(const std::vector<Expr>& terms) {
+  Expr sum;
+  for (const Expr term : terms) sum = sum ? sum + term : term;
+  return sum;
+}
+
+}  // namespace
+
+Expr CotangentSum::value() const { return arrived_.size() > kFew ? sum_of(with_parts_joined(arrived_)) : sum_of(arrived_); }
 
 }  // namespace spirograd::ad

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "spirv/kernel/guard.h"
+#include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
 namespace {
@@ -34,9 +35,7 @@ Form plus(Form a, const Form& b, int64_t times) {
   return a;
 }
 
-int64_t constant_of(const Inst& i) {
-  return i.type == Scalar::I32 ? static_cast<int32_t>(static_cast<uint32_t>(i.imm)) : static_cast<int64_t>(i.imm);
-}
+int64_t constant_of(const Inst& i) { return i.type == Scalar::I32 ? as_i32(i.imm) : static_cast<int64_t>(i.imm); }
 
 // Of each value that is one: every operand stands before what uses it.
 class Forms {

@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "spirv/kernel/finish.h"
+#include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
 namespace {
 
 bool reaches_binding(const Inst& i) { return info(i.op).memory == Memory::Binding; }
-
-// Of either integer type: what wraps around counts as negative.
-int64_t constant_of(const Inst& i) { return static_cast<int32_t>(static_cast<uint32_t>(i.imm)); }
 
 // Numbers of invocations, lanes and iterations.
 bool counts(KOp op) {
@@ -31,7 +29,7 @@ std::vector<bool> naturals(const std::vector<Inst>& body) {
     const Inst& i = body[at];
     const auto natural = [&](size_t operand) { return out[i.in[operand]]; };
     if (!is_integer(i.type)) continue;
-    if (i.op == KOp::Const) out[at] = constant_of(i) >= 0;
+    if (i.op == KOp::Const) out[at] = as_i32(i.imm) >= 0;
     if (counts(i.op)) out[at] = true;
     if (i.op == KOp::Bitcast || is_shift(i.op)) out[at] = natural(0);
     if (is_natural_of_naturals(i.op)) out[at] = natural(0) && natural(1);
@@ -49,14 +47,15 @@ struct Position {
 class Positions {
  public:
   explicit Positions(const std::vector<Inst>& body) : body_(body), natural_(naturals(body)) {}
-  // What the constant is added to is never negative: nobody reads in front of where an array is said to begin.
+  // What the constant is added to is never negative: nobody reads in front of where an array is said to begin. Constants of
+  // either integer type that wrap around count as negative.
   Position operator[](Value v) const {
     const Inst& i = body_[v];
-    if (i.op == KOp::Const) return {std::nullopt, constant_of(i)};
+    if (i.op == KOp::Const) return {std::nullopt, as_i32(i.imm)};
     if (i.op == KOp::Add)
       for (const size_t side : {1, 0})
         if (body_[i.in[side]].op == KOp::Const && natural_[i.in[1 - side]])
-          return {i.in[1 - side], constant_of(body_[i.in[side]])};
+          return {i.in[1 - side], as_i32(body_[i.in[side]].imm)};
     return {v, 0};
   }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "tests/gpu/fixture.h"
@@ -134,34 +135,38 @@ class FaultTest : public Gpu {
     }
     return "";
   }
+  // Lives once with each call failing of those that one life makes.
+  void fail_each_call(BindingForm form, const std::function<std::string(const Executable&)>& live_once) {
+    const Executable e = program(form);
+    Faults counting;
+    active = &counting;
+    ASSERT_EQ(live_once(e), "");
+    for (const char* name : kFallible)
+      for (int k = 1; k <= counting.calls[name]; ++k) {
+        Faults f;
+        f.name = name;
+        f.countdown = k;
+        f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        active = &f;
+        EXPECT_EQ(live_once(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
+        ++failed[name];
+      }
+    active = nullptr;
+    EXPECT_EQ(live_once(e), "") << "the device lives on";
+  }
+  std::map<std::string, int> failed;  // how often each call did
 };
 
 TEST_F(FaultTest, EveryCallMayFailOnce) {
-  std::map<std::string, int> failed;
   EXPECT_TRUE(Device::Impl::of(*device).timeline->has_semaphore());
   for (const bool stage : {false, true})
     for (BindingForm form : kForms) {
       Device::Impl::of(*device).always_stage = stage;
-      const auto live_again = [&](const Executable& x) {
+      fail_each_call(form, [&](const Executable& e) {
         if (stage) use_fences();  // none of an earlier life
-        return live(x, 2);
-      };
-      const Executable e = program(form);
-      Faults counting;
-      active = &counting;
-      ASSERT_EQ(live_again(e), "");
-      for (const char* name : kFallible)
-        for (int k = 1; k <= counting.calls[name]; ++k) {
-          Faults f;
-          f.name = name;
-          f.countdown = k;
-          f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-          active = &f;
-          EXPECT_EQ(live_again(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
-          ++failed[name];
-        }
-      active = nullptr;
-      EXPECT_EQ(live_again(e), "") << "the device lives on";
+        return live(e, 2);
+      });
+      if (HasFatalFailure()) return;
     }
   for (const char* name : kFallible) EXPECT_GT(failed[name], 0) << name << " was never tried";
 }
@@ -191,21 +196,8 @@ TEST_F(FaultTest, EveryCallOfRunsOnArraysMayFailOnce) {
     config.direct = direct;
     d.memory = std::make_unique<Memory>(d.fns, d.device, config);
     for (BindingForm form : kForms) {
-      const Executable e = program(form);
-      Faults counting;
-      active = &counting;
-      ASSERT_EQ(live_on_arrays(e, !direct), "");
-      for (const char* name : kFallible)
-        for (int k = 1; k <= counting.calls[name]; ++k) {
-          Faults f;
-          f.name = name;
-          f.countdown = k;
-          f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-          active = &f;
-          EXPECT_EQ(live_on_arrays(e, !direct), "SG0601") << name << ", call " << k << ", " << form_name(form);
-        }
-      active = nullptr;
-      EXPECT_EQ(live_on_arrays(e, !direct), "") << "the device lives on";
+      fail_each_call(form, [&](const Executable& e) { return live_on_arrays(e, !direct); });
+      if (HasFatalFailure()) return;
     }
   }
 }
