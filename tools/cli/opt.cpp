@@ -3,10 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/rewrite/passes.h"
-#include "frontend/rewrite/simplify.h"
-#include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
-#include "spirograd/grad.h"
 #include "spirv/assemble.h"
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/print.h"
@@ -16,32 +13,11 @@
 #include "tools/cli/passes.h"
 #include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
+#include "tools/cli/transforms.h"
 #include "tools/io/table.h"
 
 namespace spirograd::cli {
 namespace {
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> out(1);
-  for (char c : list)
-    if (c == ',')
-      out.emplace_back();
-    else
-      out.back() += c;
-  return out;
-}
-
-// Transformations in the order of the command line.
-Program transformed(Program p, const Options& options, std::string& stage) {
-  for (const Options::Given& g : options.given()) {
-    if (g.name == "--bot") p = rewrite::vectorise(p), stage = "bulk";
-    if (g.name == "--grad") p = grad(p, names_in(g.value)).value(), stage = "gradient";
-    if (g.name == "--value-and-grad") p = value_and_grad(p, names_in(g.value)).value(), stage = "gradient";
-    if (g.name == "--jvp") p = jvp(p, names_in(g.value)).value(), stage = "gradient";
-    if (g.name == "--simplify") p = rewrite::simplify(rewrite::vectorise(p)), stage = "simple";
-  }
-  return p;
-}
 
 const char* name_of(Role r) {
   switch (r) {
@@ -203,9 +179,6 @@ Command opt_command() {
        "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
        "Without --device, kernels are made for a plain device, the same on every machine."},
       {{"--bot", "", "remove all builds (bulk-operation transformation)", "", true},
-       {"--grad", "A,B", "gradient of the first scalar result", "", true},
-       {"--value-and-grad", "A,B", "all results, and the gradient", "", true},
-       {"--jvp", "A,B", "forward mode", "", true},
        {"--simplify", "", "apply the rules of simplification", "", true},
        {"--loops", "", "how each kernel runs: its loops and what they are bound to"},
        {"--kernels", "", "fused kernels, as instructions"},
@@ -227,6 +200,8 @@ Command opt_command() {
       std::find_if(c.options.begin(), c.options.end(), [](const OptionSpec& o) { return o.name == "--rules"; });
   const std::vector<OptionSpec> passes = pass_options();
   c.options.insert(rules, passes.begin(), passes.end());
+  const std::vector<OptionSpec> derivatives = derivative_options();
+  c.options.insert(c.options.begin() + 1, derivatives.begin(), derivatives.end());
   return c;
 }
 

@@ -13,8 +13,8 @@ namespace spirograd::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {devices_command(), doctor_command(), run_command(), grad_command(),   bench_command(),
-          tune_command(),    check_command(),  opt_command(), explain_command()};
+  return {devices_command(), doctor_command(), run_command(), grad_command(),    bench_command(),
+          tune_command(),    check_command(),  opt_command(), compile_command(), explain_command()};
 }
 
 std::string overview(const std::vector<Command>& commands) {

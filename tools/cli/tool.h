@@ -41,6 +41,7 @@ Command bench_command();
 Command tune_command();
 Command check_command();
 Command opt_command();
+Command compile_command();
 Command explain_command();
 
 }  // namespace spirograd::cli

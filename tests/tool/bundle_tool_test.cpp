@@ -1,0 +1,154 @@
+// spirograd compile: what it writes, what it refuses, and that what it refuses leaves every file as it was.
+#include <nlohmann/json.hpp>
+
+#include "spirograd/bundle_file.h"
+#include "tool/process.h"
+
+namespace spirograd::tool_test {
+namespace {
+
+using Words = std::vector<std::string>;
+using Json = nlohmann::json;
+
+struct BundleTool : testing::Test {
+  Folder folder;
+  BundleTool() { folder.write("model.sg", kModel); }
+
+  Finished compile(const Words& more) {
+    Words words = {"compile", "model.sg", "M=2", "N=3"};
+    words.insert(words.end(), more.begin(), more.end());
+    return folder.run(words);
+  }
+  Bundle bundle(const std::string& name) {
+    const std::string s = folder.read(name);
+    return read_bundle(std::vector<uint8_t>(s.begin(), s.end()), name).value();
+  }
+  // Refused with this status and message, and nothing was written.
+  void refuses(const Words& more, int status, const std::string& message) {
+    const std::vector<std::string> before = folder.files();
+    const Finished f = compile(more);
+    EXPECT_EQ(f.status, status) << f.err;
+    EXPECT_NE(f.err.find(message), std::string::npos) << f.err;
+    EXPECT_EQ(std::count(f.err.begin(), f.err.end(), '\n') > 0, true);
+    EXPECT_EQ(f.err.find("error", f.err.find("error") + 1), std::string::npos) << "one error: " << f.err;
+    EXPECT_EQ(folder.files(), before);
+  }
+};
+
+TEST_F(BundleTool, WritesBothFormsOfAProgram) {
+  const Finished f = compile({"-o", "m.sgb"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.err, "wrote m.sgb  model in address and descriptor form\n");
+  const Bundle b = bundle("m.sgb");
+  EXPECT_EQ(b.program, "model");
+  ASSERT_EQ(b.forms.size(), 2u);
+  EXPECT_EQ(b.forms[0].form, BindingForm::Address);
+  EXPECT_EQ(b.forms[1].form, BindingForm::Descriptors);
+  const Executable& e = b.forms[0];
+  ASSERT_EQ(e.n_inputs, 3u);
+  ASSERT_EQ(e.n_outputs, 3u);
+  EXPECT_EQ(e.buffers[1].name, "x");
+  EXPECT_EQ(e.buffers[1].type, f32({2, 3}));
+  EXPECT_EQ(e.buffers[5].name, "count");
+  EXPECT_EQ(e.buffers[5].type, i32());
+  // For every device: no more than Vulkan 1.1 promises.
+  for (const Executable& form : b.forms) {
+    Target least;
+    least.device_address = form.form == BindingForm::Address;
+    EXPECT_TRUE(missing(requirements_of(form), least).empty());
+  }
+}
+
+TEST_F(BundleTool, OneFormOnRequest) {
+  ASSERT_EQ(compile({"-o", "m.sgb", "--form", "descriptors"}).status, 0);
+  ASSERT_EQ(bundle("m.sgb").forms.size(), 1u);
+  EXPECT_EQ(bundle("m.sgb").forms[0].form, BindingForm::Descriptors);
+}
+
+TEST_F(BundleTool, DerivativesApplyInTheirOrder) {
+  ASSERT_EQ(compile({"-o", "m.sgb", "--value-and-grad", "w", "--jvp", "x"}).status, 0);
+  const Executable e = bundle("m.sgb").forms[0];
+  Words names;
+  for (uint32_t i = 0; i < e.n_inputs + e.n_outputs; ++i) names.push_back(e.buffers[i].name);
+  EXPECT_EQ(names, (Words{"w", "x", "k", "dot_x", "loss", "rows", "count", "d_w", "dot_loss", "dot_rows", "dot_d_w"}));
+}
+
+TEST_F(BundleTool, TheSameProgramIsTheSameBytes) {
+  ASSERT_EQ(compile({"-o", "a.sgb"}).status, 0);
+  ASSERT_EQ(compile({"-o", "b.sgb"}).status, 0);
+  ASSERT_EQ(compile({"-o", "c.sgb", "--grad", "w"}).status, 0);
+  EXPECT_EQ(folder.read("a.sgb"), folder.read("b.sgb"));
+  EXPECT_NE(folder.read("a.sgb"), folder.read("c.sgb"));
+}
+
+TEST_F(BundleTool, JsonTellsWhatIsInIt) {
+  const Finished f = compile({"-o", "m.sgb", "--json"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const Json j = Json::parse(f.out);
+  EXPECT_EQ(j["file"], "m.sgb");
+  EXPECT_EQ(j["bytes"], folder.read("m.sgb").size());
+  EXPECT_EQ(j["inputs"][1], (Json{{"name", "x"}, {"type", "f32[2,3]"}}));
+  EXPECT_EQ(j["outputs"].size(), 3u);
+  ASSERT_EQ(j["forms"].size(), 2u);
+  EXPECT_EQ(j["forms"][1]["form"], "descriptors");
+  EXPECT_GE(j["forms"][1]["dispatches"], 1);
+}
+
+TEST_F(BundleTool, ABundleForADeviceSaysWhatItNeeds) {
+  if (folder.run({"devices"}).status != 0) GTEST_SKIP() << "no device";
+  ASSERT_EQ(compile({"-o", "m.sgb", "--device", "0"}).status, 0);
+  EXPECT_GE(bundle("m.sgb").forms.size(), 1u);
+}
+
+TEST_F(BundleTool, WhatIsWrongIsToldBeforeAnythingIsWritten) {
+  folder.write("old.sgb", std::string("old"));
+  fs::create_directory(folder.path("folder.sgb"));
+  refuses({}, 2, "'compile' needs a file to write");
+  refuses({"-o", "model.sg"}, 2, "the name 'model.sg' does not end in .sgb");
+  refuses({"-o", "m.sgb", "--header", "m.sgb"}, 2, "the name 'm.sgb' does not end in .h");
+  refuses({"-o", "m.sgb", "-o", "n.sgb"}, 2, "'-o' is given twice");
+  refuses({"-o", "m.sgb", "--form", "push"}, 2, "'--form' is 'address' or 'descriptors'");
+  refuses({"-o", "m.sgb", "--tuned"}, 2, "'--tuned' takes what was measured on a device");
+  refuses({"-o", "m.sgb", "--device", "interpreter"}, 2, "the interpreter has none");
+  refuses({"-o", "no/m.sgb"}, 5, "SG0505");
+  refuses({"-o", "folder.sgb"}, 5, "it is a folder");
+  refuses({"-o", "old.sgb", "--header", "no/m.h"}, 5, "SG0505");
+  refuses({"-o", "old.sgb", "--grad", "z"}, 3, "SG0202");
+  refuses({"-o", "old.sgb", "-f", "nothing"}, 3, "SG0403");
+  refuses({"-o", "old.sgb", "q=1"}, 2, "SG0503");
+  EXPECT_EQ(folder.read("old.sgb"), "old");
+  fs::create_hard_link(folder.path("old.sgb"), folder.path("same.h"));
+  refuses({"-o", "old.sgb", "--header", "same.h"}, 2, "go to one file");
+}
+
+TEST_F(BundleTool, AFullDiskLeavesNothing) {
+  const Finished f = compile({"-o", "/dev/full"});
+  EXPECT_EQ(f.status, 5);
+  EXPECT_NE(f.err.find("SG0505"), std::string::npos) << f.err;
+}
+
+TEST_F(BundleTool, ShapesThatAreOpenAreAskedFor) {
+  const Finished f = folder.run({"compile", "model.sg", "M=2", "-o", "m.sgb"});
+  EXPECT_EQ(f.status, 3);
+  EXPECT_NE(f.err.find("SG0105"), std::string::npos) << f.err;
+  EXPECT_FALSE(fs::exists(folder.path("m.sgb")));
+}
+
+TEST_F(BundleTool, TheHeaderHasNamesThatCPlusPlusTakes) {
+  folder.write("names.sg",
+               std::string("def namespace(new: f32, Inputs: f32[2], a__b: i32[0]) -> (delete: f32, Outputs: i32[0])"
+                           " = (new + sum(Inputs), a__b)\n"));
+  const Finished f = folder.run({"compile", "names.sg", "-o", "n.sgb", "--header", "n.h"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const std::string text = folder.read("n.h");
+  for (const char* line :
+       {"namespace namespace_ {", "  float new_ = {};", "  std::span<const float, 2> Inputs_;",
+        "  std::span<const int32_t, 0> a_b;", "  float delete_ = {};", "  std::vector<int32_t> Outputs_;"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  char checksum[32];
+  std::snprintf(checksum, sizeof checksum, "0x%016llxu", static_cast<unsigned long long>(bundle("n.sgb").checksum));
+  EXPECT_NE(text.find(checksum), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spirograd::tool_test
