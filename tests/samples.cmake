@@ -18,3 +18,45 @@ if(TARGET train)
       ENVIRONMENT "VK_DRIVER_FILES=${icd};VK_ICD_FILENAMES=${icd};LD_LIBRARY_PATH=${libraries}")
   endforeach()
 endif()
+
+# A bundle that the tool makes and a program without a compiler runs, on every driver.
+if(TARGET bundle AND TARGET spirograd AND NOT CMAKE_CROSSCOMPILING)
+  set(bundles ${CMAKE_CURRENT_BINARY_DIR}/bundles)
+  file(MAKE_DIRECTORY ${bundles})
+  function(spirograd_bundle name program)
+    add_custom_command(OUTPUT ${bundles}/${name}.sgb ${bundles}/${name}.h
+      COMMAND spirograd compile ${program} ${ARGN} -o ${bundles}/${name}.sgb --header ${bundles}/${name}.h
+      DEPENDS spirograd ${program} VERBATIM)
+  endfunction()
+  spirograd_bundle(other_bundle ${PROJECT_SOURCE_DIR}/samples/line.sg N=4 --value-and-grad w)
+  spirograd_bundle(typed_bundle ${CMAKE_CURRENT_SOURCE_DIR}/gpu/programs/typed.sg)
+  file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
+  spirograd_gpu_test(gpu/bundle_run_test.cpp LINK spirograd_vk)
+  target_sources(bundle_run_test PRIVATE ${bundles}/other_bundle.h ${bundles}/typed_bundle.h)
+  target_include_directories(bundle_run_test PRIVATE ${bundles})
+  target_compile_definitions(bundle_run_test PRIVATE SPIROGRAD_BUNDLES="${bundles}")
+  spirograd_embed_spirv(bundle_run_test ${gpu_shaders})
+  foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
+    string(TOUPPER ${driver} variable)
+    set(icd "${${variable}_ICD}")
+    if(NOT icd OR NOT EXISTS "${icd}")
+      continue()
+    endif()
+    get_filename_component(libraries ${icd} DIRECTORY)
+    add_test(NAME ${driver}.samples.Bundle COMMAND bundle ${bundles}/other_bundle.sgb)
+    set_tests_properties(${driver}.samples.Bundle PROPERTIES LABELS "gpu;${driver}"
+      PASS_REGULAR_EXPRESSION "^loss 14\nd_w -6 -14\n$"
+      ENVIRONMENT "VK_DRIVER_FILES=${icd};VK_ICD_FILENAMES=${icd};LD_LIBRARY_PATH=${libraries}")
+  endforeach()
+  if(CMAKE_GENERATOR MATCHES Ninja)
+    add_test(NAME samples.BundleLinksTheRuntimeAlone
+      COMMAND ${CMAKE_COMMAND} -DNINJA=${CMAKE_MAKE_PROGRAM} -DFOLDER=${PROJECT_BINARY_DIR} -DPROGRAM=$<TARGET_FILE:bundle>
+              -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/link_test.cmake)
+    # The canary: a program with a compiler in it must be found out.
+    add_test(NAME samples.TrainLinksMore
+      COMMAND ${CMAKE_COMMAND} -DNINJA=${CMAKE_MAKE_PROGRAM} -DFOLDER=${PROJECT_BINARY_DIR} -DPROGRAM=$<TARGET_FILE:train>
+              -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/link_test.cmake)
+    set_tests_properties(samples.TrainLinksMore PROPERTIES PASS_REGULAR_EXPRESSION "train links libspirograd_")
+    set_tests_properties(samples.BundleLinksTheRuntimeAlone samples.TrainLinksMore PROPERTIES LABELS unit)
+  endif()
+endif()
