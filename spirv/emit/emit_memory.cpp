@@ -75,6 +75,7 @@ void Emitter::atomic_add(const Inst& i) {
   const Id place = element(i.in[0], i.in[1]), addend = ids_[i.in[2]];
   const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
   if (t != Scalar::F32) {
+    needs_.integer_atomics = true;
     result(Op::OpAtomicIAdd, type(t), {place, device, relaxed, addend});
   } else if (native_atomics_) {
     needs_.atomic_float_add = true;
@@ -88,6 +89,7 @@ void Emitter::atomic_add(const Inst& i) {
 
 // Compares bits, since a NaN never equals itself; goes on with the value that the failed exchange returned.
 void Emitter::compare_exchange_add(Id pointer, Id addend) {
+  needs_.exchange_float_add = true;
   const Id u32 = type(Scalar::U32);
   const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
   const Id first = result(Op::OpAtomicLoad, u32, {pointer, device, relaxed});

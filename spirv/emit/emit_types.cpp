@@ -163,6 +163,7 @@ void Emitter::record_sizes() {
   if (form_ == BindingForm::Descriptors) needs_.buffers = bindings;
   needs_.push_bytes = bindings * push_bytes(form_);
   needs_.shared_bytes = kernel::shared_bytes(kernel_);
+  needs_.shared_memory = needs_.shared_bytes > 0;
   needs_.loop_iterations = kernel::loop_iterations(kernel_);
 }
 

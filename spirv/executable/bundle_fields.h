@@ -20,10 +20,11 @@ auto fields_of(T& x) {
   } else if constexpr (std::same_as<Struct, Requirements>) {
     auto& [device_address, descriptors, float64, atomic_float_add, signed_zero_inf_nan, round_to_even, subgroup_operations,
            subgroup_size, workgroup, groups, buffers, push_bytes, shared_bytes, loop_iterations, signed_zero_inf_nan64,
-           round_to_even64] = x;
+           round_to_even64, exchange_float_add, integer_atomics, shared_memory] = x;
     return std::tie(device_address, descriptors, float64, atomic_float_add, signed_zero_inf_nan, round_to_even,
                     subgroup_operations, subgroup_size, workgroup, groups, buffers, push_bytes, shared_bytes,
-                    loop_iterations, signed_zero_inf_nan64, round_to_even64);
+                    loop_iterations, signed_zero_inf_nan64, round_to_even64, exchange_float_add, integer_atomics,
+                    shared_memory);
   } else if constexpr (std::same_as<Struct, KernelBinary>) {
     auto& [name, words, workgroup, bindings, operations, needs, in_place] = x;
     return std::tie(name, words, workgroup, bindings, operations, needs, in_place);

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "spirv/executable/bundle_fields.h"
+
 namespace spirograd {
 namespace {
 
@@ -67,9 +69,7 @@ void bytes(Archive& a, T& data) {
 
 template <class Archive, class T>
 void fields(Archive& a, T& x) requires(std::is_same_v<std::remove_const_t<T>, Requirements>) {
-  a(x.device_address), a(x.descriptors), a(x.float64), a(x.atomic_float_add), a(x.signed_zero_inf_nan), a(x.round_to_even);
-  a(x.subgroup_operations), a(x.subgroup_size), a(x.workgroup), a(x.groups), a(x.buffers), a(x.push_bytes);
-  a(x.shared_bytes), a(x.loop_iterations), a(x.signed_zero_inf_nan64), a(x.round_to_even64);
+  std::apply([&](auto&... field) { (a(field), ...); }, fields_of(x));
 }
 
 template <class Archive, class T>

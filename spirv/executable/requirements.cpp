@@ -45,6 +45,9 @@ Requirements joined(const Requirements& a, const Requirements& b) {
   r.round_to_even = a.round_to_even || b.round_to_even;
   r.signed_zero_inf_nan64 = a.signed_zero_inf_nan64 || b.signed_zero_inf_nan64;
   r.round_to_even64 = a.round_to_even64 || b.round_to_even64;
+  r.exchange_float_add = a.exchange_float_add || b.exchange_float_add;
+  r.integer_atomics = a.integer_atomics || b.integer_atomics;
+  r.shared_memory = a.shared_memory || b.shared_memory;
   r.subgroup_operations = a.subgroup_operations | b.subgroup_operations;
   r.subgroup_size = std::max(a.subgroup_size, b.subgroup_size);
   r.workgroup = std::max(a.workgroup, b.workgroup);
@@ -67,6 +70,10 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
             "compile with BindingForm::Address");
   c.feature(needs.atomic_float_add, t.atomic_float_add, "proved f32 atomics (shaderBufferFloat32AtomicAdd)",
             "compile without native float atomics");
+  c.feature(needs.exchange_float_add, t.exchange_float_add, "f32 sums by compare-exchange that the self-test has proved",
+            again);
+  c.feature(needs.integer_atomics, t.integer_atomics, "integer atomics that the self-test has proved", again);
+  c.feature(needs.shared_memory, t.shared_memory, "shared memory that the self-test has proved", again);
   c.feature(needs.signed_zero_inf_nan, t.signed_zero_inf_nan, "shaderSignedZeroInfNanPreserveFloat32", again);
   c.feature(needs.round_to_even, t.round_to_even, "shaderRoundingModeRTEFloat32", again);
   c.feature(needs.signed_zero_inf_nan64, t.signed_zero_inf_nan64, "shaderSignedZeroInfNanPreserveFloat64", again);

@@ -110,8 +110,8 @@ TEST(BundleFile, TheFormatIsThatOfItsVersion) {
   e.steps = {step};
   const Bytes bytes = save_bundle("p", {&e, 1}).value();
   EXPECT_EQ(kBundleVersion, 1u);
-  EXPECT_EQ(bytes.size(), 410u);
-  EXPECT_EQ(read_bundle(bytes).value().checksum, 446416816073059869u);
+  EXPECT_EQ(bytes.size(), 413u);
+  EXPECT_EQ(read_bundle(bytes).value().checksum, 3580386610712706806u);
   EXPECT_EQ(mended(bytes), bytes);
 }
 
@@ -212,6 +212,20 @@ TEST(BundleFile, WhatADeviceLacksIsNamed) {
   EXPECT_FALSE(r.error().help.empty());
   t.float64 = true;
   EXPECT_TRUE(load_bundle(bytes, t, BindingForm::Descriptors, "f.sgb"));
+}
+
+// Facts that no device is asked for, but its self-test has disproved.
+TEST(BundleFile, WhatADeviceGetsWrongIsNamed) {
+  const Bytes bytes =
+      save_bundle("f", both(test::parsed("def f(x: i32[6], i: i32[6]) -> (y: i32[3]) = scatter([3], x, i)"))).value();
+  Target t = test::gpu_target();
+  EXPECT_TRUE(load_bundle(bytes, t, BindingForm::Address));
+  t.integer_atomics = false;
+  const Result<Executable> r = load_bundle(bytes, t, BindingForm::Address);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code, "SG0303");
+  EXPECT_EQ(r.error().message,
+            "the bundle needs integer atomics that the self-test has proved, which the device does not have");
 }
 
 TEST(BundleFile, OnlyFormsOfOneProgramAreSaved) {

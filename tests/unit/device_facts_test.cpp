@@ -60,6 +60,35 @@ TEST(DeviceFacts, NativeSumsThatAreNotWantedAreNotReplacedByWrongOnes) {
   }
 }
 
+// Whoever runs an executable that was made for another device asks for them.
+TEST(DeviceFacts, KernelsSayWhichProofsTheyRelyOn) {
+  Target t;
+  t.max_buffers = 30;
+  const auto needs = [&](const std::string& text, bool native) {
+    t.atomic_float_add = native;
+    return requirements_of(compile(program(text), t).value());
+  };
+  const auto scatter = [](const std::string& type) {
+    return "def main(x: " + type + "[6], i: i32[6]) -> (y: " + type + "[3]) = scatter([3], x, i)\n";
+  };
+  for (const bool native : {false, true}) {
+    const Requirements f = needs(scatter("f32"), native);
+    EXPECT_EQ(f.atomic_float_add, native);
+    EXPECT_EQ(f.exchange_float_add, !native);
+    EXPECT_FALSE(f.integer_atomics || f.shared_memory);
+  }
+  for (const char* type : {"i32", "u32"}) {
+    const Requirements i = needs(scatter(type), true);
+    EXPECT_TRUE(i.integer_atomics);
+    EXPECT_FALSE(i.atomic_float_add || i.exchange_float_add || i.shared_memory);
+  }
+  const Requirements s = needs("def main(x: f32[4096]) -> (y: f32) = sum(x)\n", true);
+  EXPECT_TRUE(s.shared_memory);
+  EXPECT_FALSE(s.atomic_float_add || s.exchange_float_add || s.integer_atomics);
+  const Requirements none = needs("def main(x: f32[4]) -> (y: f32[4]) = x + 1.0\n", true);
+  EXPECT_FALSE(none.shared_memory || none.atomic_float_add || none.exchange_float_add || none.integer_atomics);
+}
+
 // On an invented GPU, which would share each of these in workgroups.
 TEST(DeviceFacts, NothingIsSharedWhereSharedMemoryIsWrong) {
   Target together, alone;

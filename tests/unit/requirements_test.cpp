@@ -27,6 +27,9 @@ std::vector<Case> cases() {
       feature(&Requirements::device_address, &Target::device_address, "bufferDeviceAddress"),
       feature(&Requirements::descriptors, &Target::descriptors, "descriptors"),
       feature(&Requirements::atomic_float_add, &Target::atomic_float_add, "shaderBufferFloat32AtomicAdd"),
+      feature(&Requirements::exchange_float_add, &Target::exchange_float_add, "compare-exchange"),
+      feature(&Requirements::integer_atomics, &Target::integer_atomics, "integer atomics"),
+      feature(&Requirements::shared_memory, &Target::shared_memory, "shared memory"),
       feature(&Requirements::signed_zero_inf_nan, &Target::signed_zero_inf_nan, "shaderSignedZeroInfNanPreserveFloat32"),
       feature(&Requirements::round_to_even, &Target::round_to_even, "shaderRoundingModeRTEFloat32"),
       feature(&Requirements::signed_zero_inf_nan64, &Target::signed_zero_inf_nan64, "shaderSignedZeroInfNanPreserveFloat64"),
@@ -58,6 +61,7 @@ std::vector<Case> cases() {
 Target least() {
   Target t;
   t.device_address = t.descriptors = false;
+  t.exchange_float_add = t.integer_atomics = t.shared_memory = false;
   t.subgroup_size = 8;
   t.max_loop_iterations = 1000;
   return t;

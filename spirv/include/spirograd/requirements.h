@@ -28,6 +28,10 @@ struct Requirements {
   uint64_t loop_iterations = 0;        // of the invocation that runs most, over all its loops together
   bool signed_zero_inf_nan64 = false;  // the float controls for 64-bit floats
   bool round_to_even64 = false;
+  // What each device has, unless its self-test has seen it go wrong.
+  bool exchange_float_add = false;  // f32 adds on buffers by compare-exchange
+  bool integer_atomics = false;     // i32 and u32 adds on buffers
+  bool shared_memory = false;       // and barriers
   bool operator==(const Requirements&) const = default;
 };
 
