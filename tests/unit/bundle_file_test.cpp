@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <iterator>
+
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
 #include "support/dispatch_loops.h"
@@ -98,8 +101,8 @@ TEST(BundleFile, OneFormIsEnough) {
   EXPECT_EQ(load_bundle(bytes, test::gpu_target(), BindingForm::Address).value().form, BindingForm::Descriptors);
 }
 
-// Who changes the format changes kBundleVersion, or files of before are read as what they are not.
-TEST(BundleFile, TheFormatIsThatOfItsVersion) {
+// From x to y, by hand.
+Executable least_executable() {
   Executable e;
   e.kernels = {{"k", {0x07230203, 1, 2, 3, 4, 5}, 64, 2, 1.5, {}, {{0, 1}}}};
   e.buffers = {{Role::Input, "x", f32({3}), 12, 0, {}}, {Role::Output, "y", f32({3}), 12, 0, {}}};
@@ -108,6 +111,12 @@ TEST(BundleFile, TheFormatIsThatOfItsVersion) {
   step.uses = {{0, 0, 12, true, false, {}}, {1, 0, 12, false, true, {-4}}};
   step.label = "twice";
   e.steps = {step};
+  return e;
+}
+
+// Who changes the format changes kBundleVersion, or files of before are read as what they are not.
+TEST(BundleFile, TheFormatIsThatOfItsVersion) {
+  const Executable e = least_executable();
   const Bytes bytes = save_bundle("p", {&e, 1}).value();
   EXPECT_EQ(kBundleVersion, 1u);
   EXPECT_EQ(bytes.size(), 413u);
@@ -168,6 +177,37 @@ TEST(BundleFile, BytesWithARightChecksumAreSafeToRead) {
     }
   EXPECT_GT(refusals, 100u);
   EXPECT_GT(read, 100u);
+}
+
+TEST(BundleFile, WhatNoCompilerMakesIsRefused) {
+  const std::function<void(Executable&)> mistakes[] = {
+      [](Executable& e) { e.version = 2; },
+      [](Executable& e) { e.n_inputs = 2; },
+      [](Executable& e) { e.n_inputs = e.n_outputs = 0x80000000u; },
+      [](Executable& e) { e.kernels[0].words.resize(5); },
+      [](Executable& e) { e.kernels[0].words[0] = 0x03022307; },
+      [](Executable& e) { e.kernels[0].workgroup = 0; },
+      [](Executable& e) {
+        e.kernels[0].in_place = {{2, 1}};
+      },
+      [](Executable& e) {
+        e.kernels[0].in_place = {{0, 1}, {0, 2}};
+      },
+  };
+  for (size_t i = 0; i < std::size(mistakes); ++i) {
+    Executable e = least_executable();
+    mistakes[i](e);
+    const Result<Bytes> saved = save_bundle("p", {&e, 1});
+    ASSERT_FALSE(saved) << i;
+    EXPECT_EQ(saved.error().code, "SG0501");
+  }
+  // The same in bytes: behind the header, the name, the number of forms: the executable's version.
+  const Executable e = least_executable();
+  Bytes b = save_bundle("p", {&e, 1}).value();
+  constexpr size_t kExecutableVersionAt = kHeader + 8 + 1 + 1;
+  ASSERT_EQ(b[kExecutableVersionAt], 1);
+  b[kExecutableVersionAt] = 2;
+  EXPECT_EQ(refused(mended(b)).message, "the bundle 'f.sgb' is malformed, though its checksum is right");
 }
 
 TEST(BundleFile, AnotherVersionIsNamed) {
