@@ -1,7 +1,6 @@
 #include "spirv/schedule/legal.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
@@ -12,7 +11,6 @@ namespace {
 constexpr int64_t kMostTile = 64;      // elements that one invocation computes side by side
 constexpr int64_t kMostUnrolled = 64;  // copies of a loop's body
 constexpr int64_t kMostCopied = 32;    // elements of a staged array that one invocation copies; they are written out
-constexpr int64_t kMostInvocations = std::numeric_limits<int32_t>::max();
 
 template <class Schedule>
 Error illegal(const Schedule& s, const std::string& why) {

@@ -2,6 +2,7 @@
 // limits.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "spirograd/result.h"
@@ -32,6 +33,9 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);
 
 /// Elements of memory that are loaded for each element that is reduced, of the arrays that could be staged.
 double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& schedule);
+
+/// Invocations and partial results are numbered by i32.
+inline constexpr int64_t kMostInvocations = std::numeric_limits<int32_t>::max();
 
 /// Elements of a compensated sum that are added plainly, at most, before one compensated addition.
 inline constexpr int64_t kPlainSum = 64;

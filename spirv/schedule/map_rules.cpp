@@ -88,8 +88,8 @@ const Reduction* shared_reduction(const MapFacts& f) {
 }
 
 bool wants_groups(const MapFacts& f, const Target& t) {
-  return shares_work(t) && f.alone && t.max_invocations >= 64 && f.domain.count() * 64 <= wanted_invocations(t) &&
-         shared_reduction(f);
+  return shares_work(t) && f.alone && !f.stores && t.max_invocations >= 64 &&
+         f.domain.count() * 64 <= wanted_invocations(t) && shared_reduction(f);
 }
 
 MapSchedule groups(const MapFacts& f, const Target& t) {
@@ -200,7 +200,8 @@ double cost_alone(const MapFacts& f, const Target& t) {
 }
 
 bool wants_group_tiles(const MapFacts& f, const Target& t) {
-  return shares_work(t) && f.alone && staged_reductions(f) > 0 && best_group_tile(f, t).cost < cost_alone(f, t) / 2;
+  return shares_work(t) && f.alone && !f.stores && staged_reductions(f) > 0 &&
+         best_group_tile(f, t).cost < cost_alone(f, t) / 2;
 }
 
 // Neighbours along columns are neighbouring invocations, and so are the elements that they store.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -60,17 +62,16 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
     } else if (f.axes_left > 0) {
       int64_t grid = parts(n, wanted, least), each = divided_up(n, grid);
       // What is beyond the end is skipped anyway: chunks of whole blocks have loops that can be written out.
-      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) {
-        each = divided_up(each, kBlock) * kBlock;
-        grid = divided_up(n, each);
-      }
+      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) each = divided_up(each, kBlock) * kBlock;
+      if (ranges) grid = divided_up(n, each);
       const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, each};
       s.axes[axis] = ranges ? Split{chunks, elements} : Split{elements, chunks};
       break;
     }
   }
   const bool reduces = std::any_of(s.axes.begin(), s.axes.end(), [](const Split& a) { return extent(a, Bind::Serial) > 1; });
-  return reduces ? s : whole(f);
+  const bool numbered = saturating_mul(f.results, partial_results(s)) <= kMostInvocations;
+  return reduces && numbered ? s : whole(f);
 }
 
 constexpr std::array<PartialRule, 2> kRules = {{

@@ -140,14 +140,16 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   const bool small = f.points <= 16 && small_body(f, t);
   int64_t unroll = kUnroll;
   while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points <= kUnrolledCode) unroll *= 2;
-  const int64_t length = blocks ? block_length(last, unroll) : last;
+  int64_t length = blocks ? block_length(last, unroll) : last;
   while (length % unroll != 0 && unroll > kUnroll) unroll /= 2;
-  Split& inner = s.axes.back();
-  inner.clear();
-  if (blocks) inner.push_back({Bind::Serial, (last + length - 1) / length});
   const bool exact = last % length == 0 && length % unroll == 0;
   const bool unrolls =
       small && length > unroll && (exact || (!t.price.coalesces && !has_few_registers(t) && f.code >= kWorthARest));
+  // Blocks of whole copies: only the last one is shorter.
+  if (unrolls && blocks) length = divided_up(length, unroll) * unroll;
+  Split& inner = s.axes.back();
+  inner.clear();
+  if (blocks) inner.push_back({Bind::Serial, divided_up(last, length)});
   inner.push_back({Bind::Serial, unrolls ? divided_up(length, unroll) : length});
   if (unrolls) inner.push_back({Bind::Unroll, unroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.
