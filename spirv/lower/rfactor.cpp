@@ -6,6 +6,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval_ops.h"
 #include "spirv/lower/access.h"
+#include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 
@@ -108,7 +109,9 @@ class Factoring {
     f.position = op == Op::ArgMax || op == Op::ArgMin;
     f.axes_left = kMaxRank - x.rank();
     describe_columns(f, x, op, axes);
-    return scheduler_.partial(f, target_);
+    schedule::PartialSchedule s = scheduler_.partial(f, target_);
+    if (auto broken = schedule::check(f, s, target_)) throw *std::move(broken);
+    return s;
   }
 
   const Target& target_;

@@ -239,13 +239,17 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
       return illegal(s, "the parts of what looks for a position are ranges: the grid comes first");
     cut += split.size() == 2;
     const int64_t have = extent(split), want = facts.extents[a];
-    if (have < want || have - want >= (split.size() == 2 ? split[1].extent : 1)) return illegal(s, counted(have, want));
+    // Where an axis is cut into as many ranges as others are, the last ones may have no elements.
+    int64_t surplus = split.size() == 2 ? split[1].extent : 1;
+    if (split.size() == 2 && split[0].bind == Bind::Grid) surplus = std::max(surplus, split[0].extent);
+    if (have < want || have - want >= surplus) return illegal(s, counted(have, want));
     results = saturating_mul(results, extent(split, Bind::Grid));
     length *= extent(split, Bind::Serial);
   }
   if (cut > facts.axes_left)
     return illegal(s, "it cuts " + std::to_string(cut) + " axes, the operand may get " + std::to_string(facts.axes_left));
-  if (partial_results(s) > 1 && length == 1) return illegal(s, "each partial result is one element: nothing is reduced");
+  if (partial_results(s) == 1) return std::nullopt;
+  if (length == 1) return illegal(s, "each partial result is one element: nothing is reduced");
   if (results > kMostInvocations) return illegal(s, "more partial results than can be numbered");
   return std::nullopt;
 }

@@ -62,8 +62,10 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
     } else if (f.axes_left > 0) {
       int64_t grid = parts(n, wanted, least), each = divided_up(n, grid);
       // What is beyond the end is skipped anyway: chunks of whole blocks have loops that can be written out.
-      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) each = divided_up(each, kBlock) * kBlock;
-      if (ranges) grid = divided_up(n, each);
+      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) {
+        each = divided_up(each, kBlock) * kBlock;
+        grid = divided_up(n, each);
+      }
       const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, each};
       s.axes[axis] = ranges ? Split{chunks, elements} : Split{elements, chunks};
       break;
