@@ -56,6 +56,7 @@ const Case kCases[] = {
     {"exponential_lpdf(x[2], 3)", std::log(3.0) - 6},
     {"gamma_lpdf(x[2], 2.5, 1.5)", 2.5 * std::log(1.5) - std::lgamma(2.5) + 1.5 * std::log(2.0) - 3},
     {"beta_lpdf(x[0], 2, 3)", std::log(12 * 0.5 * 0.25)},
+    {"times_log(x[2], exp(x[0]))", 1},
     {"poisson_lpmf(k[0], exp(x[0]))", 2 * 0.5 - std::exp(0.5) - std::log(2.0)},
     {"bernoulli_lpmf(k[2], x[0])", -std::log1p(std::exp(-0.5))},
     {"binomial_lpmf(k[0], 5, x[0])", std::log(10.0) + 1 - 5 * std::log1p(std::exp(0.5))},
@@ -144,7 +145,51 @@ TEST(Library, IsMinusInfinityOutsideOfSupportsAndFlatThere) {
   EXPECT_EQ(run("import distributions\ndef f(k: i32) -> f64 = binomial_lpmf(k, 3, 0.5)", {{4}})[0], -HUGE_VAL);
 }
 
+// Value and derivatives where a formula as it is written would be 0 log(0), or 0 / 0.
+TEST(Library, IsRightAtTheEdgesOfSupports) {
+  struct Edge {
+    const char* call;
+    double x, value, slope;
+  };
+  const double inf = HUGE_VAL;
+  const Edge edges[] = {{"poisson_lpmf(0, x)", 0, 0, -1},
+                        {"poisson_lpmf(0, x)", 2, -2, -1},
+                        {"poisson_lpmf(1, x)", 0, -inf, inf},
+                        {"gamma_lpdf(x, 1, 3)", 0, std::log(3.0), -3},
+                        {"gamma_lpdf(x, 2, 3)", 0, -inf, inf},
+                        {"gamma_lpdf(x, 0.5, 3)", 0, inf, -inf},
+                        {"gamma_lpdf(1e-3, x, 1)", 1, -1e-3, std::log(1e-3) + 0.57721566490153286},
+                        {"beta_lpdf(x, 1, 1)", 0, 0, 0},
+                        {"beta_lpdf(x, 1, 1)", 1, 0, 0},
+                        {"beta_lpdf(x, 1, 3)", 0, std::log(3.0), -2},
+                        {"beta_lpdf(x, 3, 1)", 1, std::log(3.0), 2},
+                        {"beta_lpdf(x, 2, 2)", 1, -inf, -inf},
+                        {"times_log(x, 2)", 0, 0, std::log(2.0)},
+                        {"times_log(0, x)", 0, 0, 0},
+                        {"exponential_lpdf(x, 3)", 0, std::log(3.0), -3}};
+  const auto is = [](double have, double want, double error) {
+    return have == want || std::abs(have - want) <= error * (1 + std::abs(want));
+  };
+  for (const auto& [type, error] : {std::pair{"f64", 1e-14}, std::pair{"f32", 1e-6}})
+    for (const Edge& e : edges) {
+      const std::string t = type;
+      const Program p = program("import distributions\ndef f(x: " + t + ") -> " + t + " = " + e.call);
+      const double value = run(p, {{e.x}})[0], slope = run(grad(p).value(), {{e.x}})[0],
+                   along = run(jvp(p).value(), {{e.x}, {1}}).back();
+      EXPECT_TRUE(is(value, e.value, error)) << e.call << " at " << e.x << ": " << value;
+      EXPECT_TRUE(is(slope, e.slope, error)) << e.call << " at " << e.x << ", derivative: " << slope;
+      EXPECT_TRUE(is(along, e.slope, error)) << e.call << " at " << e.x << ", forward: " << along;
+    }
+}
+
 TEST(Library, IsSafeWhereInputsAreHostile) {
+  for (const double limit : {0.0, 1.0}) {
+    const Program clip = program("import optim\ndef f(g: f32[2], l: f32) = clip_norm(g, l)");
+    EXPECT_EQ(run(clip, {{0, 0}, {limit}}), (Values{0, 0}));
+    EXPECT_EQ(run(vjp(clip).value(), {{0, 0}, {limit}, {1, 2}}), (Values{0, 0, limit, 2 * limit, 0}))
+        << "the value, then the gradient";
+  }
+  EXPECT_EQ(run("import optim\ndef f(g: f32[2]) = clip_norm(g, 0)", {{3, 4}}), (Values{0, 0}));
   EXPECT_EQ(run("import losses\ndef f(l: f32[2], y: f32[2]) = cross_entropy_binary(l, y)", {{1e30, -1e30}, {1, 0}})[0], 0);
   EXPECT_EQ(run("import losses\ndef f(l: f32[1,2], y: i32[1]) = cross_entropy(l, y)", {{1, 2}, {5}})[0], 0);
   EXPECT_NEAR(run("import losses\ndef f(p: f32[2]) = kl_divergence(p, [0.5, 0.5])", {{0, 1}})[0], std::log(2.0), 1e-7);
