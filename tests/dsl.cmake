@@ -10,7 +10,7 @@ function(spirograd_no_compile file sentence)
   add_test(NAME no_compile.${file}
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I${PROJECT_SOURCE_DIR}/frontend/include
             ${CMAKE_CURRENT_SOURCE_DIR}/unit/no_compile/${file}.cpp)
-  set_tests_properties(no_compile.${file} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION ${sentence})
+  set_tests_properties(no_compile.${file} PROPERTIES LABELS "unit;long" PASS_REGULAR_EXPRESSION ${sentence})
 endfunction()
 spirograd_no_compile(truth_value "use select.condition, a, b. instead of if")
 spirograd_no_compile(max_of_literal "write maximum.a, 0. or max.a")

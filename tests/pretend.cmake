@@ -59,7 +59,7 @@ function(spirograd_pretend_test file)
   spirograd_test_executable(${name} ${file} ${ARG_LINK})
   add_dependencies(${name} spirograd_pretend)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX pretend. TEST_LIST ${name}_all PROPERTIES TIMEOUT 300)
-  spirograd_test_properties(${name}_all LABELS "gpu;pretend" ENVIRONMENT
+  spirograd_test_properties(${name}_all "gpu;pretend"
     "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};VK_ADD_LAYER_PATH=${layer_folder};VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend_validated")
 endfunction()
 spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_sizes spirograd_vk spirograd_volk)

@@ -7,6 +7,6 @@ spirograd_gpu_test(threads/device_threads_test.cpp LABELS threads LINK spirograd
 if(LAVAPIPE_ICD AND SWIFTSHADER_ICD AND EXISTS "${LAVAPIPE_ICD}" AND EXISTS "${SWIFTSHADER_ICD}")
   gtest_discover_tests(device_threads_test DISCOVERY_MODE PRE_TEST TEST_PREFIX both. TEST_LIST device_threads_test_both
     TEST_FILTER *EachThreadHasItsDevice PROPERTIES TIMEOUT 300)
-  spirograd_test_properties(device_threads_test_both LABELS "gpu;threads"
-    ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD};SPIROGRAD_TEST_DRIVER=both")
+  spirograd_test_properties(device_threads_test_both "gpu;threads"
+    "VK_DRIVER_FILES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD};SPIROGRAD_TEST_DRIVER=both")
 endif()
