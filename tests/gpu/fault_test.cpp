@@ -393,9 +393,9 @@ TEST_F(FaultTest, PipelinesAreCreatedInBatchesAndTheOneThatFailsIsNamed) {
   f.vkCreateComputePipelines = [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
                                   const VkAllocationCallbacks*, VkPipeline*) { return VK_ERROR_INVALID_SHADER_NV; };
   e.kernels[0].name = "the first";
-  const auto failed = Session::create(device, e);
-  ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().str().find("kernel 'the first'"), std::string::npos) << failed.error().str();
+  const auto refused = Session::create(device, e);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().str().find("kernel 'the first'"), std::string::npos) << refused.error().str();
 }
 
 // Data of an earlier process may be what a driver stumbles over.

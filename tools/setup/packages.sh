@@ -42,6 +42,8 @@ configure_and_build() {
   local options=()
   if command -v ccache >/dev/null; then
     options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+    # The compiler names the headers that it has read, so that no source is preprocessed once more; and headers may be precompiled.
+    export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   fi
   if ! cmake --preset "$preset" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2

@@ -1,0 +1,2 @@
+// Of this program only the precompiled header is used.
+int main() {}
