@@ -1,10 +1,11 @@
-// Loops. Forward: one loop over pairs (value, tangent); nothing is stored. Reverse: the primal loop also returns the stack
-// of the accumulators before each step; the transposed loop runs the other way, its accumulators are the cotangents of the
-// accumulators and the running sums of the cotangents of the constants. Bodies are differentiated here, when a tangent or a
-// cotangent really arrives, so nested loops cost one derivative per level.
+// Loops. Forward: one loop over pairs (value, tangent); nothing is stored. Reverse: the primal loop also returns stacks of
+// what each step keeps, which is the accumulators before it or less; the transposed loop runs the other way, its
+// accumulators are the cotangents of the accumulators and the running sums of the cotangents of the constants. Bodies are
+// differentiated here, when a tangent or a cotangent really arrives, so nested loops cost one derivative per level.
 #include <algorithm>
 #include <set>
 
+#include "ad/kept.h"
 #include "ad/scope.h"
 #include "frontend/ir/traverse.h"
 
@@ -67,6 +68,42 @@ std::set<size_t> used_slots(const Graph& g, std::span<const Expr> roots) {
   for (NodeId id : postorder(g, ids))
     if (g[id].op == Op::Param) slots.insert(static_cast<size_t>(g[id].attr[0]));
   return slots;
+}
+
+std::vector<Expr> with_replaced(Graph& g, std::vector<Expr> roots, Memo& memo) {
+  if (memo.empty()) return roots;
+  std::vector<NodeId> ids;
+  for (Expr r : roots) ids.push_back(r.id);
+  ids = rebuild(g, ids, memo);
+  for (size_t j = 0; j < roots.size(); ++j) roots[j].id = ids[j];
+  return roots;
+}
+
+bool runs_other_loops(const Graph& g, std::span<const Expr> roots, std::span<const NodeId> than) {
+  std::set<uint32_t> loops;
+  for (NodeId id : postorder(g, than))
+    if (g[id].op == Op::MapAccum) loops.insert(id.v);
+  std::vector<NodeId> ids;
+  for (Expr r : roots) ids.push_back(r.id);
+  const std::vector<NodeId> order = postorder(g, ids);
+  return std::any_of(order.begin(), order.end(),
+                     [&](NodeId id) { return g[id].op == Op::MapAccum && !loops.contains(id.v); });
+}
+
+// The values `kept` of all steps, from a loop that takes the place of the primal one. Where they stem from loops of the step
+// that keep something in their turn, the step runs these; `primal` are its results then.
+std::vector<Expr> kept_stacks(Graph& g, const Delta& loop, const Body& b, std::span<const Expr> primal,
+                              std::span<const Expr> kept, Replaced& replaced) {
+  if (kept.empty()) return {};
+  Function saving = b.function;
+  if (runs_other_loops(g, kept, saving.results))
+    for (size_t j = 0; j < primal.size(); ++j) saving.results[j] = primal[j].id;
+  for (Expr e : kept) saving.results.push_back(e.id);
+  Node n = b.node;
+  n.attr[0] = g.intern(std::move(saving));
+  const std::vector<Expr> all = projections(g, g.intern(std::move(n)));
+  replace_results(g, loop.k.id, all, replaced);
+  return {all.begin() + static_cast<std::ptrdiff_t>(b.roots.size()), all.end()};
 }
 
 }  // namespace
@@ -197,25 +234,20 @@ std::vector<Expr> pull_loop(Graph& g, const Delta& loop, std::span<const Expr> c
 
   for (size_t j = b.n_acc; j < b.roots.size(); ++j)
     if (root_cts[j]) vars.push_back(root_cts[j]), back.es.push_back(cotangents[j]);
-  // What the transposed body reads of the primal: saved accumulators, elements, constants, in that order.
-  const std::set<size_t> used = used_slots(g, results);
-  Function saving = b.function;
-  for (size_t slot : used)
-    if (slot < b.n_acc) saving.results.push_back(b.params[slot].id);
-  std::vector<Expr> stacks;
-  if (saving.results.size() > b.function.results.size()) {
-    Node n = b.node;
-    n.attr[0] = g.intern(std::move(saving));
-    stacks = projections(g, g.intern(std::move(n)));
-    replace_results(g, loop.k.id, stacks, replaced);
+  // What the transposed body reads of the primal: what each step keeps, elements, constants, in that order.
+  const std::vector<Expr> kept = least_kept(g, std::span(b.params).first(b.n_acc), results);
+  const std::vector<Expr> stacks = kept_stacks(g, loop, b, d.primal, kept, replaced);
+  Memo computed;  // kept values that are no state: they are read as they are, so what is below them is not
+  for (size_t j = 0; j < kept.size(); ++j) {
+    vars.push_back(kept[j].op() == Op::Param ? kept[j] : fresh_var(g, kept[j].type()));
+    back.es.push_back(stacks[j]);
+    if (kept[j] != vars.back()) computed[kept[j].id.v] = vars.back().id;
   }
-  size_t next_stack = b.function.results.size();
-  for (size_t slot : used) {
+  results = with_replaced(g, results, computed);
+  for (size_t slot : used_slots(g, results)) {
+    if (slot < b.n_acc) continue;
     vars.push_back(b.params[slot]);
-    if (slot < b.n_acc)
-      back.es.push_back(stacks[next_stack++]);
-    else
-      (slot < b.consts(0) ? back.es : back.consts).push_back(b.operand(slot));
+    (slot < b.consts(0) ? back.es : back.consts).push_back(b.operand(slot));
   }
   back.function = close_function(g, vars, results);
   const std::vector<Expr> all = map_accum(g, back);

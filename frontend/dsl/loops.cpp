@@ -1,6 +1,7 @@
 // Loops: the body is traced on placeholders, then closed over what it captured.
 #include "spirograd/loops.h"
 
+#include "ad/kept.h"
 #include "frontend/dsl/tracer.h"
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
@@ -108,7 +109,8 @@ std::vector<Array> traced_loop(Tracer& tracer, const LoopRequest& r, const LoopB
 
   Exprs vars = state;
   vars.insert(vars.end(), element.begin(), element.end());
-  const Exprs out = ir::keeping(g, r.what, r.keep, ir::close_loop(g, acc, es, vars, results, r.reverse, length));
+  const Exprs out =
+      ir::keeping(g, r.what, r.keep, ir::close_loop(g, acc, es, vars, results, r.reverse, length), ad::bytes_per_step);
   std::vector<Array> arrays;
   for (size_t j = r.rows ? acc.size() : 0; j < out.size(); ++j)
     arrays.push_back(tracer.wrap(r.rows ? ir::scan_rows(acc[j - acc.size()], out[j]) : out[j]));

@@ -83,11 +83,22 @@ int64_t steps_inside(int64_t length, int64_t levels) {
   return length / std::max<int64_t>(2, static_cast<int64_t>(rounds));
 }
 
-int64_t rows_kept(int64_t length, int64_t levels) {
-  if (levels < 2 || length < 4) return length;
-  const int64_t inside = steps_inside(length, levels);
-  return length / inside + rows_kept(inside, levels - 1) + rows_kept(length % inside, levels - 1);
-}
+// Bytes of what a loop keeps: before each round its state, or what its steps keep where that is less. `all`: those of a
+// round as well, which runs again where its state was kept.
+struct KeptBytes {
+  int64_t state, step;
+
+  int64_t on_the_way(int64_t length, int64_t levels) const { return of(length, levels, false); }
+  int64_t all(int64_t length, int64_t levels) const { return of(length, levels, true); }
+
+ private:
+  int64_t of(int64_t length, int64_t levels, bool again) const {
+    if (levels < 2 || length < 4) return length * step;
+    const int64_t inside = steps_inside(length, levels), steps = on_the_way(inside, levels - 1);
+    return length / inside * std::min(state, steps) + (again && state <= steps ? all(inside, levels - 1) : 0) +
+           of(length % inside, levels - 1, again);
+  }
+};
 
 std::vector<Expr> in_levels(Graph& g, std::vector<Expr> results, int64_t levels) {
   const NodeId loop = results[0].in(0).id;
@@ -99,24 +110,31 @@ std::vector<Expr> in_levels(Graph& g, std::vector<Expr> results, int64_t levels)
 
 }  // namespace
 
-std::vector<Expr> keeping(Graph& g, std::string_view what, const Keep& keep, std::vector<Expr> results) {
-  const LoopParts parts = loop_parts(g, results[0].in(0).node());
+std::vector<Expr> keeping(Graph& g, std::string_view what, const Keep& keep, std::vector<Expr> results,
+                          BytesPerStep bytes_per_step) {
+  const NodeId loop = results[0].in(0).id;
+  const LoopParts parts = loop_parts(g, g[loop]);
   const int64_t most = most_levels(parts.length);
   if (keep.levels_ < 0)
     throw Error("SG0101", std::string(what) + ": a loop has one level or more, not " + std::to_string(keep.levels_));
   int64_t levels = keep.levels_ == 0 ? most : std::min(keep.levels_, most);
   if (keep.bytes_ >= 0) {
-    int64_t row = 0;
+    KeptBytes kept = {0, bytes_per_step(g, loop)};
     for (int j = 0; j < parts.n_acc; ++j)
-      if (is_float(results[static_cast<size_t>(j)].dtype()))
-        row += results[static_cast<size_t>(j)].shape().count() *
-               static_cast<int64_t>(device_bytes(results[static_cast<size_t>(j)].dtype()));
-    const auto bytes = [&](int64_t l) { return rows_kept(parts.length, l) * row; };
-    for (levels = 1; bytes(levels) > keep.bytes_; ++levels)
+      if (const Type& t = results[static_cast<size_t>(j)].type(); is_float(t.dtype))
+        kept.state += t.shape.count() * static_cast<int64_t>(device_bytes(t.dtype));
+    kept.state = std::max(kept.state, kept.step);  // numbers of steps among it are kept as well
+    int64_t least = kept.all(parts.length, 1);
+    for (levels = 1; kept.all(parts.length, levels) > keep.bytes_; ++levels) {
+      least = std::min(least, kept.all(parts.length, levels));
       if (levels == most)
-        throw Error("SG0601", std::string(what) + ": " + std::to_string(parts.length) + " steps over a state of " +
-                                  std::to_string(row) + " bytes keep " + std::to_string(bytes(most)) +
-                                  " bytes at least; the budget is " + std::to_string(keep.bytes_));
+        throw Error("SG0601",
+                    std::string(what) + ": " + std::to_string(parts.length) + " steps over a state of " +
+                        std::to_string(kept.state) + " bytes" +
+                        (kept.step < kept.state ? ", of which each needs " + std::to_string(kept.step) + "," : "") +
+                        " keep " + std::to_string(least) + " bytes at least; the budget is " + std::to_string(keep.bytes_))
+            .hint("keep=budget(" + std::to_string(least) + ") is the smallest one that suffices");
+    }
   }
   return in_levels(g, std::move(results), levels);
 }

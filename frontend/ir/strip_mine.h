@@ -22,8 +22,11 @@ StripMined strip_mine(Graph& g, NodeId loop, int64_t chunk, const RunLoop& inner
 /// Steps per chunk: `most`, or fewer, but more than half, where that divides the length.
 int64_t chunk_length(int64_t length, int64_t most);
 
+/// Bytes that reverse mode keeps for each step of a loop.
+using BytesPerStep = int64_t (*)(Graph&, NodeId loop);
+
 /// The loop as map_accum gives it, or in rounds of steps, so that its reverse mode keeps what `keep` says. `what`: its name
-/// in errors.
-std::vector<Expr> keeping(Graph& g, std::string_view what, const Keep& keep, std::vector<Expr> results);
+/// in errors. `bytes` is asked where a budget is given.
+std::vector<Expr> keeping(Graph& g, std::string_view what, const Keep& keep, std::vector<Expr> results, BytesPerStep bytes);
 
 }  // namespace spirograd::ir

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "ad/kept.h"
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
@@ -84,7 +85,7 @@ std::vector<Expr> Traced::closed(DType t) const {
   if (results.empty()) throw Error("SG0101", loop.name + ": a loop needs a state or a row");
   ir::Graph& g = elaborator->graph();
   std::vector<Expr> out = ir::close_loop(g, start, stacks, vars, results, loop.reverse, loop.length);
-  out = ir::keeping(g, loop.name, loop.keep, std::move(out));
+  out = ir::keeping(g, loop.name, loop.keep, std::move(out), ad::bytes_per_step);
   if (loop.rows == LoopRows::States)
     for (size_t j = 0; j < states; ++j) out[states + j] = ir::scan_rows(start[j], out[states + j]);
   return out;

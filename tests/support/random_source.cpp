@@ -253,6 +253,15 @@ class Writer {
                  let(r, "(" + b + ", " + a + ")", r + "[0] * tanh(sum(" + r + "[1]))"));
   }
 
+  // A loop whose step changes one element, if there is one of that number.
+  std::string updated(int depth) {
+    const std::string i = fresh("i"), a = fresh("a"), j = fresh("j"), start = vector(depth - 2), n = steps(), k = keep(),
+                      body = with({a + "[" + i + "]", a + "[" + i + " - 1]"}, {}, [&] { return number(depth - 2); });
+    const std::string at = choose_.chance(50) ? i : "(3 * " + i + ") % 5 - 1";
+    return "fori(" + n + ", fn(" + i + ", " + a + ") => for " + j + ": " + n_ + " => if " + j + " == " + at + " then tanh(" +
+           body + ") else " + a + "[" + j + "], " + start + k + ")";
+  }
+
   // A pullback, called with a number that has derivatives of its own.
   std::string pulled_back(int depth) {
     if (derivatives_ >= kMostDerivatives) return some_name(numbers_);
@@ -291,6 +300,7 @@ class Writer {
       case 6: return scanned(depth);
       case 7: return curvature(depth);
       case 8: {
+        if (choose_.chance(40)) return updated(depth);
         const std::string i = fresh("i"), a = fresh("a"), start = vector(depth - 2),
                           body = with({"f32(" + i + ")"}, {a}, [&] { return vector(depth - 1); }), n = steps(),
                           kept = keep();

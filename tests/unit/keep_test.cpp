@@ -39,6 +39,11 @@ TEST(Keep, ChangesNoBitOfValuesAndGradients) {
       "+ sum(r * r) }",
       "def f(x: f32[3], v: f32[N ]) { let (s, r) = map_accum_r(fn(s, e) => (sin(s) * e, s * e * e), x, v, keep=K)\n sum(s) "
       "+ sum(r * r) }",
+      "def f(x: f32[3], v: f32[N ]) = sum(fori(N , fn(i, s) => for k: N  => if k == i then sin(s[i]) * 1.1 + 0.1 else s[k], "
+      "v, "
+      "keep=K))",
+      "def f(x: f32[3], v: f32[N ]) = sum(fori(N , fn(i, s) => where(iota(N ) == (7 * i) % 11 - 1, "
+      "sin(s[(7 * i) % 11 - 1]) * 0.9 + 0.1, s), v, keep=K))",
       "def f(x: f32[3], v: f32[N ]) { let (s, n) = while(fn(s) => sum(s) > 0.5, fn(s) => s * 0.97, x, at_most=N , keep=K)\n "
       "sum(s) * f32(n) }",
   };
@@ -70,6 +75,29 @@ TEST(Keep, KeepsWhatItSays) {
   EXPECT_LE(bytes("levels(3)"), 84 * row) << "22 + 21 + 21, what is left of them, and states between rounds";
   EXPECT_LE(bytes("budget(10000)"), 10000 + 8 * row);
   EXPECT_LE(bytes("least"), 52 * row) << "2 log2(10000) = 27, what is left of rounds, and states between them";
+}
+
+TEST(Keep, OfOneElementPerStepIsTheElement) {
+  const auto bytes = [](const std::string& next, const std::string& keep) {
+    return scratch_of_gradient("def f(x: f32[400]) = sum(square(fori(400, fn(i, s) => " + next + ", x, keep=" + keep +
+                               ")))");
+  };
+  for (const char* next : {"for k: 400 => if k == i then sin(s[i]) else s[k]", "where(iota(400) == i, sin(s[i]), s)",
+                           "s + one_hot(i, 400) * (sin(s[i]) - s[i])"})
+    for (const char* keep : {"all", "sqrt", "levels(3)", "budget(1600)"})
+      EXPECT_LE(bytes(next, keep), 10 * 1600u) << next << ": the elements, and states between steps; by " << keep;
+}
+
+TEST(Keep, BudgetsKnowWhatStepsKeep) {
+  const auto loop = [](const std::string& keep) {
+    return program("def f(x: f32[400]) = fori(400, fn(i, s) => where(iota(400) == i, sin(s[i]), s), x, keep=" + keep + ")");
+  };
+  EXPECT_TRUE(test::same_nodes(loop("budget(1600)"), loop("all")));
+  // Of a step without a derivative, which somebody may still run.
+  EXPECT_EQ(run("def g(x: f32) = x + 1\ncustom_vjp g(x, ct) = floor_(ct)\n"
+                "def f(x: f32) = fori(100, fn(i, s) => grad(g)(s), x, keep=budget(60))",
+                {{3}}),
+            (Values{1}));
 }
 
 TEST(Keep, IsTheSameInBothSurfaces) {

@@ -1,0 +1,19 @@
+// What a loop keeps of each step for its reverse mode.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "frontend/ir/graph.h"
+
+namespace spirograd::ad {
+
+/// Of the values that a step computes from its state: those of the fewest bytes from which `results`, a transposed step,
+/// follow together with elements and constants. `state`: parameters of the step. Of several such lists the one nearest to
+/// the state. The state itself, as far as it is read, where finding better would take long.
+std::vector<ir::Expr> least_kept(ir::Graph& g, std::span<const ir::Expr> state, std::span<const ir::Expr> results);
+
+/// How many bytes a loop keeps for each step if all floats that it is given have tangents. For the budget of `keeping`.
+int64_t bytes_per_step(ir::Graph& g, ir::NodeId map_accum);
+
+}  // namespace spirograd::ad
