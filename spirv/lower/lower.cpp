@@ -11,6 +11,7 @@
 #include "spirv/kernel/iterations.h"
 #include "spirv/lower/bounded.h"
 #include "spirv/lower/computes.h"
+#include "spirv/lower/kept_rows.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
 
@@ -123,6 +124,7 @@ class Lowering {
       plan_.schedules.resize(kernels);
       plan_.steps.resize(steps);
       plan_.buffers.resize(buffers);
+      std::erase_if(plan_.kept, [&](const KeptRows& r) { return r.place.buffer >= buffers; });
       std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
       std::erase_if(equal_code_, [&](const auto& c) { return c.second >= kernels; });
       if (attempt < kAttempts && amend(g_, draft, excesses, limit)) continue;
@@ -165,6 +167,7 @@ class Lowering {
       const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && partition.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
+    note_kept_rows(plan_, g_, partition.order, places);
     ExtentWalk extent(g_, partition.roots);
     const Region region{g_,          target_,     partition,      params,        places,   extent,
                         draft.alone, draft.scans, draft.scatters, draft.partial, constant, limit};

@@ -420,6 +420,25 @@ TEST_F(Cli, LaterStagesPrint) {
   EXPECT_EQ(Json::parse(good({"opt", "model.sg", "N=3", "M=2", "--bot", "--json"}).out)["stage"], "bulk");
 }
 
+TEST_F(Cli, OptShowsWhatLoopsKeep) {
+  folder.write("loops.sg",
+               "def main(x: f32[400]) = sum(fori(400, fn(i, s) =>\n  sin(s) * s, x, keep=sqrt))\n"
+               "def one(x: f32[400]) = sum(fori(400, fn(i, s) =>\n  where(iota(400) == i, sin(s[i]), s), x))\n");
+  EXPECT_EQ(good({"opt", "loops.sg", "--function", "main", "--grad", "x", "--stored"}).out,
+            "bytes  type         value  from           kept\n"
+            "32000  f32[20,400]  state  loops.sg:1:29  before each of 20 rounds\n"
+            "32000  f32[20,400]  state  loops.sg:1:29  in each of 20 steps\n\n"
+            "kept for the way back: 64000 bytes; scratch: 67584 bytes\n");
+  EXPECT_EQ(good({"opt", "loops.sg", "--grad", "x", "--stored"}).out,
+            "bytes  type      value   from           kept\n"
+            " 1600  f32[400]  gather  loops.sg:4:30  in each of 400 steps\n\n"
+            "kept for the way back: 1600 bytes; scratch: 8960 bytes\n");
+  EXPECT_EQ(good({"opt", "loops.sg", "--stored"}).out.substr(0, 31), "kept for the way back: 0 bytes;");
+  const Finished both = folder.run({"opt", "loops.sg", "--stored", "--loops"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_NE(both.err.find("exclude each other"), std::string::npos) << both.err;
+}
+
 TEST_F(Cli, DevicesAsJson) {
   if (devices().size() < 2) GTEST_SKIP() << "no Vulkan driver";
   const Json j = Json::parse(good({"devices", "--json"}).out);

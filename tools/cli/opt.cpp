@@ -29,6 +29,8 @@ const char* name_of(Role r) {
   return "?";
 }
 
+uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
+
 const char* name_of(Step::Kind k) {
   switch (k) {
     case Step::Kind::Dispatch: return "dispatch";
@@ -101,6 +103,35 @@ std::string loops_text(const lower::Plan& plan) {
   return out;
 }
 
+// Bytes of scratch in which the rows lie; those that are not kept at the same time may share them.
+uint64_t bytes_taken(const lower::Plan& plan) {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const lower::KeptRows& r : plan.kept) {
+    const uint64_t from = plan.buffers[r.place.buffer].scratch_offset + r.place.offset;
+    ranges.emplace_back(from, from + bytes_of(r.type));
+  }
+  std::sort(ranges.begin(), ranges.end());
+  uint64_t sum = 0, end = 0;
+  for (const auto& [from, to] : ranges)
+    if (to > end) sum += to - std::max(from, end), end = to;
+  return sum;
+}
+
+std::string stored_text(const lower::Plan& plan) {
+  io::Table table({">bytes", "type", "value", "from", "kept"});
+  uint64_t sum = 0;
+  for (const lower::KeptRows& r : plan.kept) {
+    sum += bytes_of(r.type);
+    table.add(
+        {std::to_string(bytes_of(r.type)), to_string(r.type), r.value, r.at.str(),
+         (r.rounds ? "before each of " : "in each of ") + std::to_string(r.times) + (r.rounds ? " rounds" : " steps")});
+  }
+  const uint64_t taken = bytes_taken(plan);
+  return (plan.kept.empty() ? "" : table.str() + "\n") + "kept for the way back: " + std::to_string(sum) + " bytes" +
+         (taken == sum ? "" : ", in " + std::to_string(taken) + " bytes, as not all are kept at the same time") +
+         "; scratch: " + std::to_string(plan.scratch_bytes) + " bytes\n";
+}
+
 std::string spirv_text(const Executable& e) {
   std::string out;
   for (const KernelBinary& k : e.kernels)
@@ -124,12 +155,12 @@ std::string text_of(const Program& p, const Options& options, std::string& stage
     target = engine.target();
     suits = engine.form();
   }
-  const bool loops = options.has("--loops"), kernels = options.has("--kernels");
-  if (loops || kernels || wants_passes(options)) {
-    stage = loops ? "loops" : kernels ? "kernels" : "passes";
+  const bool loops = options.has("--loops"), kernels = options.has("--kernels"), stored = options.has("--stored");
+  if (loops || kernels || stored || wants_passes(options)) {
+    stage = loops ? "loops" : kernels ? "kernels" : stored ? "stored" : "passes";
     std::string text;
     const lower::Plan plan = lowered(p, in_form(target, form_of(options).value_or(suits)), options, text);
-    return text + (loops ? loops_text(plan) : kernels ? kernels_text(plan) : "");
+    return text + (loops ? loops_text(plan) : kernels ? kernels_text(plan) : stored ? stored_text(plan) : "");
   }
   if (options.has("--spirv")) {
     stage = "spirv";
@@ -148,8 +179,9 @@ int opt(const Options& options) {
     return kOk;
   }
   if (options.positional().empty()) throw usage_error("'opt' needs a program").hint("spirograd opt FILE.sg --bot");
-  if (options.has("--loops") + options.has("--kernels") + options.has("--spirv") + options.has("--schedule") > 1)
-    throw usage_error("'--loops', '--kernels', '--spirv' and '--schedule' exclude each other");
+  const auto last = {"--loops", "--kernels", "--spirv", "--schedule", "--stored"};
+  if (std::count_if(last.begin(), last.end(), [&](const char* name) { return options.has(name); }) > 1)
+    throw usage_error("'--loops', '--kernels', '--spirv', '--schedule' and '--stored' exclude each other");
   form_of(options);
   wants_passes(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
@@ -174,7 +206,7 @@ Command opt_command() {
       "show a program at any stage",
       "FILE.sg [name=value ...] [N=5 ...] [options]",
       {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --loops, --kernels, --spirv,",
-       "--schedule.",
+       "--schedule, --stored.",
        "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
        "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
        "Without --device, kernels are made for a plain device, the same on every machine."},
@@ -184,6 +216,7 @@ Command opt_command() {
        {"--kernels", "", "fused kernels, as instructions"},
        {"--spirv", "", "SPIR-V assembly"},
        {"--schedule", "", "buffers and steps"},
+       {"--stored", "", "what loops keep for their reverse mode: bytes, and from which line"},
        {"--rules", "", "the rules of simplification, as Markdown; needs no program"},
        function_option(),
        device_option(),
