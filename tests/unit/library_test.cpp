@@ -66,8 +66,10 @@ const Case kCases[] = {
 };
 // clang-format on
 
+const char* const kImports = "import losses\nimport optim\nimport distributions\nimport linalg\n";
+
 std::string source_of(const std::string& call) {
-  return "import losses\nimport optim\nimport distributions\nimport linalg\n"
+  return std::string(kImports) +
          "def diag3(x: f64[3]) -> f64[3,3] = for i: 3, j: 3 => if i == j then x[i] else 0\n"
          "def f(x: f64[3], k: i32[3]) -> f64 = " +
          call;
@@ -145,13 +147,13 @@ TEST(Library, IsMinusInfinityOutsideOfSupportsAndFlatThere) {
   EXPECT_EQ(run("import distributions\ndef f(k: i32) -> f64 = binomial_lpmf(k, 3, 0.5)", {{4}})[0], -HUGE_VAL);
 }
 
-// Value and derivatives where a formula as it is written would be 0 log(0), or 0 / 0.
-TEST(Library, IsRightAtTheEdgesOfSupports) {
+// Value and derivatives where a formula could be 0 log(0), 0 / 0 or inf - inf, and where pieces meet.
+TEST(Library, IsRightAtEdges) {
   struct Edge {
     const char* call;
     double x, value, slope;
   };
-  const double inf = HUGE_VAL;
+  const double inf = HUGE_VAL, nan = std::nan("");
   const Edge edges[] = {{"poisson_lpmf(0, x)", 0, 0, -1},
                         {"poisson_lpmf(0, x)", 2, -2, -1},
                         {"poisson_lpmf(1, x)", 0, -inf, inf},
@@ -166,20 +168,70 @@ TEST(Library, IsRightAtTheEdgesOfSupports) {
                         {"beta_lpdf(x, 2, 2)", 1, -inf, -inf},
                         {"times_log(x, 2)", 0, 0, std::log(2.0)},
                         {"times_log(0, x)", 0, 0, 0},
-                        {"exponential_lpdf(x, 3)", 0, std::log(3.0), -3}};
+                        {"exponential_lpdf(x, 3)", 0, std::log(3.0), -3},
+                        {"exponential_lpdf(2, x)", 0, -inf, inf},
+                        {"lognormal_lpdf(x, 0, 1)", 0, -inf, 0},
+                        {"normal_lpdf(x, 0, 1)", inf, -inf, -inf},
+                        {"student_lpdf(x, 1)", 0, -std::log(M_PI), 0},
+                        {"cauchy_lpdf(x, 2, 1)", 2, -std::log(M_PI), 0},
+                        {"laplace_lpdf(x, 2, 0.5)", 2, 0, 0},
+                        {"bernoulli_lpmf(1, x)", inf, 0, 0},
+                        {"bernoulli_lpmf(1, x)", -inf, -inf, 1},
+                        {"bernoulli_lpmf(0, x)", -inf, 0, 0},
+                        {"binomial_lpmf(3, 3, x)", inf, 0, 0},
+                        {"binomial_lpmf(0, 3, x)", -inf, 0, 0},
+                        {"binomial_lpmf(0, 0, x)", inf, 0, 0},
+                        {"binomial_lpmf(1, 3, x)", inf, -inf, -2},
+                        {"mse([x], [2])", 2, 0, 0},
+                        {"huber([x], [0], 1)", 1, 0.5, 1},
+                        {"huber([x], [0], 1)", inf, inf, 1},
+                        {"huber([x], [0], 0)", 3, 0, 0},
+                        {"huber([x], [0], 0)", 0, 0, 0},
+                        {"cross_entropy_binary([x], [0.25])", 0, std::log(2.0), 0.25},
+                        {"cross_entropy_binary([x], [1])", inf, 0, 0},
+                        {"cross_entropy_binary([x], [1])", -inf, inf, -1},
+                        {"cross_entropy_binary([x], [0])", -inf, 0, 0},
+                        {"cross_entropy_binary([-inf], [x])", 0, 0, inf},
+                        {"cross_entropy([[x, 0]], [1])", -inf, 0, 0},
+                        {"cross_entropy([[x, 0]], [1])", 1000, 1000, 1},
+                        {"hinge([x], [1])", 1, 0, 0},
+                        {"kl_divergence([x], [1])", 0, 0, 0},
+                        {"kl_divergence([x], [0])", 0, 0, 0},
+                        {"kl_divergence([0], [x])", 0, 0, 0},
+                        {"kl_divergence([1], [x])", 0, inf, -inf},
+                        {"sum(momentum([0], [x], [0], 1, 0)[0])", 0, 0, -1},
+                        {"sum(rmsprop([0], [x], [0], 1, 0)[0])", 0, 0, -1e8},
+                        {"sum(adagrad([0], [x], [0], 1)[0])", 0, 0, -1e8},
+                        {"sum(adam([0], [x], adam_start([0]), 1)[0])", 0, 0, -1e8},
+                        {"sum(clip_norm([x], 1))", 0, 0, 1},
+                        {"sum(clip_norm([x], 0))", 0, 0, 0},
+                        {"sum(conjugate_gradient(fn(v) => 2 * v, [x], 1e-6))", 0, 0, 0},
+                        {"sum(conjugate_gradient(fn(v) => 2 * v, [x], 1e-6))", 3, 1.5, 0.5},
+                        {"sum(conjugate_gradient(fn(v) => 0 * v, [0 * x], 1e-6))", 1, 0, 0},
+                        {"sum(conjugate_gradient(fn(v) => 0 * v, [1 + 0 * x], 1e-6))", 1, inf, nan},
+                        {"power_iteration(fn(v) => 2 * v, [x], 1e-6)[0]", 0, 0, 0},
+                        {"sum(power_iteration(fn(v) => 2 * v, [x], 1e-6)[1])", 3, 1, 0}};
   const auto is = [](double have, double want, double error) {
-    return have == want || std::abs(have - want) <= error * (1 + std::abs(want));
+    return have == want || std::isnan(want) || std::abs(have - want) <= error * (1 + std::abs(want));
   };
   for (const auto& [type, error] : {std::pair{"f64", 1e-14}, std::pair{"f32", 1e-6}})
     for (const Edge& e : edges) {
       const std::string t = type;
-      const Program p = program("import distributions\ndef f(x: " + t + ") -> " + t + " = " + e.call);
+      const Program p = program(std::string(kImports) + "def f(x: " + t + ") -> " + t + " = " + e.call);
       const double value = run(p, {{e.x}})[0], slope = run(grad(p).value(), {{e.x}})[0],
                    along = run(jvp(p).value(), {{e.x}, {1}}).back();
       EXPECT_TRUE(is(value, e.value, error)) << e.call << " at " << e.x << ": " << value;
       EXPECT_TRUE(is(slope, e.slope, error)) << e.call << " at " << e.x << ", derivative: " << slope;
       EXPECT_TRUE(is(along, e.slope, error)) << e.call << " at " << e.x << ", forward: " << along;
     }
+}
+
+TEST(Library, DensitiesAreMinusInfinityAtInfinities) {
+  for (const char* call : {"normal_lpdf(x, 1, 2)", "lognormal_lpdf(x, 1, 2)", "student_lpdf(x, 3)", "cauchy_lpdf(x, 1, 2)",
+                           "laplace_lpdf(x, 1, 2)", "exponential_lpdf(x, 2)", "gamma_lpdf(x, 3, 2)", "gamma_lpdf(x, 0.5, 2)",
+                           "beta_lpdf(x, 2, 3)"})
+    for (const double x : {HUGE_VAL, -HUGE_VAL})
+      EXPECT_EQ(run("import distributions\ndef f(x: f32) -> f32 = " + std::string(call), {{x}})[0], -HUGE_VAL) << call;
 }
 
 TEST(Library, IsSafeWhereInputsAreHostile) {
