@@ -21,7 +21,7 @@ endif()
 file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
 foreach(test session_test profile_test self_test_test fault_test large_array_test host_test emitted_kernels_test long_loops_test
              device_repeat_test device_array_test scatters_test inline_test free_arithmetic_test jit_test transforms_test
-             tune_test)
+             tune_test device_library_test)
   if(test STREQUAL host_test AND NOT TARGET Vulkan::Vulkan)
     continue()  # the host links the loader itself: no symbol may clash
   endif()
@@ -31,7 +31,8 @@ foreach(test session_test profile_test self_test_test fault_test large_array_tes
     set(labels slow)
   elseif(test STREQUAL emitted_kernels_test)
     list(APPEND link spirograd_emit)
-  elseif(test STREQUAL long_loops_test OR test STREQUAL device_repeat_test OR test STREQUAL device_array_test OR test STREQUAL scatters_test OR test STREQUAL free_arithmetic_test)
+  elseif(test STREQUAL long_loops_test OR test STREQUAL device_repeat_test OR test STREQUAL device_array_test OR test STREQUAL scatters_test OR test STREQUAL free_arithmetic_test
+          OR test STREQUAL device_library_test)
     list(APPEND link spirograd_ad spirograd_text spirograd_compile)
     if(test STREQUAL free_arithmetic_test)
       list(APPEND link pretended_devices)
