@@ -30,8 +30,7 @@ class DeviceLibrary : public Gpu {
   }
 
   void expect_all(const std::string& type, double error) {
-    for (const test::LibraryCase& c : test::kLibraryCases)
-      expect(c.call, test::source_of(c.call, type), test::kAt, error);
+    for (const test::LibraryCase& c : test::kLibraryCases) expect(c.call, test::source_of(c.call, type), test::kAt, error);
     for (const char* call : test::kCurvedCalls) expect(call, test::source_of(call, type), test::kAt, error);
     for (const test::LibraryEdge& e : test::kLibraryEdges)
       expect(std::string(e.call) + " at " + std::to_string(e.x), test::source_of_edge(e.call, type), {{e.x}}, error);
