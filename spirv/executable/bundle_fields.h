@@ -1,4 +1,4 @@
-// What of an Executable stands in a bundle, for the writer and the reader alike.
+// The fields of an Executable in a bundle, for the writer and the reader alike.
 #pragma once
 
 #include <concepts>
