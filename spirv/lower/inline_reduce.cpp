@@ -328,8 +328,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
     facts.common = common->count();
     facts.copies = copies_;
   }
-  const schedule::ReduceSchedule s = scheduler_.reduction(facts, target_);
-  if (const auto broken = schedule::check(facts, s, target_)) throw *broken;
+  const schedule::ReduceSchedule s = schedule::legal(facts, scheduler_.reduction(facts, target_), target_);
   reductions_.push_back(
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 

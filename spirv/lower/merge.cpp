@@ -146,9 +146,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
   const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty()};
-  schedule::MapSchedule m = scheduler.map(facts, target);
-  if (auto broken = schedule::check(facts, m, target)) throw *std::move(broken);
-  return m;
+  return schedule::legal(facts, scheduler.map(facts, target), target);
 }
 
 }  // namespace

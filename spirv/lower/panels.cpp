@@ -206,8 +206,7 @@ class Packing {
     for (const Coordinate& c : o.place) axes |= c.axes;
     for (int a = 0; a < domain.rank(); ++a)
       if (!(axes >> a & 1)) f.readers *= schedule::divided_up(domain[a], a == tile.rows ? tile.own_rows : 1);
-    const schedule::PackSchedule s = scheduler_.pack(f, target_);
-    if (const auto broken = schedule::check(f, s, target_)) throw *broken;
+    const schedule::PackSchedule s = schedule::legal(f, scheduler_.pack(f, target_), target_);
     return s.panel == 0 ? std::nullopt : std::optional(through_panels(x, *layout, s.panel));
   }
 

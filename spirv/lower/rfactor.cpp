@@ -109,9 +109,7 @@ class Factoring {
     f.position = op == Op::ArgMax || op == Op::ArgMin;
     f.axes_left = kMaxRank - x.rank();
     describe_columns(f, x, op, axes);
-    schedule::PartialSchedule s = scheduler_.partial(f, target_);
-    if (auto broken = schedule::check(f, s, target_)) throw *std::move(broken);
-    return s;
+    return schedule::legal(f, scheduler_.partial(f, target_), target_);
   }
 
   const Target& target_;

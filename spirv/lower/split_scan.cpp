@@ -111,9 +111,7 @@ schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) co
   schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), ExtentWalk(g_, nothing)(terms.id).code};
   facts.contiguous = found.empty() || found[0].contiguous || row.count() == 1;
   facts.chunkable = chunkable && terms.rank() < kMaxRank;
-  schedule::ScanSchedule s = scheduler_.scan(facts, target_);
-  if (auto broken = schedule::check(facts, s, target_)) throw *std::move(broken);
-  return s;
+  return schedule::legal(facts, scheduler_.scan(facts, target_), target_);
 }
 
 // Of the first `chunks` chunks of `length` steps, in the order of the loop. What sums lack is 0. Sums of f32 are compensated

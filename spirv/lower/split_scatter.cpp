@@ -59,8 +59,7 @@ SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Targ
     const Node& n = g[whole];
     if (n.op != Op::Scatter || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
     const schedule::ScatterFacts facts = scatter_facts(g, whole, target);
-    const schedule::ScatterSchedule s = scheduler.scatter(facts, target);
-    if (auto broken = schedule::check(facts, s)) throw *std::move(broken);
+    const schedule::ScatterSchedule s = schedule::legal(facts, scheduler.scatter(facts, target), target);
     if (schedule::copies(s) == 1) {
       out.scatters[whole.v] = s;
       return whole;

@@ -289,7 +289,7 @@ std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const 
   return std::nullopt;
 }
 
-std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s) {
+std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, const Target&) {
   int grids = 0;
   for (const Split* split : {&s.updates, &s.places})
     if (!counts(*split)) return illegal(s, "a part has no extent that can be counted");

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "spirograd/result.h"
 #include "spirograd/target.h"
@@ -18,7 +19,14 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& sched
 std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& schedule, const Target& target);
 std::optional<Error> check(const PackFacts& facts, const PackSchedule& schedule, const Target& target);
 std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& schedule, const Target& target);
-std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& schedule);
+std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& schedule, const Target& target);
+
+/// What a scheduler has chosen. Throws SG0306 where it is not legal.
+template <class Facts, class Schedule>
+Schedule legal(const Facts& facts, Schedule chosen, const Target& target) {
+  if (auto broken = check(facts, chosen, target)) throw *std::move(broken);
+  return chosen;
+}
 
 /// Memory that a workgroup shares: the elements of a tile, one place between those of neighbours, so that they lie in
 /// different banks, and two totals per invocation, of f32 with what they have lost by rounding.

@@ -10,10 +10,6 @@
 
 namespace spirograd::schedule {
 
-inline std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& schedule, const Target&) {
-  return check(facts, schedule);
-}
-
 template <class Facts, class Schedule>
 class NeighbourList {
  public:

@@ -256,7 +256,7 @@ schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts&
     const int64_t range = 1 + below(facts.places), ranges = (facts.places + range - 1) / range;
     s.places = {{Bind::Serial, facts.places}};
     if (!s.atomic && below(2)) s.places = {{Bind::Grid, ranges}, {Bind::Serial, range}};
-    if (unroll * facts.code > most_code_ || check(facts, s)) continue;
+    if (unroll * facts.code > most_code_ || check(facts, s, target)) continue;
     counts_.copies += schedule::copies(s) > 1;
     counts_.ranges += !s.atomic && s.places.size() > 1;
     counts_.runs += s.atomic && serial > 1;

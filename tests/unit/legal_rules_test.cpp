@@ -24,7 +24,7 @@ std::vector<Target> targets() {
 }
 
 template <class Schedule>
-::testing::AssertionResult legal(const Schedule& s, const std::optional<Error>& broken) {
+::testing::AssertionResult is_legal(const Schedule& s, const std::optional<Error>& broken) {
   if (!broken) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << to_string(s) << ": " << broken->message;
 }
@@ -42,7 +42,7 @@ TEST(LegalRules, ReductionsOfAnyLength) {
               ReduceFacts f{dtype, {2}, points, code, plain, group};
               for (int64_t& n = f.extents[0]; n <= 4200; ++n) {
                 const ReduceSchedule s = scheduler.reduction(f, t);
-                ASSERT_TRUE(legal(s, check(f, s, t))) << n << " elements of code " << code;
+                ASSERT_TRUE(is_legal(s, check(f, s, t))) << n << " elements of code " << code;
               }
             }
   const ReduceFacts odd{DType::F32, {31 * 33}, 1, 30, kPlainSum};
@@ -85,7 +85,7 @@ TEST(LegalRules, WhateverIsDrawn) {
       m.code = d.code(), m.reduces = d.chance(), m.alone = d.chance(), m.stores = m.reduces && d.chance();
       if (m.reduces) m.reductions = {{axes, static_cast<double>(d.length()), d.chance()}};
       const MapSchedule map = scheduler.map(m, t);
-      ASSERT_TRUE(legal(map, check(m, map, t))) << "map, round " << round;
+      ASSERT_TRUE(is_legal(map, check(m, map, t))) << "map, round " << round;
 
       const ReduceFacts r{d.dtype(),
                           d.extents(3),
@@ -94,20 +94,20 @@ TEST(LegalRules, WhateverIsDrawn) {
                           d.chance() ? kPlainSum : 0,
                           t.shared_memory && d.chance() ? int64_t{1} << d.below(9) : 0};
       const ReduceSchedule reduction = scheduler.reduction(r, t);
-      ASSERT_TRUE(legal(reduction, check(r, reduction, t))) << "reduction, round " << round;
+      ASSERT_TRUE(is_legal(reduction, check(r, reduction, t))) << "reduction, round " << round;
 
       PartialFacts p{d.extents(4), d.length(), d.chance(), false, static_cast<int>(d.below(4)), d.chance(), d.length()};
       p.position = p.extents.size() == 1 && d.chance();
       const PartialSchedule partial = scheduler.partial(p, t);
-      ASSERT_TRUE(legal(partial, check(p, partial, t))) << "partial results, round " << round;
+      ASSERT_TRUE(is_legal(partial, check(p, partial, t))) << "partial results, round " << round;
 
       const ScanFacts s{d.dtype(), d.length(), d.length(), d.code(), d.chance(), d.chance()};
       const ScanSchedule scan = scheduler.scan(s, t);
-      ASSERT_TRUE(legal(scan, check(s, scan, t))) << "scan, round " << round;
+      ASSERT_TRUE(is_legal(scan, check(s, scan, t))) << "scan, round " << round;
 
       const ScatterFacts u{d.dtype(), d.length(), d.length(), 1 + d.below(100), d.code(), d.chance(), d.chance()};
       const ScatterSchedule scatter = scheduler.scatter(u, t);
-      ASSERT_TRUE(legal(scatter, check(u, scatter))) << "scatter, round " << round;
+      ASSERT_TRUE(is_legal(scatter, check(u, scatter, t))) << "scatter, round " << round;
     }
   }
 }

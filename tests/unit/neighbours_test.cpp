@@ -262,7 +262,7 @@ TEST(Chooser, WhateverTextIsGivenTheScheduleIsLegal) {
     EXPECT_FALSE(check(p, c.partial(p, cpu), cpu)) << text;
     EXPECT_FALSE(check(k, c.pack(k, cpu), cpu)) << text;
     EXPECT_FALSE(check(s, c.scan(s, cpu), cpu)) << text;
-    EXPECT_FALSE(check(u, c.scatter(u, cpu))) << text;
+    EXPECT_FALSE(check(u, c.scatter(u, cpu), cpu)) << text;
   }
 }
 

@@ -33,7 +33,7 @@ TEST(Scatter, SchedulesPrintAndParse) {
 TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   ScatterFacts facts{.dtype = DType::F32, .updates = 1000, .places = 50, .row = 3};
   const auto broken = [&](const std::string& text) {
-    const auto e = check(facts, parse_scatter(text));
+    const auto e = check(facts, parse_scatter(text), gpu());
     return e ? e->message : "";
   };
   for (const std::string text :
@@ -58,7 +58,7 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   expect_in(broken("u = grid 2 serial 500; p = serial 50"), "there is no axis left for copies");
   facts.atomic = false;
   expect_in(broken("u = grid 1000; atomic"), "the device does not add such elements atomically");
-  EXPECT_EQ(check(facts, plain_scatter(facts)), std::nullopt);
+  EXPECT_EQ(check(facts, plain_scatter(facts), gpu()), std::nullopt);
 }
 
 TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
