@@ -208,12 +208,6 @@ class Dualiser {
   std::unordered_map<uint32_t, DeltaId> of_;
 };
 
-std::vector<NodeId> ids_of(std::span<const Expr> exprs) {
-  std::vector<NodeId> ids;
-  for (Expr e : exprs) ids.push_back(e.id);
-  return ids;
-}
-
 }  // namespace
 
 DualScope dualise(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs) {

@@ -46,8 +46,7 @@ Expr expanded(Expr x, const std::vector<int64_t>& axes) {
 
 std::vector<Expr> expand_products(Graph& g, std::span<const Expr> roots, std::span<const Expr> inputs) {
   std::vector<Expr> out(roots.begin(), roots.end());
-  std::vector<NodeId> ids;
-  for (Expr r : roots) ids.push_back(r.id);
+  std::vector<NodeId> ids = ids_of(roots);
   bool found = false;
   for (NodeId id : postorder(g, ids)) found |= g[id].op == Op::Prod;
   if (!found) return out;

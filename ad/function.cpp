@@ -46,8 +46,7 @@ FunctionAt::FunctionAt(ir::Graph& g, const TracedFunction& f, std::vector<Expr> 
 }
 
 std::vector<Expr> FunctionAt::with_params(std::span<const NodeId> nodes, std::span<const Expr> direction) const {
-  std::vector<NodeId> arguments;
-  for (Expr e : at_) arguments.push_back(e.id);
+  std::vector<NodeId> arguments = ids_of(at_);
   // Values do not depend on a direction, but the loops that they are results of do.
   for (size_t j = 0; j < directions_.size(); ++j)
     arguments.push_back((direction.empty() ? ir::zeros(g_, directions_[j]) : direction[j]).id);

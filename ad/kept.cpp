@@ -78,7 +78,7 @@ class Pipes {
   size_t visits_ = 0;
 };
 
-int64_t bytes(const Type& t) { return t.shape.count() * static_cast<int64_t>(device_bytes(t.dtype)); }
+int64_t bytes(const Type& t) { return static_cast<int64_t>(device_bytes(t)); }
 
 // A value of a step becomes a row of a stack.
 bool may_be_kept(const Node& n) { return n.op != Op::MapAccum && n.type.shape.rank() < kMaxRank; }
@@ -86,8 +86,7 @@ bool may_be_kept(const Node& n) { return n.op != Op::MapAccum && n.type.shape.ra
 }  // namespace
 
 std::vector<Expr> least_kept(Graph& g, std::span<const Expr> state, std::span<const Expr> results) {
-  std::vector<NodeId> roots;
-  for (Expr r : results) roots.push_back(r.id);
+  const std::vector<NodeId> roots = ids_of(results);
   // Values that follow from the state and not from a cotangent, by number, and which of them cotangents meet.
   std::unordered_map<uint32_t, size_t> number;
   std::vector<NodeId> values;

@@ -62,19 +62,15 @@ DualScope dual_body(Graph& g, const Body& b) { return dualise(g, expand_products
 
 // Slots of the parameters that `roots` read.
 std::set<size_t> used_slots(const Graph& g, std::span<const Expr> roots) {
-  std::vector<NodeId> ids;
-  for (Expr r : roots) ids.push_back(r.id);
   std::set<size_t> slots;
-  for (NodeId id : postorder(g, ids))
+  for (NodeId id : postorder(g, ids_of(roots)))
     if (g[id].op == Op::Param) slots.insert(static_cast<size_t>(g[id].attr[0]));
   return slots;
 }
 
 std::vector<Expr> with_replaced(Graph& g, std::vector<Expr> roots, Memo& memo) {
   if (memo.empty()) return roots;
-  std::vector<NodeId> ids;
-  for (Expr r : roots) ids.push_back(r.id);
-  ids = rebuild(g, ids, memo);
+  const std::vector<NodeId> ids = rebuild(g, ids_of(roots), memo);
   for (size_t j = 0; j < roots.size(); ++j) roots[j].id = ids[j];
   return roots;
 }
@@ -83,9 +79,7 @@ bool runs_other_loops(const Graph& g, std::span<const Expr> roots, std::span<con
   std::set<uint32_t> loops;
   for (NodeId id : postorder(g, than))
     if (g[id].op == Op::MapAccum) loops.insert(id.v);
-  std::vector<NodeId> ids;
-  for (Expr r : roots) ids.push_back(r.id);
-  const std::vector<NodeId> order = postorder(g, ids);
+  const std::vector<NodeId> order = postorder(g, ids_of(roots));
   return std::any_of(order.begin(), order.end(),
                      [&](NodeId id) { return g[id].op == Op::MapAccum && !loops.contains(id.v); });
 }

@@ -83,8 +83,7 @@ void check_executable(const Executable& e) {
     const bool input = i < e.n_inputs, output = !input && i < e.n_inputs + e.n_outputs;
     if (input != (b.role == Role::Input) || output != (b.role == Role::Output))
       throw malformed(where + " is in the wrong place");
-    if ((input || output) && b.bytes != static_cast<uint64_t>(b.type.shape.count()) * device_bytes(b.type.dtype))
-      throw malformed(where + " has the wrong size");
+    if ((input || output) && b.bytes != device_bytes(b.type)) throw malformed(where + " has the wrong size");
     if (b.role == Role::Constant && b.data.size() != b.bytes) throw malformed(where + " has the wrong contents");
     if (b.role == Role::Scratch && (b.scratch_offset % device_bytes(b.type.dtype) != 0 ||
                                     b.scratch_offset > e.scratch_bytes || b.bytes > e.scratch_bytes - b.scratch_offset))

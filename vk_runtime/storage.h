@@ -33,7 +33,7 @@ struct Storage {
   Storage& operator=(const Storage&) = delete;
 
   bool is_hosts() const { return piece.mine.slab == nullptr; }
-  uint64_t bytes() const { return static_cast<uint64_t>(type.shape.count()) * spirograd::device_bytes(type.dtype); }
+  uint64_t bytes() const { return spirograd::device_bytes(type); }
   /// Waits for the work that uses it. Pre: contents of the type, or none for zeros.
   void upload(const HostArray* contents);
   HostArray download();

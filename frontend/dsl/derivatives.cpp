@@ -288,10 +288,8 @@ std::vector<Array> call(const Program& program, const ArgList& args) {
         for (const Param& p : program.params) types.push_back(p.type);
         const detail::Exprs in = detail::directions(tracer, what.c_str(), args.args, types);
         ir::Graph& g = tracer.nodes();
-        std::vector<ir::NodeId> arguments;
-        for (ir::Expr e : in) arguments.push_back(e.id);
         detail::Exprs inlined;
-        for (ir::NodeId id : ir::with_arguments(g, ir::copy_into(g, program), arguments)) inlined.push_back({&g, id});
+        for (ir::NodeId id : ir::with_arguments(g, ir::copy_into(g, program), ir::ids_of(in))) inlined.push_back({&g, id});
         return inlined;
       });
   out.resize(program.results.size());

@@ -29,8 +29,7 @@ NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<con
 }  // namespace
 
 std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results) {
-  std::vector<NodeId> roots;
-  for (Expr r : results) roots.push_back(r.id);
+  const std::vector<NodeId> roots = ids_of(results);
   const std::vector<NodeId> order = open_postorder(g, roots);
   const NodeSet bound = bound_nodes(g, order, vars);
   NodeSet wanted;

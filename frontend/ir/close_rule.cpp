@@ -58,10 +58,8 @@ std::vector<Expr> ruled_together(std::span<const Expr> values, std::span<const E
   const std::vector<Expr> parts = parts_of(ct, values);
   Memo memo;
   for (size_t j = 0; j < cts.size(); ++j) memo[cts[j].id.v] = parts[j].id;
-  std::vector<NodeId> roots;
-  for (Expr e : changes) roots.push_back(e.id);
   std::vector<Expr> over_all;
-  for (NodeId id : rebuild(g, roots, memo)) over_all.push_back({&g, id});
+  for (NodeId id : rebuild(g, ids_of(changes), memo)) over_all.push_back({&g, id});
   return parts_of(close_rule(Op::WithVjp, all, at, xs, {&ct, 1}, over_all), values);
 }
 

@@ -109,9 +109,7 @@ int64_t close_function(Graph& g, std::span<const Expr> vars, std::span<const Exp
     memo[vars[j].id.v] = param(g, static_cast<int64_t>(j), vars[j].type()).id;
     f.params.push_back(vars[j].type());
   }
-  std::vector<NodeId> roots;
-  for (Expr r : results) roots.push_back(r.id);
-  f.results = rebuild(g, roots, memo);
+  f.results = rebuild(g, ids_of(results), memo);
   return g.intern(std::move(f));
 }
 

@@ -122,7 +122,7 @@ std::vector<Expr> keeping(Graph& g, std::string_view what, const Keep& keep, std
     KeptBytes kept = {0, bytes_per_step(g, loop)};
     for (int j = 0; j < parts.n_acc; ++j)
       if (const Type& t = results[static_cast<size_t>(j)].type(); is_float(t.dtype))
-        kept.state += t.shape.count() * static_cast<int64_t>(device_bytes(t.dtype));
+        kept.state += static_cast<int64_t>(device_bytes(t));
     kept.state = std::max(kept.state, kept.step);  // numbers of steps among it are kept as well
     int64_t least = kept.all(parts.length, 1);
     for (levels = 1; kept.all(parts.length, levels) > keep.bytes_; ++levels) {

@@ -5,6 +5,12 @@
 
 namespace spirograd::ir {
 
+std::vector<NodeId> ids_of(std::span<const Expr> exprs) {
+  std::vector<NodeId> ids;
+  for (Expr e : exprs) ids.push_back(e.id);
+  return ids;
+}
+
 std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
   std::vector<NodeId> order;
   std::vector<bool> seen(g.size(), false);

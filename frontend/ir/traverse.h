@@ -10,6 +10,8 @@
 
 namespace spirograd::ir {
 
+std::vector<NodeId> ids_of(std::span<const Expr> exprs);
+
 /// Nodes reachable from `roots`, operands before users, in an order that depends on structure only. Does not enter loop
 /// bodies.
 std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots);

@@ -94,10 +94,8 @@ std::vector<Expr> Traced::closed(DType t) const {
 // ---- which placeholders occur below nodes
 
 std::unordered_set<uint32_t> placeholders_below(const ir::Graph& g, const std::vector<Expr>& roots) {
-  std::vector<ir::NodeId> ids;
-  for (Expr e : roots) ids.push_back(e.id);
   std::unordered_set<uint32_t> out;
-  for (ir::NodeId id : ir::open_postorder(g, ids))
+  for (ir::NodeId id : ir::open_postorder(g, ir::ids_of(roots)))
     if (g[id].op == ir::Op::Var) out.insert(id.v);
   return out;
 }

@@ -29,8 +29,6 @@ constexpr uint32_t kFormal = 0x80000000u;    // buffer ids of a loop body's own 
 constexpr int kAttempts = 32;                // at a region, until its kernels are within the bounds
 constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: indices are 32 bits wide
 
-uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
-
 struct Wanted {
   NodeId node;
   BufferRef to;
@@ -72,7 +70,7 @@ class Lowering {
     d.role = role;
     d.name = std::move(name);
     d.type = type;
-    d.bytes = bytes_of(type);
+    d.bytes = device_bytes(type);
     plan_.buffers.push_back(std::move(d));
     return static_cast<uint32_t>(plan_.buffers.size() - 1);
   }
@@ -195,7 +193,7 @@ class Lowering {
   }
 
   void copy(BufferRef from, BufferRef to, const Type& type) {
-    const uint64_t bytes = bytes_of(type);
+    const uint64_t bytes = device_bytes(type);
     if (bytes == 0) return;
     Step s;
     s.kind = Step::Kind::Copy;
@@ -208,7 +206,7 @@ class Lowering {
     if (type.shape.count() == 0) return;
     Step s;
     s.kind = Step::Kind::Fill;
-    s.uses = {{to.buffer, to.offset, bytes_of(type), false, true}};
+    s.uses = {{to.buffer, to.offset, device_bytes(type), false, true}};
     s.label = "zero " + to_string(type);
     plan_.steps.push_back(std::move(s));
   }
@@ -336,7 +334,7 @@ class Lowering {
         const int64_t left = parts.length - step - (result ? 1 : 0);
         return {!result && step == 0 ? given[k] : left % 2 == 0 ? result_place[k] : other[k], 0};
       }
-      const uint64_t row_bytes = bytes_of(result ? g_[f.results[k]].type : f.params[k]);
+      const uint64_t row_bytes = device_bytes(result ? g_[f.results[k]].type : f.params[k]);
       const int64_t row = parts.reverse ? parts.length - 1 - step : step, bytes = static_cast<int64_t>(row_bytes);
       const BufferRef whole = result ? result_place[k] : given[k];
       return {{whole.buffer, whole.offset + static_cast<uint64_t>(row) * row_bytes}, parts.reverse ? -bytes : bytes};

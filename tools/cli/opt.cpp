@@ -29,8 +29,6 @@ const char* name_of(Role r) {
   return "?";
 }
 
-uint64_t bytes_of(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
-
 const char* name_of(Step::Kind k) {
   switch (k) {
     case Step::Kind::Dispatch: return "dispatch";
@@ -108,7 +106,7 @@ uint64_t bytes_taken(const lower::Plan& plan) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (const lower::KeptRows& r : plan.kept) {
     const uint64_t from = plan.buffers[r.place.buffer].scratch_offset + r.place.offset;
-    ranges.emplace_back(from, from + bytes_of(r.type));
+    ranges.emplace_back(from, from + device_bytes(r.type));
   }
   std::sort(ranges.begin(), ranges.end());
   uint64_t sum = 0, end = 0;
@@ -121,9 +119,9 @@ std::string stored_text(const lower::Plan& plan) {
   io::Table table({">bytes", "type", "value", "from", "kept"});
   uint64_t sum = 0;
   for (const lower::KeptRows& r : plan.kept) {
-    sum += bytes_of(r.type);
+    sum += device_bytes(r.type);
     table.add(
-        {std::to_string(bytes_of(r.type)), to_string(r.type), r.value, r.at.str(),
+        {std::to_string(device_bytes(r.type)), to_string(r.type), r.value, r.at.str(),
          (r.rounds ? "before each of " : "in each of ") + std::to_string(r.times) + (r.rounds ? " rounds" : " steps")});
   }
   const uint64_t taken = bytes_taken(plan);

@@ -91,6 +91,9 @@ struct Type {
   constexpr bool operator==(const Type&) const = default;
 };
 
+/// Bytes of an array on devices.
+inline uint64_t device_bytes(const Type& t) { return static_cast<uint64_t>(t.shape.count()) * device_bytes(t.dtype); }
+
 std::string to_string(const Shape&);  // "[3,4]", "[]"
 std::string to_string(const Type&);   // "f32[3,4]", "f32"
 
