@@ -129,8 +129,13 @@ Result<Bundle> read_bundle(std::span<const uint8_t> bytes, std::string_view file
 
 Result<Executable> load_bundle(std::span<const uint8_t> bytes, const Target& target, BindingForm preferred,
                                std::string_view file) {
+  Result<Bundle> bundle = read_bundle(bytes, file);
+  if (!bundle) return bundle.error();
+  return form_for(*std::move(bundle), target, preferred, file);
+}
+
+Result<Executable> form_for(Bundle bundle, const Target& target, BindingForm preferred, std::string_view file) {
   return guarded([&] {
-    Bundle bundle = read_bundle(bytes, file).value();
     std::stable_partition(bundle.forms.begin(), bundle.forms.end(),
                           [&](const Executable& e) { return e.form == preferred; });
     Error error("SG0303", "");

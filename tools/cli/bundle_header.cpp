@@ -117,13 +117,13 @@ constexpr const char* kLoad = R"(class Function {
   /// Errors: SG0501 not this bundle; SG0303 what the device lacks; those of Session::create.
   static spirograd::Result<Function> load(const std::shared_ptr<spirograd::vk::Device>& device,
                                          std::span<const uint8_t> bundle) {
-    const auto read = spirograd::read_bundle(bundle);
+    auto read = spirograd::read_bundle(bundle);
     if (!read) return read.error();
     if (read->checksum != kChecksum)
       return spirograd::Error("SG0501",
                               "this bundle of '" + read->program + "' is not the one that its header was made with")
           .hint("write both at once: spirograd compile FILE.sg -o FILE.sgb --header FILE.h");
-    const auto executable = spirograd::load_bundle(bundle, device->target(), device->preferred_form());
+    const auto executable = spirograd::form_for(*std::move(read), device->target(), device->preferred_form());
     if (!executable) return executable.error();
     auto session = spirograd::vk::Session::create(device, *executable);
     if (!session) return session.error();

@@ -37,4 +37,7 @@ Result<Bundle> read_bundle(std::span<const uint8_t> bytes, std::string_view file
 Result<Executable> load_bundle(std::span<const uint8_t> bytes, const Target& target, BindingForm preferred,
                                std::string_view file = {});
 
+/// The same of a bundle that has been read.
+Result<Executable> form_for(Bundle bundle, const Target& target, BindingForm preferred, std::string_view file = {});
+
 }  // namespace spirograd
