@@ -149,4 +149,12 @@ OptionSpec deterministic_option() {
   return {"--deterministic", "", "the same bits in every run; scatters to large arrays take longer"};
 }
 
+std::vector<OptionSpec> with_program_options(std::vector<OptionSpec> own, std::vector<OptionSpec> after) {
+  for (OptionSpec& o : std::vector<OptionSpec>{function_option(), device_option(), form_option(), deterministic_option(),
+                                               tuned_option(), cast_option(), dtype_option(), json_option()})
+    own.push_back(std::move(o));
+  own.insert(own.end(), after.begin(), after.end());
+  return own;
+}
+
 }  // namespace spirograd::cli

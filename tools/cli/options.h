@@ -73,4 +73,8 @@ OptionSpec deterministic_option();
 OptionSpec tuned_option();
 OptionSpec time_option();
 
+/// A command's own options, then those of a program that is compiled: function, device, form, deterministic, tuned, cast,
+/// dtype, json. `after`: at the end.
+std::vector<OptionSpec> with_program_options(std::vector<OptionSpec> own, std::vector<OptionSpec> after = {});
+
 }  // namespace spirograd::cli

@@ -48,16 +48,14 @@ int run(const Options& options) {
 }  // namespace
 
 Command run_command() {
-  return {
-      "run",
-      "evaluate a function of a program",
-      "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
-      {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
-      {output_option("write a result; '-' prints it; FILE.npz alone takes all"), function_option(), device_option(),
-       form_option(), deterministic_option(), tuned_option(), cast_option(), dtype_option(), json_option(), time_option()},
-      {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",
-       "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
-      run};
+  return {"run",
+          "evaluate a function of a program",
+          "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
+          {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
+          with_program_options({output_option("write a result; '-' prints it; FILE.npz alone takes all")}, {time_option()}),
+          {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",
+           "spirograd run sum.sg x=random:7:1000xf32 --device interpreter"},
+          run};
 }
 
 }  // namespace spirograd::cli
