@@ -5,18 +5,8 @@ endif()
 
 # Weights that stay on the device, on every driver.
 if(TARGET train)
-  foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
-    string(TOUPPER ${driver} variable)
-    set(icd "${${variable}_ICD}")
-    if(NOT icd OR NOT EXISTS "${icd}")
-      continue()
-    endif()
-    get_filename_component(libraries ${icd} DIRECTORY)
-    add_test(NAME ${driver}.samples.Train COMMAND train)
-    set_tests_properties(${driver}.samples.Train PROPERTIES LABELS "gpu;${driver}"
-      PASS_REGULAR_EXPRESSION "^line 1.000 \\+ 2.000 x, loss below 1e-9: 1, first half done: 1"
-      ENVIRONMENT "VK_DRIVER_FILES=${icd};VK_ICD_FILENAMES=${icd};LD_LIBRARY_PATH=${libraries}")
-  endforeach()
+  spirograd_program_test(samples.Train COMMAND train
+    PROPERTIES PASS_REGULAR_EXPRESSION "^line 1.000 \\+ 2.000 x, loss below 1e-9: 1, first half done: 1")
 endif()
 
 # A bundle that the tool makes and a program without a compiler runs, on every driver.
@@ -36,18 +26,8 @@ if(TARGET bundle AND TARGET spirograd AND NOT CMAKE_CROSSCOMPILING)
   target_include_directories(bundle_run_test PRIVATE ${bundles})
   target_compile_definitions(bundle_run_test PRIVATE SPIROGRAD_BUNDLES="${bundles}")
   spirograd_embed_spirv(bundle_run_test ${gpu_shaders})
-  foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
-    string(TOUPPER ${driver} variable)
-    set(icd "${${variable}_ICD}")
-    if(NOT icd OR NOT EXISTS "${icd}")
-      continue()
-    endif()
-    get_filename_component(libraries ${icd} DIRECTORY)
-    add_test(NAME ${driver}.samples.Bundle COMMAND bundle ${bundles}/other_bundle.sgb)
-    set_tests_properties(${driver}.samples.Bundle PROPERTIES LABELS "gpu;${driver}"
-      PASS_REGULAR_EXPRESSION "^loss 14\nd_w -6 -14\n$"
-      ENVIRONMENT "VK_DRIVER_FILES=${icd};VK_ICD_FILENAMES=${icd};LD_LIBRARY_PATH=${libraries}")
-  endforeach()
+  spirograd_program_test(samples.Bundle COMMAND bundle ${bundles}/other_bundle.sgb
+    PROPERTIES PASS_REGULAR_EXPRESSION "^loss 14\nd_w -6 -14\n$")
   if(CMAKE_GENERATOR MATCHES Ninja)
     add_test(NAME samples.BundleLinksTheRuntimeAlone
       COMMAND ${CMAKE_COMMAND} -DNINJA=${CMAKE_MAKE_PROGRAM} -DFOLDER=${PROJECT_BINARY_DIR} -DPROGRAM=$<TARGET_FILE:bundle>

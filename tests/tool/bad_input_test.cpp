@@ -8,8 +8,6 @@
 namespace spirograd::tool_test {
 namespace {
 
-using Words = std::vector<std::string>;
-
 struct Case {
   const char* name;
   Words words;

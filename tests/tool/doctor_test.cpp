@@ -6,9 +6,6 @@
 namespace spirograd::tool_test {
 namespace {
 
-using Json = nlohmann::json;
-using Words = std::vector<std::string>;
-
 Words pretending(const std::string& name) {
   return {"VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend", "SPIROGRAD_PRETEND=" + name};
 }

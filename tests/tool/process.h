@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json_fwd.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@
 namespace spirograd::tool_test {
 
 namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+using Json = nlohmann::json;
 
 struct Finished {
   int status = -1;  // 1000 + number: ended by a signal
@@ -62,8 +65,8 @@ class Folder {
   }
 
   /// Starts the tool and does not wait for it.
-  pid_t start(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
-              const std::string& out_file = "/dev/null", const std::string& err_file = "/dev/null") const {
+  pid_t start(const Words& arguments, const Words& environment = {}, const std::string& out_file = "/dev/null",
+              const std::string& err_file = "/dev/null") const {
     const pid_t child = fork();
     if (child != 0) return child;
     const int o = open(out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
@@ -73,7 +76,7 @@ class Folder {
     if (chdir(path_.c_str()) != 0) _exit(126);
     unsetenv("SPIROGRAD_DEVICE");
     setenv("SPIROGRAD_CACHE", "", 1);
-    std::vector<std::string> variables = environment, words = arguments;
+    Words variables = environment, words = arguments;
     for (std::string& v : variables) putenv(v.data());
     words.insert(words.begin(), SPIROGRAD_TOOL);
     std::vector<char*> argv;
@@ -84,8 +87,7 @@ class Folder {
   }
 
   /// `environment`: "NAME=value". Output that goes to `out` instead of a pipe can be /dev/full.
-  Finished run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
-               const std::string& out = "") const {
+  Finished run(const Words& arguments, const Words& environment = {}, const std::string& out = "") const {
     const std::string stem = path_.string() + ".log";  // beside the folder, so that files() does not see it
     const std::string out_file = out.empty() ? stem + ".out" : out, err_file = stem + ".err";
     const pid_t child = start(arguments, environment, out_file, err_file);
@@ -105,6 +107,8 @@ class Folder {
     fs::remove(err_file, ignored);
     return f;
   }
+
+  bool has_device() const { return run({"devices"}).status == 0; }
 
  private:
   fs::path path_;

@@ -6,9 +6,6 @@
 namespace spirograd::tool_test {
 namespace {
 
-using Words = std::vector<std::string>;
-using Json = nlohmann::json;
-
 struct TuneTool : testing::Test {
   Folder folder;
   const Words cache = {"SPIROGRAD_CACHE=" + folder.path("cache").string()};
@@ -23,11 +20,10 @@ struct TuneTool : testing::Test {
     return f;
   }
   Finished good(const Words& words) { return good(words, cache); }
-  bool no_device() { return folder.run({"devices"}).status != 0; }
 };
 
 TEST_F(TuneTool, TellsWhatItHasDoneAndRemembersIt) {
-  if (no_device()) GTEST_SKIP() << "there is no device";
+  if (!folder.has_device()) GTEST_SKIP() << "there is no device";
   const Json found = Json::parse(good({"tune", "sums.sg", "x=iota:60000xi32", "--seconds", "3", "--json"}).out);
   EXPECT_EQ(found["what"], "sums");
   EXPECT_GE(found["asked"], 1);
@@ -53,7 +49,7 @@ TEST_F(TuneTool, TellsWhatItHasDoneAndRemembersIt) {
 }
 
 TEST_F(TuneTool, TunesGradientsAndSaysSo) {
-  if (no_device()) GTEST_SKIP() << "there is no device";
+  if (!folder.has_device()) GTEST_SKIP() << "there is no device";
   const Words words = {"tune", "sums.sg", "-f", "loss", "x=random:1:300x70", "w=ones:70", "--wrt", "w", "--seconds", "1"};
   const std::string text = good(words).out;
   EXPECT_EQ(text.rfind("loss and its gradient on ", 0), 0u) << text;
