@@ -1,4 +1,4 @@
-// The cases D01 to D30: derived by hand, cross-checked with finite differences.
+// The cases D01 to D31: derived by hand, cross-checked with finite differences.
 #include "tests/conformance/conformance.h"
 
 namespace spirograd::conformance {
@@ -55,6 +55,10 @@ std::vector<Case> derived_cases() {
       {.line = "D30", .program = "D30_max_right", .inputs = {{0}}, .gradient = {1}},
       {.line = "D30", .program = "D30_abs", .inputs = {{0}}, .gradient = {0}},
       {.line = "D30", .program = "D30_relu", .inputs = {{0}}, .gradient = {0}},
+      {.line = "D31", .program = "D31_all", .inputs = {{2, 3, 5, 7}}, .value = {418}, .gradient = {124, 123, 80, 51},
+       .hvp = {{{1, 0, 0, 0}, {0, 41, 24, 15}}}},
+      {.line = "D31", .program = "D31_sqrt", .inputs = {{2, 3, 5, 7}}, .value = {418}, .gradient = {124, 123, 80, 51},
+       .hvp = {{{1, 0, 0, 0}, {0, 41, 24, 15}}}},
   };
   // clang-format on
 }

@@ -1,4 +1,4 @@
-// The programs D01 to D30 through the C++ surface.
+// The programs D01 to D31 through the C++ surface.
 #include "tests/conformance/programs.h"
 
 namespace spirograd::conformance {
@@ -59,6 +59,16 @@ void add_derived_programs(Programs& p) {
   p["D30_max_right"] = over({{}}, [](Array x) { return maximum(x, 0); });
   p["D30_abs"] = over({{}}, [](Array x) { return abs(x); });
   p["D30_relu"] = over({{}}, [](Array x) { return relu(x); });
+  const auto updated = [](Keep keep) {
+    return over({{4}}, [keep](Array x) {
+      const auto step = [](Index i, Array s) {
+        return build(4, [&](Index k) { return cond(k == i, s(i) * (s(i - 1) + 1), s(k)); });
+      };
+      return sum(fori(4, step, x, keep));
+    });
+  };
+  p["D31_all"] = updated(Keep::all());
+  p["D31_sqrt"] = updated(Keep::sqrt());
 }
 
 }  // namespace spirograd::conformance
