@@ -8,5 +8,6 @@ spirograd_test(unit/text_functions_test.cpp LABELS unit LINK spirograd_text spir
 spirograd_test(unit/records_test.cpp LABELS unit LINK spirograd_text)
 spirograd_test(unit/modules_test.cpp LABELS unit LINK spirograd_text spirograd_test_support)
 spirograd_test(unit/library_test.cpp LABELS unit LINK spirograd_text spirograd_test_support)
+spirograd_test(unit/sampling_test.cpp LABELS unit LINK spirograd_text spirograd_compile spirograd_test_support)
 spirograd_test(unit/docs_language_test.cpp LABELS unit LINK spirograd_text)
 spirograd_test(unit/surfaces_test.cpp LABELS unit LINK spirograd_text spirograd_dsl)

@@ -12,6 +12,8 @@ struct LibraryCase {
   double value;      // known, at x = (0.5, -1.25, 2) and k = (2, 0, 1)
 };
 
+constexpr double kUnit = ((0x6b200159 >> 9) + 0.5) / (1 << 23);
+
 // clang-format off
 inline const LibraryCase kLibraryCases[] = {
     // losses: worked out by hand
@@ -48,13 +50,25 @@ inline const LibraryCase kLibraryCases[] = {
     {"poisson_lpmf(k[0], exp(x[0]))", 2 * 0.5 - std::exp(0.5) - std::log(2.0)},
     {"bernoulli_lpmf(k[2], x[0])", -std::log1p(std::exp(-0.5))},
     {"binomial_lpmf(k[0], 5, x[0])", std::log(10.0) + 1 - 5 * std::log1p(std::exp(0.5))},
+    // sampling: what the published cipher of the key 0 and the counter 0 gives, 0x6b200159
+    {"where(open_unit(random_bits(random_key(0), [1])) > 0.418457, x[2], x[1])[0]", 2},
+    {"uniform_sample(random_key(0), [x[0]], [x[2]])[0]", 0.5 + 1.5 * kUnit},
+    {"normal_sample(random_key(0), [x[0]], [x[2]])[0] - 2 * normal_sample(random_key(0), [0], [1])[0]", 0.5},
+    {"log(lognormal_sample(random_key(0), [x[0]], [x[2]])[0]) - 2 * normal_sample(random_key(0), [0], [1])[0]", 0.5},
+    {"exponential_sample(random_key(0), [x[2]])[0]", -std::log(kUnit) / 2},
+    {"laplace_sample(random_key(0), [x[0]], [x[2]])[0]", 0.5 + 2 * std::log(2 * kUnit)},
+    {"cauchy_sample(random_key(0), [x[0]], [x[2]])[0]", 0.5 - 2 / std::tan(M_PI * kUnit)},
+    {"gumbel_sample(random_key(0), [x[0]], [x[2]])[0]", 0.5 - 2 * std::log(-std::log(kUnit))},
+    {"if bernoulli_sample(random_key(0), [x[0]])[0] == 1 then x[2] else x[1]", 2},
+    {"x[categorical_sample(random_key(0), [x])[0]]", 2},
+    {"concrete_sample(random_key(0), [x], 2)[0, 1]", 0.10621075078652611},
     // linear algebra
     {"sum(conjugate_gradient(fn(v) => [[4, 1, 0], [1, 3, 1], [0, 1, 2]] @ v, x, 1e-14))", 31 / 36.0},
     {"power_iteration(fn(v) => diag3(x) @ v, [1, 1, 1], 1e-13)[0]", 2},
 };
 // clang-format on
 
-inline const char* const kImports = "import losses\nimport optim\nimport distributions\nimport linalg\n";
+inline const char* const kImports = "import losses\nimport optim\nimport distributions\nimport sampling\nimport linalg\n";
 
 /// A program of x and k whose value is that of the call. Of other floats than f64: `type`.
 inline std::string source_of(const std::string& call, const std::string& type = "f64") {
