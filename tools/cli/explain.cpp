@@ -38,6 +38,8 @@ constexpr Entry kEntries[] = {
      "multiply tangents by what the arguments give, add them up, choose by conditions on the arguments"},
     {"SG0208", "a derivative that custom_vjp gives is not linear in the cotangent: there is no forward mode",
      "give it by custom_jvp, which serves both modes, or differentiate in reverse mode: grad, vjp"},
+    {"SG0209", "what fit minimises becomes NaN, infinite, or passes --bound",
+     "smaller steps: --rate, or other inputs to start from"},
     {"SG0301", "there is no Vulkan loader",
      "install it: libvulkan1 of Debian, vulkan-loader of Homebrew; on Windows graphics drivers bring it"},
     {"SG0302", "the loader finds no driver",

@@ -13,7 +13,7 @@ namespace spirograd::cli {
 namespace {
 
 std::vector<Command> all_commands() {
-  return {devices_command(), doctor_command(), run_command(), grad_command(),    bench_command(),
+  return {devices_command(), doctor_command(), run_command(), grad_command(),    fit_command(),    bench_command(),
           tune_command(),    check_command(),  opt_command(), compile_command(), explain_command()};
 }
 
@@ -30,7 +30,7 @@ std::string overview(const std::vector<Command>& commands) {
       "  x=a.npy  x=a.npz:member  x=3.5  x=[1,2,3]  x=zeros:64x64xf32  x=ones:8  x=iota:10xi32  x=random:7:64x64xf32\n"
       "  N=5 gives a shape variable; a.npz alone gives all its arrays by name\n\n"
       "environment: SPIROGRAD_DEVICE, SPIROGRAD_CACHE (folder of compiled kernels; empty: none)\n"
-      "exit status: 0 ok, 1 a check failed, 2 usage, 3 program, 4 device, 5 files, 6 memory, 70 internal\n\n"
+      "exit status: 0 ok, 1 a check failed, 2 usage, 3 program, 4 device, 5 files, 6 memory, 70 internal, 130 Ctrl-C\n\n"
       "examples:\n"
       "  spirograd run  model.sg x=x.npy n=3.5 -o y=y.npy\n"
       "  spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy\n";

@@ -16,7 +16,8 @@ enum ExitCode {
   kDeviceError = 4,
   kFileError = 5,
   kMemoryError = 6,
-  kInternalError = 70
+  kInternalError = 70,
+  kInterrupted = 130  // by Ctrl-C, with what was reached kept
 };
 
 /// What the process ends with after this error.
@@ -37,6 +38,7 @@ Command devices_command();
 Command doctor_command();
 Command run_command();
 Command grad_command();
+Command fit_command();
 Command bench_command();
 Command tune_command();
 Command check_command();
