@@ -1,7 +1,7 @@
 # Names for users: spirograd::base (arrays, results, programs as values), spirograd::ir, spirograd::text, spirograd::dsl,
 # spirograd::ad, spirograd::compile, spirograd::vk, and spirograd::spirograd for all of them. Who only runs executables links
 # spirograd::vk: it needs base and executable alone. The same names work after add_subdirectory and after find_package; rewrite,
-# executable, kernel and emit are exported only because static libraries need them. Only these libraries, their public headers and
+# executable, kernel and emit are exported only because static libraries need them. spirograd::c is the C interface. Only these libraries, their public headers and
 # the tools are installed.
 set(spirograd_exported base ir rewrite text dsl ad executable kernel emit compile)
 if(SPIROGRAD_VULKAN)
@@ -16,6 +16,11 @@ foreach(name IN LISTS spirograd_exported)
 endforeach()
 add_library(spirograd::spirograd ALIAS spirograd_spirograd)
 set_target_properties(spirograd_spirograd PROPERTIES EXPORT_NAME spirograd)
+
+if(TARGET spirograd_c)  # shared, with all of the others in it: not a part of spirograd::spirograd
+  add_library(spirograd::c ALIAS spirograd_c)
+  set_target_properties(spirograd_c PROPERTIES EXPORT_NAME c)
+endif()
 
 if(NOT SPIROGRAD_INSTALL)
   return()
@@ -36,6 +41,11 @@ foreach(folder IN LISTS header_folders)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/spirograd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 endforeach()
 
+if(TARGET spirograd_c)  # an export of its own: who uses C alone needs nothing that the static libraries are linked with
+  install(TARGETS spirograd_c EXPORT spirograd-c-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(EXPORT spirograd-c-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+endif()
 install(EXPORT spirograd-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake.in ${PROJECT_BINARY_DIR}/spirograd-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)

@@ -28,6 +28,7 @@ ALLOWED = {
     "vk": {"base", "executable"},
     "tune": {"base", "executable", "schedule", "lower", "compile", "vk"},
     "jit": {"base", "dsl", "executable", "compile", "vk"},
+    "c": {"base", "text", "ad", "executable", "compile", "vk"},
 }
 
 # Folder -> layer; the longest match counts. Folders that are not named here (tools, samples, tests) may include everything.
@@ -35,7 +36,7 @@ FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
     "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
     "spirv/probes": "probes", "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
-    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit",
+    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit", "vk_runtime/c": "c",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -46,9 +47,11 @@ PUBLIC = {
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "bundle_file.h": "executable", "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",
+    "spirograd.h": "c",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
-FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"}}
+FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"},
+           "stddef.h": {"c"}, "stdint.h": {"c"}}
 # Headers of one operating system, and the names of the files that may include them. Tests of POSIX may, too.
 SYSTEM = re.compile(
     r"(sys|mach|mach-o|linux|asm|bits|arpa|net|netinet|android)/.*"

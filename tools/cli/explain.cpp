@@ -79,6 +79,8 @@ constexpr Entry kEntries[] = {
     {"SG0507", "a file has another element type than the program wants",
      "--cast converts; values that do not fit stay an error"},
     {"SG0508", "-o names no result", "the note lists the results"},
+    {"SG0509", "a call of the C interface has a NULL, or a number that names nothing",
+     "the message names the parameter; <spirograd/spirograd.h> says what it takes"},
     {"SG0601", "memory does not suffice", "use smaller inputs, or a device with more memory"},
     {"SG0602", "a kernel grows too large to compile", "compute fewer different elements of one array in one expression"},
     {"SG0603", "the program grows too large", "compute what is used twice once, with let; loops replace repetition"},
