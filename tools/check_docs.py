@@ -3,13 +3,13 @@
 
   tools/check_docs.py --build build/release [FILE.md ...]    checks; names each block that differs
   tools/check_docs.py --build build/release --update         writes the outputs anew: git diff is the review
-  tools/check_docs.py --extract FOLDER                       writes the C++ blocks as source files (the build does this)
+  tools/check_docs.py --extract FOLDER                       writes the blocks in C and C++ as files (the build does this)
   tools/check_docs.py --codes                                every error code of the sources stands in docs/debugging.md
   tools/check_docs.py --self-test                            plants mistakes and fails unless each is found
 
 What is run:
   ```sh      whose lines all begin with `spirograd `; the ```text block behind it is the output
-  ```cpp     with int main(): built as docs_<file>_<number>; the ```text block behind it is the output
+  ```cpp     or ```c, with int main(): built as docs_<file>_<number>; the ```text block behind it is the output
   ```cpp     behind a comment `<!-- before the code: ... -->`: compiled after that text, and a closing brace
   <!-- file: NAME -->            the block behind it is that file
   <!-- output of: COMMAND -->    everything up to <!-- end of output --> is the output
@@ -58,21 +58,21 @@ class Commands:
 
 
 def cpp_programs(path, text):
-    """(name, source, match) of each complete program, (name, source, None) of each fragment that compiles."""
+    """(file, source, match) of each complete program, (file, source, None) of each fragment that compiles."""
     stem = re.sub(r"\W", "_", path.stem)
-    for number, m in enumerate((b for b in BLOCK.finditer(text) if b[1] == "cpp"), 1):
+    for number, m in enumerate((b for b in BLOCK.finditer(text) if b[1] in ("c", "cpp")), 1):
         before = BEFORE.search(text, 0, m.start())
         if "int main(" in m[2]:
-            yield f"docs_{stem}_{number}", m[2], m
+            yield f"docs_{stem}_{number}.{m[1]}", m[2], m
         elif before:
-            yield f"docs_{stem}_{number}", before[1] + m[2] + "}\n", None
+            yield f"docs_{stem}_{number}.{m[1]}", before[1] + m[2] + "}\n", None
 
 
 def extract(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for path in documents():
         for name, source, whole in cpp_programs(path, path.read_text(encoding="utf-8")):
-            file = folder / f"{name}.cpp"
+            file = folder / name
             if not file.exists() or file.read_text(encoding="utf-8") != source:
                 file.write_text(source, encoding="utf-8")
             print(("program " if whole else "fragment ") + str(file))
@@ -96,7 +96,7 @@ def check_document(path, text, commands):
             compare(command, have, at, block.start(2), block.end(2))
 
     blocks = list(BLOCK.finditer(text))
-    programs = {m.start(): name for name, _, m in cpp_programs(path, text) if m}
+    programs = {m.start(): name.rpartition(".")[0] for name, _, m in cpp_programs(path, text) if m}
     for block, following in zip(blocks, blocks[1:] + [None]):
         file = re.search(r"<!-- file: (\S+) -->\s*\Z", text[:block.start()])
         if file and (ROOT / file[1]).read_text(encoding="utf-8") != block[2]:
