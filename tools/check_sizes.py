@@ -12,8 +12,8 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "cmake")
-PRODUCTION = ("frontend/", "ad/", "spirv/", "vk_runtime/", "tools/")
+FOLDERS = ("frontend", "ad", "spirv", "vk_runtime", "tools", "samples", "tests", "bench", "cmake", "python")
+PRODUCTION = ("frontend/", "ad/", "spirv/", "vk_runtime/", "tools/", "python/spirograd/")
 SUFFIXES = {".cpp", ".h", ".comp", ".py", ".cmake", ".sg"}
 WIDE_SUFFIXES = {".cmake", ".sg", ".comp"}
 SOFT, HARD, WIDTH, ROW_WIDTH = 400, 700, 125, 180

@@ -1,0 +1,239 @@
+"""Functions over NumPy arrays, and their exact gradients, on any Vulkan device.
+
+    line = spirograd.Program.from_text(text, N=4)
+    out = line.value_and_grad("w")(w=[1, 0], x=[0, 1, 2, 3], y=[1, 3, 5, 7])
+    out["d_w"]
+
+Calls take what NumPy or DLPack makes an array, by name or in order, and give a dict of NumPy arrays. Arrays keep their
+element type, which has to be that of the input; lists and numbers of Python take it. Programs and devices may be shared by
+threads; a Session is for one thread at a time.
+"""
+import ctypes
+import os
+import threading
+
+import numpy as np
+
+from . import _c
+from ._c import SpirogradError
+
+__all__ = ["Device", "Program", "Session", "SpirogradError", "devices", "load"]
+__version__ = _c.version()
+
+_NUMPY = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.uint32), 4: np.dtype(np.float32),
+          5: np.dtype(np.float64)}
+_NUMBER = {dtype: number for number, dtype in _NUMPY.items()}
+_DERIVATIVES = {"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4}
+
+
+def _bytes(text):
+    return None if text is None else os.fsencode(text) if isinstance(text, os.PathLike) else str(text).encode()
+
+
+def devices():
+    """Names of all Vulkan devices, best first."""
+    all_of_them = _c.Handle("device_list", "device_list_create")
+    n = all_of_them.ask("device_list_count", ctypes.c_size_t)
+    return [all_of_them.ask("device_list_name", ctypes.c_char_p, i).decode() for i in range(n)]
+
+
+class Device:
+    """`select`: "" for the best, "0" for the first of devices(), or a part of a name."""
+
+    def __init__(self, select="", cache_dir=None):
+        options = _c.DeviceOptions(struct_size=ctypes.sizeof(_c.DeviceOptions), select=_bytes(select),
+                                   cache_dir=_bytes(cache_dir))
+        self._handle = _c.Handle("device", "device_create", options)
+
+    @property
+    def name(self):
+        return self._handle.ask("device_name", ctypes.c_char_p).decode()
+
+    def __repr__(self):
+        return f"<spirograd.Device {self.name!r}>"
+
+
+_default, _default_lock = None, threading.Lock()
+
+
+def _default_device():
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Device()
+        return _default
+
+
+class Array:
+    """Name, NumPy element type and shape of an input or output."""
+
+    def __init__(self, name, type_):
+        self.name, self.dtype, self.shape = name, _NUMPY[type_.dtype], tuple(type_.extents[:type_.rank])
+
+    def __repr__(self):
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+    def contents(self, value):
+        """`value` as elements that lie in order."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            array = np.asarray(value)
+        elif hasattr(value, "__dlpack__"):
+            array = np.from_dlpack(value)
+        elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+            array = np.asarray(value)
+        else:
+            array = np.asarray(value, dtype=self.dtype)
+        if array.dtype not in _NUMBER or array.dtype != self.dtype:
+            raise SpirogradError("SG0501", f"input '{self.name}' has elements of {self.dtype}, and {array.dtype} are given",
+                                 f"element types never convert by themselves: x.astype(np.{self.dtype})")
+        if array.shape != self.shape:
+            raise SpirogradError("SG0501", f"input '{self.name}' has the shape {self.shape}, and {array.shape} is given",
+                                 "shapes are those that the program was made with")
+        return np.ascontiguousarray(array)
+
+
+def _view(array):
+    return _c.Input(array.ctypes.data if array.nbytes else None, array.nbytes, _NUMBER[array.dtype])
+
+
+def _options(function, file, dtype, sizes):
+    try:
+        number = 0 if dtype is None else _NUMBER[np.dtype(dtype)]
+    except KeyError:
+        raise SpirogradError("SG0509", f"there are no elements of {np.dtype(dtype)}",
+                             "bool, int32, uint32, float32 or float64") from None
+    table = (_c.Size * len(sizes))(*[_c.Size(name.encode(), extent) for name, extent in sizes.items()])
+    return _c.TextOptions(struct_size=ctypes.sizeof(_c.TextOptions), function=_bytes(function), file=_bytes(file),
+                          sizes=table, n_sizes=len(sizes), dtype=number)
+
+
+class Program:
+    """A function for fixed shapes. Made by from_text, from_bundle and load()."""
+
+    def __init__(self, handle):
+        self._handle, self._session, self._lock = handle, None, threading.Lock()
+        self.name = handle.ask("program_name", ctypes.c_char_p).decode()
+        self.inputs, self.outputs = self._arrays("input"), self._arrays("output")
+
+    def _arrays(self, role):
+        out = []
+        for i in range(self._handle.ask(f"program_{role}_count", ctypes.c_size_t)):
+            name, type_ = ctypes.c_char_p(), _c.Type()
+            _c.call(f"program_{role}", self._handle, i, ctypes.byref(name), ctypes.byref(type_))
+            out.append(Array(name.value.decode(), type_))
+        return out
+
+    @classmethod
+    def from_text(cls, text, function=None, *, dtype=None, file=None, **sizes):
+        """`function`: the last one if not given. `sizes`: what shape variables stand for; `dtype`: type parameters."""
+        return cls(_c.Handle("program", "program_from_text", _bytes(text), _options(function, file, dtype, sizes)))
+
+    @classmethod
+    def from_bundle(cls, data, file=None):
+        return cls(_c.Handle("program", "program_from_bundle", bytes(data), len(data), _bytes(file)))
+
+    def _derived(self, how, names):
+        table = (ctypes.c_char_p * len(names))(*[name.encode() for name in names])
+        return Program(_c.Handle("program", "program_derive", self._handle, _DERIVATIVES[how], table, len(names)))
+
+    def grad(self, *names):
+        """The gradient of the first scalar result by these inputs, as a program; by all floats if none is named."""
+        return self._derived("grad", names)
+
+    def value_and_grad(self, *names):
+        return self._derived("value_and_grad", names)
+
+    def vjp(self, *names):
+        return self._derived("vjp", names)
+
+    def jvp(self, *names):
+        return self._derived("jvp", names)
+
+    def save(self, device=None, *, deterministic=False):
+        """The bytes of a bundle: for every device, or with what this one has."""
+        made = _c.Handle("bytes", "program_save", self._handle, device and device._handle, _compile_options(deterministic))
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        _c.call("bytes_get", made, ctypes.byref(data), ctypes.byref(size))
+        return ctypes.string_at(data, size.value)
+
+    def session(self, device=None, *, deterministic=False):
+        return Session(self, device or _default_device(), deterministic)
+
+    def __call__(self, *arrays, **by_name):
+        with self._lock:
+            if self._session is None:
+                self._session = self.session()
+            return self._session(*arrays, **by_name)
+
+    def __repr__(self):
+        return f"<spirograd.Program {self.name}({', '.join(map(repr, self.inputs))}) -> {self.outputs}>"
+
+
+def _compile_options(deterministic):
+    return _c.CompileOptions(struct_size=ctypes.sizeof(_c.CompileOptions), deterministic=int(deterministic))
+
+
+class Session:
+    """A program ready for a device. Call it; or write inputs, feed outputs to them, run steps and read."""
+
+    def __init__(self, program, device, deterministic=False):
+        self.program, self.device = program, device
+        self._handle = _c.Handle("session", "session_create", device._handle, program._handle,
+                                 _compile_options(deterministic))
+
+    def _ordered(self, arrays, by_name):
+        names = [i.name for i in self.program.inputs]
+        if len(arrays) > len(names):
+            raise SpirogradError("SG0501", f"{self.program.name} has {len(names)} inputs, and {len(arrays)} are given")
+        given = dict(zip(names, arrays))
+        for name, value in by_name.items():
+            if name not in names or name in given:
+                raise SpirogradError("SG0503", f"{self.program.name} has no input '{name}', or it is given twice",
+                                     "its inputs: " + ", ".join(names))
+            given[name] = value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise SpirogradError("SG0502", f"{self.program.name} needs '{missing[0]}'", "its inputs: " + ", ".join(names))
+        return [i.contents(given[i.name]) for i in self.program.inputs]
+
+    def __call__(self, *arrays, **by_name):
+        inputs = self._ordered(arrays, by_name)
+        outputs = [np.empty(o.shape, o.dtype) for o in self.program.outputs]
+        table = lambda all_of_them: (_c.Input * len(all_of_them))(*map(_view, all_of_them))
+        _c.call("session_run", self._handle, table(inputs), len(inputs), table(outputs), len(outputs))
+        return {o.name: array for o, array in zip(self.program.outputs, outputs)}
+
+    def write(self, **inputs):
+        known = {i.name: i for i in self.program.inputs}
+        for name, value in inputs.items():
+            if name not in known:
+                raise SpirogradError("SG0503", f"{self.program.name} has no input '{name}'",
+                                     "its inputs: " + ", ".join(known))
+            contents = known[name].contents(value)
+            _c.call("session_write", self._handle, name.encode(), _view(contents))
+
+    def read(self, name):
+        """One output as the last run has left it, or one input."""
+        for a in [*self.program.outputs, *self.program.inputs]:
+            if a.name == name:
+                array = np.empty(a.shape, a.dtype)
+                _c.call("session_read", self._handle, name.encode(), _view(array))
+                return array
+        raise SpirogradError("SG0503", f"{self.program.name} has no input or output '{name}'")
+
+    def feed(self, output, input):
+        """What one step writes to the output is what the next one reads as the input."""
+        _c.call("session_feed", self._handle, output.encode(), input.encode())
+
+    def run(self, steps=1):
+        if steps < 1:
+            raise SpirogradError("SG0501", f"run: the number of steps is {steps}", "run(1) is one step")
+        _c.call("session_run_steps", self._handle, steps)
+
+
+def load(path, function=None, *, dtype=None, **sizes):
+    """A bundle (.sgb), or a function of a file of text, which may import others."""
+    if os.fspath(path).endswith(".sgb"):
+        with open(path, "rb") as file:
+            return Program.from_bundle(file.read(), path)
+    return Program(_c.Handle("program", "program_from_file", _bytes(path), _options(function, None, dtype, sizes)))
