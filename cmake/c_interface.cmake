@@ -13,3 +13,12 @@ if(NOT APPLE)
   target_link_options(spirograd_c PRIVATE LINKER:--version-script=${c_map})
   set_property(TARGET spirograd_c APPEND PROPERTY LINK_DEPENDS ${c_map})
 endif()
+
+# Links a program in C with it. Sanitizers are among the flags of C++, and their runtime has to come before all libraries.
+function(spirograd_c_program name)
+  target_link_libraries(${name} PRIVATE spirograd_c)
+  set_target_properties(${name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+endfunction()
