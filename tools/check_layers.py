@@ -42,7 +42,7 @@ FOLDERS = {
 PUBLIC = {
     "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
     "array_text.h": "base",
-    "array.h": "dsl", "build.h": "dsl", "bundle.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl",
+    "array.h": "dsl", "build.h": "dsl", "bundle.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ravel.h": "dsl",
     "ops.h": "dsl", "trace.h": "dsl",
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",

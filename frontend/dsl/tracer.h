@@ -1,6 +1,7 @@
 // The trace in progress: its graph, its first mistake, and the one way by which operations become nodes.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -106,10 +107,10 @@ double rounded(std::string_view what, const Arg& number, DType dtype);
 ir::Expr literal(ir::Graph& g, std::string_view what, const Arg& number, DType dtype);
 std::vector<ir::Expr> resolve(Tracer& tracer, std::string_view what, std::span<const Arg> args, Numbers numbers);
 
-/// Runs `make(tracer, operands)` -> Expr and notes the place of the nodes that it makes. An operand without value gives a
-/// result without value; so does a thrown Error, which is reported at `loc`.
+/// Runs `make(graph, operands)` -> Exprs and notes the place of the nodes that it makes. No results where an operand has no
+/// value or an Error is thrown, which is reported at `loc`.
 template <class F>
-Array operation(std::string_view what, std::span<const Arg> args, Numbers numbers, const Loc& loc, F&& make) {
+std::vector<Array> operations(std::string_view what, std::span<const Arg> args, Numbers numbers, const Loc& loc, F&& make) {
   Tracer* tracer = Tracer::current();
   if (!tracer) {
     Tracer::report_outside(what, loc);
@@ -120,14 +121,23 @@ Array operation(std::string_view what, std::span<const Arg> args, Numbers number
   try {
     const uint32_t before = tracer->nodes().size();
     const std::vector<ir::Expr> in = resolve(*tracer, what, args, numbers);
-    const ir::Expr out = make(tracer->nodes(), std::span<const ir::Expr>(in));
+    std::vector<Array> out;
+    for (ir::Expr e : make(tracer->nodes(), std::span<const ir::Expr>(in))) out.push_back(tracer->wrap(e));
     for (uint32_t id = before; id < tracer->nodes().size(); ++id)
       tracer->nodes().note_loc({id}, tracer->place_of(loc, args));
-    return tracer->wrap(out);
+    return out;
   } catch (const Error& error) {
     tracer->report(tracer->explained(error, args), tracer->place_of(loc, args));
     return {};
   }
+}
+
+/// The same with one result, which has no value where there is none.
+template <class F>
+Array operation(std::string_view what, std::span<const Arg> args, Numbers numbers, const Loc& loc, F&& make) {
+  const auto one = [&](ir::Graph& g, std::span<const ir::Expr> in) { return std::array<ir::Expr, 1>{make(g, in)}; };
+  const std::vector<Array> out = operations(what, args, numbers, loc, one);
+  return out.empty() ? Array() : out[0];
 }
 
 }  // namespace spirograd::detail

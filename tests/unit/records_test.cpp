@@ -42,6 +42,39 @@ TEST(Records, FieldsAreReadByName) {
       << "and taken apart as tuples are";
 }
 
+TEST(Records, AreRavelledForOptimisersAndBack) {
+  const std::string net =
+      "struct Layer { w: f32[N,2], k: i32, b: f32 }\nstruct Net { first: Layer, rest: f32[0] }\n"
+      "def made() = Net(Layer([[1, 2], [3, 4]], 7, 5), zeros(0))\n";
+  EXPECT_EQ(run(net + "def f() = ravel(made())"), (Values{1, 2, 3, 4, 5}));
+  EXPECT_EQ(run(net + "def f() = unravel(made(), 2 * ravel(made()))"), (Values{2, 4, 6, 8, 7, 10})) << "k stays";
+  EXPECT_EQ(run(net + "def f() = ravel(grad(fn(n) => sum(square(n.first.w)) * n.first.b)(made()))"),
+            (Values{10, 20, 30, 40, 30}));
+  EXPECT_EQ(
+      run(net +
+          "def f() = grad(fn(v) => { let n = unravel(made(), v)\n sum(square(n.first.w)) * n.first.b })([1, 2, 3, 4, 5])"),
+      (Values{10, 20, 30, 40, 30}));
+  EXPECT_EQ(run("def f(x: f64[2]) = ravel((x, 3, (x[0], true)))", {{1, 2}}), (Values{1, 2, 3, 1}));
+  EXPECT_EQ(run("def f(x: f32) = unravel(x, [2])", {{1}}), (Values{2}));
+  EXPECT_EQ(run("def f(x: f32[2,0]) = ravel(x)", {{}}), Values{});
+}
+
+TEST(Records, WhatCannotBeRavelledIsTold) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"def f(x: f32, y: f64) = ravel((x, y))", "ravel: there are arrays of f32 and of f64"},
+      {"def f(k: i32[3]) = ravel(k)", "ravel: there are no floats"},
+      {"def f(x: f32[3]) = ravel((x, sin))", "ravel: expected an array, found a function"},
+      {"def f(x: f32[3]) = unravel((x, x), x)", "unravel: the floats are f32[6], given f32[3]"},
+      {"def f(x: f32[3], y: f64[3]) = unravel(x, y)", "unravel: the floats are f32[3], given f64[3]"},
+      {"def f(x: f32[3], y: f32[3,1]) = unravel(x, y)", "unravel: the floats are f32[3], given f32[3,1]"},
+  };
+  for (const auto& [source, words] : cases) {
+    const auto p = text::instantiate(text::parse(source, "test.sg").value());
+    ASSERT_FALSE(p) << source;
+    EXPECT_NE(p.error().message.find(words), std::string::npos) << p.error().message;
+  }
+}
+
 TEST(Records, HoldOthers) {
   const std::string two =
       "struct Layer[N, M] {\n  w: f32[N,M]\n  b: f32[N]\n}\nstruct Net { first: Layer[H,I], last: Layer[O,H] }\n"

@@ -10,6 +10,7 @@
 #include "spirograd/build.h"
 #include "spirograd/derivatives.h"
 #include "spirograd/ops.h"
+#include "spirograd/ravel.h"
 #include "spirograd/text.h"
 #include "spirograd/trace.h"
 
@@ -260,6 +261,11 @@ void add_layout(std::vector<Sample>& out) {
   add("append", "append([1.0], [2.0], 0)",
       [](const In&) { return append(constant(f32({1}), {1}), constant(f32({1}), {2}), 0); });
   add("stack", "stack(x, y, axis=-1)", [](const In& in) { return stack({in.x, in.y}, -1); });
+  add("ravel", "ravel((x, k, 2, v))", [](const In& in) { return ravel(std::tuple(in.x, in.k, 2, in.v)); });
+  add("unravel", "{ let (a, i, b) = unravel((v, k, x), ravel((v, x)) * 2)\n sum(a) + sum(b) }", [](const In& in) {
+    const auto [a, i, b] = unravel(std::tuple(in.v, in.k, in.x), ravel(std::pair(in.v, in.x)) * 2);
+    return sum(a) + sum(b);
+  });
   add("slice", "slice(v, 1, 3)", [](const In& in) { return slice(in.v, 1, 3); });
   add("slice", "slice(x, 1, 3, -1)", [](const In& in) { return slice(in.x, 1, 3, -1); });
   add("window", "window(v, -1, 6)", [](const In& in) { return window(in.v, -1, 6); });
@@ -389,7 +395,7 @@ TEST(Surfaces, EveryFunctionOfTheHeadersIsInText) {
   std::set<std::string> named;
   for (const Sample& s : samples()) named.insert(s.cpp_name.empty() ? s.name : s.cpp_name);
   std::set<std::string> functions;
-  for (const char* header : {"ops.h", "loops.h", "build.h", "derivatives.h"}) {
+  for (const char* header : {"ops.h", "loops.h", "build.h", "derivatives.h", "ravel.h"}) {
     const std::set<std::string> here = declared(header);
     EXPECT_FALSE(here.empty()) << header;
     functions.insert(here.begin(), here.end());
