@@ -104,4 +104,34 @@ Result<Executable> compile(const Program& program, const Target& target, const C
   });
 }
 
+Target any_device() {
+  Target t;
+  t.float64 = true;
+  return t;
+}
+
+Result<std::vector<Executable>> compile_forms(const Program& program, const Target& target, const CompileOptions& options,
+                                              std::optional<BindingForm> only) {
+  return guarded([&] {
+    std::vector<Executable> out;
+    std::optional<Error> lack;
+    for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
+      if (only && *only != form) continue;
+      if (form == BindingForm::Address ? !target.device_address : !target.descriptors) continue;
+      CompileOptions how = options;
+      how.form = form;
+      Result<Executable> made = compile(program, target, how);
+      if (!made && made.error().code != "SG0303") throw made.error();
+      // Where one form has no room, compile() may give the other one.
+      if (made && made->form == form)
+        out.push_back(*std::move(made));
+      else if (!made)
+        lack = made.error();
+    }
+    if (!out.empty()) return out;
+    if (lack) throw *lack;
+    throw Error("SG0303", "the device runs no program in the binding form that was asked for").hint("ask for no form");
+  });
+}
+
 }  // namespace spirograd

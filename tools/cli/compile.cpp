@@ -16,13 +16,6 @@
 namespace spirograd::cli {
 namespace {
 
-// What every device with Vulkan 1.1 has, and doubles where the program has some, which is told to whoever lacks them.
-Target any_device() {
-  Target t;
-  t.float64 = true;
-  return t;
-}
-
 struct Files {
   std::string bundle, header;  // "": no header
 };
@@ -48,8 +41,6 @@ Files files_of(const Options& options) {
   return out;
 }
 
-// In the form that is asked for, or both. A form in which the target lacks something is told and left out, unless it is the
-// only one.
 std::vector<Executable> compiled(const Program& p, const Options& options) {
   Target target = any_device();
   CompileOptions how;
@@ -62,23 +53,7 @@ std::vector<Executable> compiled(const Program& p, const Options& options) {
   } else if (options.has("--tuned")) {
     throw usage_error("'--tuned' takes what was measured on a device: name it").hint("--device 0 --tuned");
   }
-  std::vector<Executable> out;
-  std::optional<Error> lack;
-  for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
-    if (const auto asked = form_of(options); asked && *asked != form) continue;
-    if (form == BindingForm::Address ? !target.device_address : !target.descriptors) continue;
-    how.form = form;
-    Result<Executable> made = compile(p, target, how);
-    if (!made && made.error().code != "SG0303") throw made.error();
-    // Where one form has no room, compile() may give the other one.
-    if (made && made->form == form)
-      out.push_back(*std::move(made));
-    else if (!made)
-      lack = made.error();
-  }
-  if (!out.empty()) return out;
-  if (lack) throw *lack;
-  throw Error("SG0303", "the device runs no program in the binding form that was asked for").hint("leave --form out");
+  return compile_forms(p, target, how, form_of(options)).value();
 }
 
 std::string in_words(const std::vector<Executable>& forms) {

@@ -34,31 +34,6 @@ Program instantiated(std::string text, std::string file, const text::FileLoader&
   return text::instantiate(module, text_of(o.function), sizes, nullptr, element).value();
 }
 
-// Kernels that keep to what Vulkan 1.1 promises, but for f64: a device that lacks it says so when it loads them.
-Target any_device() {
-  Target t;
-  t.float64 = true;
-  return t;
-}
-
-std::vector<Executable> both_forms(const Program& program, const Target& target, CompileOptions how) {
-  std::vector<Executable> out;
-  std::optional<Error> lack;
-  for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
-    if (form == BindingForm::Address ? !target.device_address : !target.descriptors) continue;
-    how.form = form;
-    Result<Executable> made = compile(program, target, how);
-    if (!made && made.error().code != "SG0303") throw made.error();
-    // Where one form has no room, compile() may give the other one.
-    if (made && made->form == form)
-      out.push_back(*std::move(made));
-    else if (!made)
-      lack = made.error();
-  }
-  if (out.empty() && lack) throw *lack;
-  return out;
-}
-
 void argument(const std::vector<Param>& all, size_t index, const char** name, sg_type* type, std::string_view function) {
   if (!name && !type) throw null_error(function, "what is asked for, name and type,");
   check_index(function, index, all.size());
@@ -168,10 +143,8 @@ sg_status sg_program_save(const sg_program* program, const sg_device* device, co
     auto& to = given(out, kHere, "out");
     if (p.program && device) how.choices = device->device->tuned();
     auto made = std::make_unique<sg_bytes>();
-    made->bytes =
-        !p.program
-            ? p.bundle
-            : save_bundle(p.name, both_forms(*p.program, device ? device->device->target() : any_device(), how)).value();
+    const Target target = device ? device->device->target() : any_device();
+    made->bytes = p.program ? save_bundle(p.name, compile_forms(*p.program, target, how).value()).value() : p.bundle;
     to = made.release();
   });
 }

@@ -169,8 +169,7 @@ sg_status sg_program_save(const sg_program* program, const sg_device* device, co
 sg_status sg_bytes_get(const sg_bytes* bytes, const void** data, size_t* size);
 void sg_bytes_destroy(sg_bytes* bytes);
 
-/* -------------------------------------------------------------------------------------------- arrays that stay on a device
- */
+// ---- arrays that stay on a device
 
 typedef struct sg_array sg_array;
 /// Zeros.
