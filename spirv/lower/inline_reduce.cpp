@@ -288,9 +288,8 @@ void Inliner::ReductionLoops::close(int left_open) {
 Value Inliner::ReductionLoops::combined_chains(size_t u) {
   std::vector<Value> parts;
   for (size_t j = 0; j < chains; ++j) parts.push_back(b.get(partial[u * chains + j]));
-  for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))  // neighbours first
-    for (size_t j = 0; 2 * j < parts.size(); ++j)
-      parts[j] = 2 * j + 1 < parts.size() ? combine(b, n.op, parts[2 * j], parts[2 * j + 1]) : parts[2 * j];
+  for (; parts.size() > 1; parts.resize(parts.size() / 2))  // a power of two of them, neighbours first
+    for (size_t j = 0; 2 * j < parts.size(); ++j) parts[j] = combine(b, n.op, parts[2 * j], parts[2 * j + 1]);
   return parts[0];
 }
 

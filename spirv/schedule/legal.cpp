@@ -1,6 +1,7 @@
 #include "spirv/schedule/legal.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
@@ -204,6 +205,8 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   if (unrolled % s.accumulators != 0)
     return illegal(s,
                    std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
+  if (!std::has_single_bit(static_cast<uint64_t>(s.accumulators)))  // they are added in pairs
+    return illegal(s, std::to_string(s.accumulators) + " accumulators are no power of two");
   const Split& last = s.axes.back();
   if (!target.shared_memory && (!s.stages.empty() || last.back().bind == Bind::Local)) return illegal(s, kAlone);
   // A kernel has several reductions, each with memory of its own.
