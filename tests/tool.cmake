@@ -7,7 +7,7 @@ if(TARGET spirograd)
   endforeach()
   target_link_libraries(npz_test PRIVATE ZLIB::ZLIB)
   if(NOT WIN32)  # they start processes as POSIX does
-    foreach(test bad_input_test bundle_tool_test cli_test fit_tool_test tune_tool_test)
+    foreach(test bad_input_test bundle_tool_test cli_test completion_test fit_tool_test tune_tool_test)
       spirograd_test(tool/${test}.cpp LABELS tool LINK spirograd_io spirograd_executable nlohmann_json::nlohmann_json)
       target_compile_definitions(${test} PRIVATE SPIROGRAD_TOOL="$<TARGET_FILE:spirograd>")
       add_dependencies(${test} spirograd)

@@ -45,7 +45,8 @@ TEST_F(Cli, VersionAndHelpGoToStdout) {
 }
 
 TEST_F(Cli, EveryHelpHasTwoExamplesAndFitsAScreen) {
-  for (const char* name : {"devices", "run", "grad", "fit", "tune", "check", "opt", "compile", "explain"}) {
+  for (const char* name :
+       {"devices", "run", "grad", "fit", "tune", "check", "opt", "compile", "explain", "completion", "man"}) {
     const std::string text = good({name, "--help"}).out;
     EXPECT_EQ(text, good({"help", name}).out);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << name;

@@ -17,12 +17,6 @@ std::vector<std::string> operations_of(const Target& t) {
   return names;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
-  return text.empty() ? "none" : text;
-}
-
 const char* yes_no(bool b) { return b ? "yes" : "no"; }
 
 std::vector<std::string> quirks_of(const Target& t) {
@@ -40,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> target_facts(const Target& t) {
           {"rounding to even", yes_no(t.round_to_even)},
           {"the same for f64", std::string(yes_no(t.signed_zero_inf_nan64)) + ", " + yes_no(t.round_to_even64)},
           {"subgroup", std::to_string(t.subgroup_size)},
-          {"subgroup operations", joined(operations_of(t))},
+          {"subgroup operations", io::listed(operations_of(t))},
           {"invocations per workgroup", std::to_string(t.max_invocations)},
           {"shared memory", std::to_string(t.shared_bytes) + " bytes"},
           {"workgroups along x and y", std::to_string(t.max_groups) + " x " + std::to_string(t.max_groups_y)},
@@ -49,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> target_facts(const Target& t) {
           {"largest descriptor range", std::to_string(t.max_range) + " bytes"},
           {"invocations that keep it busy", std::to_string(t.price.busy)},
           {"neighbours", std::to_string(t.price.lanes)},
-          {"quirks", joined(quirks_of(t))}};
+          {"quirks", io::listed(quirks_of(t))}};
 }
 
 std::string rate(double bytes) { return io::short_number(bytes / 1e9, 3) + " GB/s"; }

@@ -57,7 +57,7 @@ Command devices_command() {
           {{"--verbose", "", "all facts, and the verdicts of the self-test", "-v"}, json_option()},
           {"spirograd devices", "spirograd devices -v"},
           devices,
-          false};
+          ""};
 }
 
 }  // namespace spirograd::cli

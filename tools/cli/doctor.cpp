@@ -165,7 +165,7 @@ Command doctor_command() {
            {"--in-process", "", "without a process of its own: lines of JSON, as they come", ""}},
           {"spirograd doctor", "spirograd doctor --json > my-gpu.json", "spirograd doctor -d nvidia"},
           doctor,
-          false};
+          ""};
 }
 
 }  // namespace spirograd::cli

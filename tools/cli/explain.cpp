@@ -131,7 +131,7 @@ Command explain_command() {
   return {"explain",       "tell what an error code means",
           "[CODE]",        {"Without a code: all of them."},
           {json_option()}, {"spirograd explain SG0204", "spirograd explain"},
-          explain,         false};
+          explain,         ""};
 }
 
 }  // namespace spirograd::cli

@@ -45,12 +45,6 @@ Program warned(Program program) {
   return program;
 }
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
-  return out.empty() ? "none" : out;
-}
-
 }  // namespace
 
 Source load_source(const std::string& path, const std::string& function) {
@@ -67,7 +61,7 @@ Source load_source(const std::string& path, const std::string& function) {
     if (it == functions.end())
       throw Error("SG0403", "no function '" + function + "' in this file")
           .at({path, 0, 0})
-          .note("functions: " + list_of(names))
+          .note("functions: " + io::listed(names))
           .hint(did_you_mean(function, names));
   }
   for (const text::SourceFile& file : module.files())
@@ -165,7 +159,7 @@ Program InputList::instantiate_types() const {
 Error InputList::unknown(const std::string& name, std::vector<std::string> known) const {
   for (const auto& s : shapes_) known.push_back(s.first);
   return Error("SG0503", "'" + source_.signature.name + "' has no parameter '" + name + "'")
-      .note("parameters: " + list_of(known))
+      .note("parameters: " + io::listed(known))
       .hint(did_you_mean(name, known));
 }
 

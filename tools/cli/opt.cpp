@@ -226,7 +226,7 @@ Command opt_command() {
       {"spirograd opt samples/gmm.sg N=100 K=5 D=2 --bot --grad mu --simplify",
        "spirograd opt model.sg x=zeros:64xf32 --spirv --form descriptors"},
       opt,
-      false};
+      ""};
   const auto rules =
       std::find_if(c.options.begin(), c.options.end(), [](const OptionSpec& o) { return o.name == "--rules"; });
   const std::vector<OptionSpec> passes = pass_options();

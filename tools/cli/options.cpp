@@ -51,8 +51,9 @@ struct OptionReader {
       if (!spec->repeats && !spec->value.empty() && out.has(spec->name)) throw usage_error("'" + name + "' is given twice");
       out.given_.push_back({spec->name, value});
     }
-    if (command.takes_file && out.positional_.empty())
-      throw usage_error("'" + command.name + "' needs a program").hint("spirograd " + command.name + " " + command.usage);
+    if (!command.needs.empty() && out.positional_.empty())
+      throw usage_error("'" + command.name + "' needs " + command.needs)
+          .hint("spirograd " + command.name + " " + command.usage);
   }
 };
 

@@ -50,7 +50,7 @@ struct Command {
   std::vector<OptionSpec> options;
   std::vector<std::string> examples;
   std::function<int(const Options&)> run;
-  bool takes_file = true;  // the first positional argument is required
+  std::string needs = "a program";  // its first positional argument; "": it needs none
 };
 
 /// An error in the use of the tool: no code, exit status 2.

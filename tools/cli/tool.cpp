@@ -12,11 +12,6 @@
 namespace spirograd::cli {
 namespace {
 
-std::vector<Command> all_commands() {
-  return {devices_command(), doctor_command(), run_command(), grad_command(),    fit_command(),    bench_command(),
-          tune_command(),    check_command(),  opt_command(), compile_command(), explain_command()};
-}
-
 std::string overview(const std::vector<Command>& commands) {
   std::string out = "Spirograd " SPIROGRAD_VERSION
                     ": array programs and their exact derivatives on any Vulkan device.\n\n"
@@ -25,16 +20,9 @@ std::string overview(const std::vector<Command>& commands) {
   for (const Command& c : commands) table.add({"  " + c.name, c.summary});
   table.add({"  help [COMMAND]", "what a command does and takes"});
   out += table.str();
-  out +=
-      "\ninputs:\n"
-      "  x=a.npy  x=a.npz:member  x=3.5  x=[1,2,3]  x=zeros:64x64xf32  x=ones:8  x=iota:10xi32  x=random:7:64x64xf32\n"
-      "  N=5 gives a shape variable; a.npz alone gives all its arrays by name\n\n"
-      "environment: SPIROGRAD_DEVICE, SPIROGRAD_CACHE (folder of compiled kernels; empty: none)\n"
-      "exit status: 0 ok, 1 a check failed, 2 usage, 3 program, 4 device, 5 files, 6 memory, 70 internal, 130 Ctrl-C\n\n"
-      "examples:\n"
-      "  spirograd run  model.sg x=x.npy n=3.5 -o y=y.npy\n"
-      "  spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy\n";
-  return out;
+  const Conventions& known = conventions();
+  return out + "\ninputs:\n" + known.inputs + "\nenvironment: " + known.environment + "\nexit status: " + known.exit_status +
+         "\n\nexamples:\n" + known.examples;
 }
 
 int run_command_line(const std::vector<std::string>& arguments) {
@@ -80,6 +68,23 @@ int report(const Error& e) {
 }
 
 }  // namespace
+
+std::vector<Command> all_commands() {
+  return {devices_command(), doctor_command(),     run_command(),   grad_command(), fit_command(),
+          bench_command(),   tune_command(),       check_command(), opt_command(),  compile_command(),
+          explain_command(), completion_command(), man_command()};
+}
+
+const Conventions& conventions() {
+  static const Conventions known = {
+      "  x=a.npy  x=a.npz:member  x=3.5  x=[1,2,3]  x=zeros:64x64xf32  x=ones:8  x=iota:10xi32  x=random:7:64x64xf32\n"
+      "  N=5 gives a shape variable; a.npz alone gives all its arrays by name\n",
+      "SPIROGRAD_DEVICE, SPIROGRAD_CACHE (folder of compiled kernels; empty: none)",
+      "0 ok, 1 a check failed, 2 usage, 3 program, 4 device, 5 files, 6 memory, 70 internal, 130 Ctrl-C",
+      "  spirograd run  model.sg x=x.npy n=3.5 -o y=y.npy\n"
+      "  spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy\n"};
+  return known;
+}
 
 int exit_code(const Error& e) {
   const std::string& c = e.code;

@@ -45,5 +45,16 @@ Command check_command();
 Command opt_command();
 Command compile_command();
 Command explain_command();
+Command completion_command();
+Command man_command();
+
+/// In the order in which help lists them.
+std::vector<Command> all_commands();
+
+/// What holds for all commands, for help and manual; lines of lists begin with two spaces.
+struct Conventions {
+  std::string inputs, environment, exit_status, examples;
+};
+const Conventions& conventions();
 
 }  // namespace spirograd::cli

@@ -221,7 +221,7 @@ bool run(const Settings& s) {
 cli::Command command() {
   cli::Command c;
   c.name = "exhaustive";
-  c.takes_file = false;
+  c.needs = "";
   c.options = {{"--device", "NAME", ""}, {"--function", "NAME", "", "", true},
                {"--stride", "N", ""},    {"--seed", "N", ""},
                {"--bound", "ULP", ""},   {"--values", "", ""},

@@ -23,6 +23,9 @@ class Table {
 /// stay.
 std::string printable(const std::string& text);
 
+/// "a, b, c", or "none".
+std::string listed(const std::vector<std::string>& names);
+
 /// `digits` significant digits, for norms and errors.
 std::string short_number(double x, int digits = 4);
 /// In milliseconds: "1.25 ms".
