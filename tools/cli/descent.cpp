@@ -5,6 +5,7 @@
 #include "spirograd/derivatives.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
+#include "spirograd/text.h"
 #include "spirograd/trace.h"
 
 namespace spirograd::cli {
@@ -40,26 +41,65 @@ struct Layout {
   }
 };
 
-// w and the moments m and v of one weight after a step; plain descent has no moments.
-std::vector<Array> moved(std::span<const Array> w, Array g, Array rate, Array looks) {
-  if (w.size() == 1) return {w[0] - rate * g};
-  const Array m = 0.9 * w[1] + 0.1 * g, v = 0.999 * w[2] + 0.001 * g * g, t = cast(looks + 1, g.dtype());
-  const Array fair_m = m / (1 - pow(constant(g.dtype(), 0.9), t)), fair_v = v / (1 - pow(constant(g.dtype(), 0.999), t));
-  return {w[0] - rate * fair_m / (sqrt(fair_v) + 1e-8), m, v};
+struct Method {
+  const char* name;
+  int states;        // arrays of one length with the weights, of zeros at first: s0, s1
+  const char* step;  // the next weights, then the next states. t: steps before this one
+};
+
+const Method kMethods[] = {
+    {"adam", 2, "{ let (next, s) = adam(w, g, AdamState(s0, s1, t), rate)\n  (next, s.m, s.v) }"},
+    {"adamw", 2, "{ let (next, s) = adamw(w, g, AdamState(s0, s1, t), rate, 0.01)\n  (next, s.m, s.v) }"},
+    {"sgd", 0, "sgd(w, g, rate)"},
+    {"momentum", 1, "momentum(w, g, s0, rate, 0.9)"},
+    {"nesterov", 1, "nesterov(w, g, s0, rate, 0.9)"},
+    {"rmsprop", 1, "rmsprop(w, g, s0, rate, 0.9)"},
+    {"adagrad", 1, "adagrad(w, g, s0, rate)"},
+};
+
+const Method& method_of(const std::string& name) {
+  return *std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& m) { return m.name == name; });
+}
+
+text::Module library_steps(const Method& m) {
+  std::string head = "import optim\ndef step(w: T[N], g: T[N], rate: T, t: T";
+  for (int j = 0; j < m.states; ++j) head += ", s" + std::to_string(j) + ": T[N]";
+  return text::parse(head + ") = " + m.step, "fit").value();
+}
+
+// `now`: weights and the states of their method. The library's steps are of one axis.
+std::vector<Array> moved(const text::Module& steps, const std::vector<Array>& now, Array g, Array rate, Array looks) {
+  const Shape shape = now[0].shape();
+  const DType type = g.dtype();
+  const Program step = text::instantiate(steps, "step", {{"N", shape.count()}}, nullptr, type).value();
+  const auto flat = [&](Array a) { return reshape(a, {shape.count()}); };
+  std::vector<Array> args = {flat(now[0]), flat(g), cast(rate, type), cast(looks, type)};
+  for (size_t j = 1; j < now.size(); ++j) args.push_back(flat(now[j]));
+  std::vector<Array> next = call(step, args);
+  for (Array& a : next) a = reshape(a, shape);
+  return next;
 }
 
 }  // namespace
 
+std::vector<std::string> descent_methods() {
+  std::vector<std::string> names;
+  for (const Method& m : kMethods) names.emplace_back(m.name);
+  return names;
+}
+
 Descent descent(const Program& p, const std::vector<HostArray>& inputs, const DescentOptions& how) {
   const Step step = step_of(p, how);
   const DType real = p.results[step.loss].type.dtype;
-  const size_t moments = how.adam ? 2 : 0;
+  const Method& method = method_of(how.method);
+  const text::Module steps = library_steps(method);
+  const size_t states = static_cast<size_t>(method.states);
   Layout layout;
   Descent& out = layout.out;
   out.inputs = inputs;
   for (size_t w : step.weights) out.fed.push_back({"w" + std::to_string(w), "in" + std::to_string(w), inputs[w].type});
   for (size_t w : step.weights) {
-    for (size_t j = 0; j < moments; ++j) layout.add(HostArray(inputs[w].type));
+    for (size_t j = 0; j < states; ++j) layout.add(HostArray(inputs[w].type));
     out.good.push_back(layout.add(inputs[w]));
   }
   out.count = layout.add(HostArray(Type{DType::I32, {}}));
@@ -80,14 +120,13 @@ Descent descent(const Program& p, const std::vector<HostArray>& inputs, const De
     std::vector<Named> results;
     std::vector<Array> next;
     for (size_t k = 0; k < step.weights.size(); ++k) {
-      const size_t first = state + k * (moments + 1);
+      const size_t first = state + k * (states + 1);
       std::vector<Array> now = {in[step.weights[k]]};
-      for (size_t j = 0; j < moments; ++j) now.push_back(in[first + j]);
-      const DType type = now[0].dtype();
-      const std::vector<Array> then = moved(now, found[step.values + k], cast(rate, type), looks);
+      for (size_t j = 0; j < states; ++j) now.push_back(in[first + j]);
+      const std::vector<Array> then = moved(steps, now, found[step.values + k], rate, looks);
       results.emplace_back(out.fed[k].result, where(ok, then[0], now[0]));
       for (size_t j = 1; j < then.size(); ++j) next.push_back(where(ok, then[j], now[j]));
-      next.push_back(where(ok, now[0], in[first + moments]));
+      next.push_back(where(ok, now[0], in[first + states]));
     }
     next.push_back(looks + cast(alive, DType::I32));
     next.push_back(cast(ok, DType::I32));

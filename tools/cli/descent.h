@@ -9,10 +9,13 @@
 
 namespace spirograd::cli {
 
+/// Names of the library's optimisers, the one to take otherwise first.
+std::vector<std::string> descent_methods();
+
 struct DescentOptions {
   std::vector<std::string> by;
-  std::string of;  // "": the first scalar result
-  bool adam = true;
+  std::string of;                 // "": the first scalar result
+  std::string method;             // one of descent_methods()
   double rate = 0.01, bound = 0;  // a loss above the bound, infinite or NaN ends the work
   int64_t steps = 0;              // of the weights; the loss is looked at once more
   int64_t kept = 0;               // how many of the last losses the state holds

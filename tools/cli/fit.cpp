@@ -7,12 +7,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontend/base/near_name.h"
+#include "frontend/base/number.h"
 #include "tools/cli/descent.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
-#include "tools/io/arguments.h"
 #include "tools/io/files.h"
 #include "tools/io/npz.h"
 #include "tools/io/progress.h"
@@ -66,19 +67,17 @@ class Stepper {
     }
     for (int64_t j = 0; j < steps; ++j) {
       const std::vector<HostArray> results = interpret(descent_.program, inputs_);
-      for (size_t k = 0; k < results.size(); ++k) inputs_[at(descent_.program.results[k].name)] = results[k];
+      for (const Descent::Fed& f : descent_.fed) input(f) = results[place(descent_.program.results, f.result)];
     }
   }
-  HostArray read(const Descent::Fed& f) { return session_ ? session_->read(f.result).value() : inputs_[at(f.result)]; }
+  HostArray read(const Descent::Fed& f) { return session_ ? session_->read(f.result).value() : input(f); }
 
  private:
-  size_t at(const std::string& result) const {
-    const auto fed =
-        std::find_if(descent_.fed.begin(), descent_.fed.end(), [&](const Descent::Fed& f) { return f.result == result; });
-    size_t j = 0;
-    while (descent_.program.params[j].name != fed->param) ++j;
-    return j;
+  static size_t place(const auto& all, const std::string& name) {
+    return static_cast<size_t>(std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; }) -
+                               all.begin());
   }
+  HostArray& input(const Descent::Fed& f) { return inputs_[place(descent_.program.params, f.param)]; }
   const Descent& descent_;
   std::vector<HostArray> inputs_;
   std::unique_ptr<vk::Session> session_;
@@ -87,13 +86,10 @@ class Stepper {
 double positive(const Options& options, const std::string& name, double otherwise) {
   const auto text = options.value(name);
   if (!text) return otherwise;
-  double x = 0;
-  try {
-    x = io::load_argument(name, *text, DType::F64, false).values().at(0);
-  } catch (const Error&) {
-  } catch (const std::out_of_range&) {
-  }
-  if (!(x > 0) || !std::isfinite(x)) throw usage_error("'" + name + "' needs a positive number, not '" + *text + "'");
+  const ParsedNumber parsed = parse_number(*text);
+  const double x = parsed.value;
+  if (parsed.length != text->size() || !(x > 0) || !std::isfinite(x))
+    throw usage_error("'" + name + "' needs a positive number, not '" + *text + "'");
   return x;
 }
 
@@ -102,9 +98,11 @@ DescentOptions descent_options(const Options& options) {
   how.by = options.names("--by");
   if (how.by.empty()) throw usage_error("'fit' needs the inputs to change").hint("--by w,b");
   how.of = options.value("--of").value_or("");
-  const std::string method = options.value("--method").value_or("adam");
-  if (method != "adam" && method != "sgd") throw usage_error("'--method' is 'adam' or 'sgd', not '" + method + "'");
-  how.adam = method == "adam";
+  const std::vector<std::string> methods = descent_methods();
+  how.method = options.value("--method").value_or(methods[0]);
+  if (std::find(methods.begin(), methods.end(), how.method) == methods.end())
+    throw usage_error("'--method' is one of " + io::listed(methods) + ", not '" + how.method + "'")
+        .hint(did_you_mean(how.method, methods));
   how.steps = options.number("--steps", 1000, 1);
   if (how.steps > std::numeric_limits<int32_t>::max() - 1) throw usage_error("'--steps' counts to 2147483646");
   how.rate = positive(options, "--rate", 0.01);
@@ -127,11 +125,11 @@ Places places(const Options& options) {
     io::check_writable(path);
     return path;
   };
-  Places p{one("--save", ".npz"), one("--history", ".npy")};
-  return p;
+  return {one("--save", ".npz"), one("--history", ".npy")};
 }
 
 struct Outcome {
+  DType real = DType::F32;     // of the loss
   std::vector<double> losses;  // one per look, the bad one at the end included
   bool diverged = false, interrupted = false;
   double seconds = 0;
@@ -147,6 +145,7 @@ Outcome minimise(const Engine& engine, const Program& program, const std::vector
   const Descent d = descent(program, inputs, how);
   Stepper stepper(engine, d);
   Outcome out;
+  out.real = d.losses.type.dtype;
   const StopOnInterrupt guard;
   const auto start = std::chrono::steady_clock::now();
   const int64_t looks = how.steps + 1;
@@ -180,7 +179,7 @@ Outcome minimise(const Engine& engine, const Program& program, const std::vector
 }
 
 // Both files appear, or none.
-void write(const Places& places, const Outcome& o, DType real) {
+void write(const Places& places, const Outcome& o) {
   io::OutputFiles files;
   std::string log;
   if (!places.save.empty() && !o.weights.empty()) {
@@ -190,7 +189,7 @@ void write(const Places& places, const Outcome& o, DType real) {
     log += "wrote " + places.save + "  " + std::to_string(all.size()) + " arrays\n";
   }
   if (!places.history.empty() && !o.losses.empty()) {
-    const HostArray history(Type{real, {static_cast<int64_t>(o.losses.size())}}, o.losses);
+    const HostArray history(Type{o.real, {static_cast<int64_t>(o.losses.size())}}, o.losses);
     files.add(places.history, io::npy_bytes(history));
     log += "wrote " + places.history + "  " + to_string(history.type) + "\n";
   }
@@ -202,7 +201,7 @@ nlohmann::json json_of(const Outcome& o, const DescentOptions& how, const Engine
   nlohmann::json weights = nlohmann::json::object();
   for (const NamedArray& w : o.weights) weights[w.name] = result_json(w.array, places.save);
   nlohmann::json out = {{"device", engine.name()},
-                        {"method", how.adam ? "adam" : "sgd"},
+                        {"method", how.method},
                         {"rate", how.rate},
                         {"seconds", o.seconds},
                         {"ended", o.interrupted ? "interrupted" : "steps"},
@@ -238,13 +237,7 @@ int fit(const Options& options) {
   const std::vector<HostArray> inputs = list.match(program);
   const Engine engine(options);
   const Outcome o = minimise(engine, program, inputs, how, every);
-  DType real = DType::F32;
-  for (const ProgramResult& r : program.results)
-    if (is_float(r.type.dtype) && r.type.shape.rank() == 0 && (how.of.empty() || r.name == how.of)) {
-      real = r.type.dtype;
-      break;
-    }
-  write(where, o, real);
+  write(where, o);
   if (o.diverged) throw divergence(o, how);
   if (json) {
     print_json(json_of(o, how, engine, where));
@@ -271,23 +264,15 @@ Command fit_command() {
            "A loss that is NaN, infinite or beyond --bound ends the work with an error. Ctrl-C ends it after the steps that",
            "run. Whatever ends it, --save gets the inputs that belong to the last good loss, to start from again.",
            "The first Ctrl-C waits for that, the second does not."},
-          {{"--by", "A,B", "the inputs to change"},
-           {"--of", "NAME", "the result to minimise; the first scalar if not given"},
-           {"--steps", "N", "how many (1000)"},
-           {"--rate", "R", "the length of a step (0.01)"},
-           {"--method", "adam|sgd", "Adam, or plain gradient descent (adam)"},
-           {"--bound", "L", "a loss beyond it, above or below 0, ends the work"},
-           {"--every", "K", "print the loss every K steps"},
-           {"--save", "FILE.npz", "write what the inputs have become, by name"},
-           {"--history", "FILE.npy", "write the loss before the first step and after each"},
-           function_option(),
-           device_option(),
-           form_option(),
-           deterministic_option(),
-           tuned_option(),
-           cast_option(),
-           dtype_option(),
-           json_option()},
+          with_program_options({{"--by", "A,B", "the inputs to change"},
+                                {"--of", "NAME", "the result to minimise; the first scalar if not given"},
+                                {"--steps", "N", "how many (1000)"},
+                                {"--rate", "R", "the length of a step (0.01)"},
+                                {"--method", "NAME", "one of the library's optimisers: " + io::listed(descent_methods())},
+                                {"--bound", "L", "a loss beyond it, above or below 0, ends the work"},
+                                {"--every", "K", "print the loss every K steps"},
+                                {"--save", "FILE.npz", "write what the inputs have become, by name"},
+                                {"--history", "FILE.npy", "write the loss before the first step and after each"}}),
           {"spirograd fit model.sg --by w,b x=x.npy y=y.npy w=zeros:64 b=0 --steps 5000 --save fitted.npz",
            "spirograd fit model.sg --by w,b x=x.npy y=y.npy fitted.npz --rate 0.001 --history losses.npy"},
           fit};
