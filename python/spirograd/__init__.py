@@ -23,6 +23,7 @@ __version__ = _c.version()
 _NUMPY = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.uint32), 4: np.dtype(np.float32),
           5: np.dtype(np.float64)}
 _NUMBER = {dtype: number for number, dtype in _NUMPY.items()}
+_KINDS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}  # of the numbers of Python that become elements of each kind
 _DERIVATIVES = {"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4}
 
 
@@ -82,7 +83,7 @@ class Array:
         elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
             array = np.asarray(value)
         else:
-            array = np.asarray(value, dtype=self.dtype)
+            array = self._of_python(np.asarray(value))
         if array.dtype not in _NUMBER or array.dtype != self.dtype:
             raise SpirogradError("SG0501", f"input '{self.name}' has elements of {self.dtype}, and {array.dtype} are given",
                                  f"element types never convert by themselves: x.astype(np.{self.dtype})")
@@ -90,6 +91,15 @@ class Array:
             raise SpirogradError("SG0501", f"input '{self.name}' has the shape {self.shape}, and {array.shape} is given",
                                  "shapes are those that the program was made with")
         return np.ascontiguousarray(array)
+
+    def _of_python(self, array):
+        """Lists and numbers as the element type, where it holds them."""
+        if array.size and array.dtype.kind not in _KINDS[self.dtype.kind]:
+            return array
+        out = array.astype(self.dtype)
+        if array.size and self.dtype.kind in "iu" and not np.array_equal(out, array):
+            raise SpirogradError("SG0506", f"input '{self.name}' has elements of {self.dtype}, which do not hold {array}")
+        return out
 
 
 def _view(array):

@@ -79,6 +79,14 @@ class Spirograd(unittest.TestCase):
         self.expect("SG0503", "'x'", line, [1, 0], X, Y, x=X)
         self.expect("SG0501", "3 inputs, and 4 are given", line, 1, 2, 3, 4)
 
+    def test_numbers_of_python_become_elements_that_hold_them(self):
+        same = lambda dtype: sg.Program.from_text("def f(x: T[N]) -> (y: T[N]) = x", dtype=dtype, N=2)
+        for dtype, value in (("int32", [-1, 2]), ("uint32", [0, 2**32 - 1]), ("float32", [1, 2.5])):
+            np.testing.assert_array_equal(same(dtype)(value)["y"], np.array(value, dtype))
+        self.expect("SG0506", "do not hold", same("uint32"), [-1, 2])
+        self.expect("SG0506", "do not hold", same("int32"), [2**31, 2])
+        self.expect("SG0501", "float64 are given", same("int32"), [1.5, 2])
+
     def test_errors_have_code_help_and_place(self):
         text = "def f(x: f32[3]) {\n  let y = sine(x)\n  y\n}\n"
         error = self.expect("SG0403", "let y = sine(x)", sg.Program.from_text, text, file="model.sg")

@@ -32,11 +32,12 @@ need_packages() {
 build_packages=(build-essential cmake ninja-build libvulkan-dev libvulkan-volk-dev libvulkan1 mesa-vulkan-drivers spirv-tools
                 spirv-headers glslang-tools nlohmann-json3-dev libpng-dev zlib1g-dev)
 mingw_packages=(g++-mingw-w64-x86-64-posix libz-mingw-w64-dev googletest wine wine64)
-test_packages=(libgtest-dev vulkan-validationlayers python3 ccache clang-format-14)
+test_packages=(libgtest-dev vulkan-validationlayers python3 python3-numpy ccache clang-format-14)
 
-# configure_and_build PRESET TARGET...: quiet when all is well, the compiler's words when not.
+# configure_and_build PRESET TARGET...: quiet when all is well, the compiler's words when not. In build/PRESET, or in $folder.
 configure_and_build() {
   local preset=$1 log
+  local folder=${folder:-build/$preset}
   shift
   log=$(mktemp)
   local options=()
@@ -45,13 +46,13 @@ configure_and_build() {
     # The compiler names the headers that it has read, so that no source is preprocessed once more; and headers may be precompiled.
     export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   fi
-  if ! cmake --preset "$preset" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" -B "$folder" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     echo "error: cmake could not configure the project" >&2
     exit 1
   fi
-  echo "building (build/$preset)"
-  if ! cmake --build "build/$preset" ${1:+--target "$@"} >"$log" 2>&1; then
+  echo "building ($folder)"
+  if ! cmake --build "$folder" ${1:+--target "$@"} >"$log" 2>&1; then
     grep -E "error|FAILED|undefined" -A5 "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
     echo "error: the build failed" >&2
     exit 1
