@@ -55,3 +55,20 @@ install(FILES ${PROJECT_BINARY_DIR}/spirograd-config.cmake ${PROJECT_BINARY_DIR}
   DESTINATION ${package_dir})
 install(FILES ${library_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/spirograd/library)  # for reading: the binaries hold them
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# cpack -G DEB --config build/release/CPackConfig.cmake
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_PACKAGE_CONTACT "The authors of Spirograd")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "array programs and their exact derivatives on any Vulkan device")
+  set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_GENERATOR TGZ DEB)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS libvulkan1)  # opened when a program runs, so that nothing else tells
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mesa-vulkan-drivers)
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libvulkan-dev, spirv-tools, spirv-headers, python3-numpy")  # to link the C++ libraries
+  include(CPack)
+endif()

@@ -30,5 +30,16 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
 else()
   spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0)
 endif()
+find_program(DPKG_DEB dpkg-deb)
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+if(DPKG_DEB AND DPKG_SHLIBDEPS AND TARGET spirograd_c AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  add_test(NAME consume.DebianPackage
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/consume/debian
+            -DCPACK=${CMAKE_CPACK_COMMAND} -DCC=${CMAKE_C_COMPILER} -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/debian.cmake)
+  set_tests_properties(consume.DebianPackage PROPERTIES LABELS consume TIMEOUT 600
+    ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
+else()
+  message(WARNING "consume.DebianPackage does NOT run: it needs dpkg-deb and dpkg-shlibdeps, and a build without sanitizers")
+endif()
 # Both use all processors.
 set_tests_properties(consume.InstallTreeMoves consume.SourceTree PROPERTIES RUN_SERIAL ON)
