@@ -29,6 +29,31 @@ std::vector<std::string> list_of_names(const auto& list) {
 bool any_type(const Type&) { return true; }
 bool float_type(const Type& t) { return is_float(t.dtype); }
 
+// The parameter of that name, or all that are floats in the struct of that name.
+std::vector<size_t> slots_of(const Program& p, const std::string& name, const char* what) {
+  std::vector<size_t> slots;
+  bool is_struct = false;
+  for (size_t j = 0; j < p.params.size(); ++j) {
+    const Param& q = p.params[j];
+    if (q.name == name) {
+      if (!is_float(q.type.dtype))
+        throw Error("SG0201", std::string(what) + ": " + in_quotes(name) + " is " + to_string(q.type) +
+                                  " and cannot carry a derivative")
+            .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " +
+                  in_quotes(name) + " may stay an input");
+      return {j};
+    }
+    if (!q.name.starts_with(name + ".")) continue;
+    is_struct = true;
+    if (is_float(q.type.dtype)) slots.push_back(j);
+  }
+  if (!slots.empty()) return slots;
+  if (is_struct) throw Error("SG0201", std::string(what) + ": " + in_quotes(name) + " is a struct without floats");
+  throw Error("SG0202", std::string(what) + ": there is no parameter " + in_quotes(name))
+      .note("parameters: " + names_of(p.params, any_type))
+      .hint(did_you_mean(name, list_of_names(p.params)));
+}
+
 // Slots of the parameters to differentiate by.
 std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>& wrt, const char* what) {
   ir::require_made(p);
@@ -36,20 +61,11 @@ std::vector<size_t> resolve_wrt(const Program& p, const std::vector<std::string>
   for (size_t j = 0; wrt.empty() && j < p.params.size(); ++j)
     if (is_float(p.params[j].type.dtype)) slots.push_back(j);
   for (const std::string& name : wrt) {
-    const auto it = std::find_if(p.params.begin(), p.params.end(), [&](const Param& q) { return q.name == name; });
-    if (it == p.params.end())
-      throw Error("SG0202", std::string(what) + ": there is no parameter " + in_quotes(name))
-          .note("parameters: " + names_of(p.params, any_type))
-          .hint(did_you_mean(name, list_of_names(p.params)));
-    if (!is_float(it->type.dtype))
-      throw Error("SG0201", std::string(what) + ": " + in_quotes(name) + " is " + to_string(it->type) +
-                                " and cannot carry a derivative")
-          .hint("differentiate with respect to float parameters (" + names_of(p.params, float_type) + "); " +
-                in_quotes(name) + " may stay an input");
-    const size_t slot = static_cast<size_t>(it - p.params.begin());
-    if (std::find(slots.begin(), slots.end(), slot) != slots.end())
-      throw Error("SG0206", std::string(what) + ": parameter " + in_quotes(name) + " is named twice");
-    slots.push_back(slot);
+    for (size_t slot : slots_of(p, name, what)) {
+      if (std::find(slots.begin(), slots.end(), slot) != slots.end())
+        throw Error("SG0206", std::string(what) + ": parameter " + in_quotes(p.params[slot].name) + " is named twice");
+      slots.push_back(slot);
+    }
   }
   if (slots.empty())
     throw Error("SG0201", std::string(what) + ": the program has no float parameter")
@@ -150,6 +166,10 @@ Program reverse_of_scalar(const Program& program, const std::vector<std::string>
 }
 
 }  // namespace
+
+Result<std::vector<size_t>> differentiated(const Program& program, const std::vector<std::string>& wrt) {
+  return guarded([&] { return resolve_wrt(program, wrt, "derivative"); });
+}
 
 Result<Program> grad(const Program& program, const std::vector<std::string>& wrt, std::string_view of) {
   return guarded([&] { return reverse_of_scalar(program, wrt, of, false, "grad"); });

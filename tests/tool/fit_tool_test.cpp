@@ -86,6 +86,17 @@ TEST_F(Fit, EachMethodStepsAsItsFormulaSays) {
     }
 }
 
+TEST_F(Fit, AStructIsAllOfItsFloats) {
+  folder.write("struct.sg", "struct M { k: i32, a: f32, b: f32[2] }\ndef loss(m: M) = m.a - sum(m.b)\n");
+  const Finished f = folder.run({"fit", "struct.sg", "m.k=1", "m.a=2", "m.b=[3,4]", "--by", "m", "--method", "sgd",
+                                 "--steps", "2", "--rate", "1", "--device", "interpreter", "--save", "o.npz"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const io::NpzReader npz = archive("o.npz");
+  EXPECT_EQ(npz.names(), (Words{"m.a", "m.b"}));
+  EXPECT_EQ(member(npz, "m.a"), std::vector<double>{0});
+  EXPECT_EQ(member(npz, "m.b"), (std::vector<double>{5, 6}));
+}
+
 TEST_F(Fit, MoreLossesThanTheDeviceKeepsAreAllThere) {
   for (const std::string& d : devices()) {
     if (d == "interpreter") continue;

@@ -59,6 +59,19 @@ TEST(Records, AreRavelledForOptimisersAndBack) {
   EXPECT_EQ(run("def f(x: f32[2,0]) = ravel(x)", {{}}), Values{});
 }
 
+TEST(Records, DerivativesByAStructAreByAllOfItsFloats) {
+  const Program p = program(
+      "struct Layer { w: f32[2], k: i32 }\nstruct Net { first: Layer, b: f32 }\nstruct Keys { k: i32 }\n"
+      "def f(n: Net, x: f32, o: Keys) = sum(n.first.w) * n.b * x + f32(n.first.k + o.k)");
+  EXPECT_EQ(differentiated(p, {"n"}).value(), (std::vector<size_t>{0, 2}));
+  EXPECT_EQ(names(grad(p, {"x", "n"}).value().results), (std::vector<std::string>{"d_x", "d_n.first.w", "d_n.b"}));
+  EXPECT_EQ(names(jvp(p, {"n.first"}).value().params).back(), "dot_n.first.w");
+  const auto refused = [&](const char* name) { return differentiated(p, {"n.b", name}).error(); };
+  EXPECT_EQ(refused("n").code, "SG0206");
+  EXPECT_EQ(refused("o").message, "derivative: 'o' is a struct without floats");
+  EXPECT_EQ(refused("n.").code, "SG0202");
+}
+
 TEST(Records, WhatCannotBeRavelledIsTold) {
   const std::pair<const char*, const char*> cases[] = {
       {"def f(x: f32, y: f64) = ravel((x, y))", "ravel: there are arrays of f32 and of f64"},

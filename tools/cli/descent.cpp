@@ -18,10 +18,7 @@ struct Step {
 };
 
 Step step_of(const Program& p, const DescentOptions& how) {
-  Step s{value_and_grad(p, how.by, how.of).value(), {}, 0, p.results.size()};
-  for (const std::string& name : how.by)
-    for (size_t j = 0; j < p.params.size(); ++j)
-      if (p.params[j].name == name) s.weights.push_back(j);
+  Step s{value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(), 0, p.results.size()};
   const auto meant = [&](const ProgramResult& r) {
     return how.of.empty() ? is_float(r.type.dtype) && r.type.shape.rank() == 0 : r.name == how.of;
   };
@@ -97,6 +94,7 @@ Descent descent(const Program& p, const std::vector<HostArray>& inputs, const De
   Layout layout;
   Descent& out = layout.out;
   out.inputs = inputs;
+  out.weights = step.weights;
   for (size_t w : step.weights) out.fed.push_back({"w" + std::to_string(w), "in" + std::to_string(w), inputs[w].type});
   for (size_t w : step.weights) {
     for (size_t j = 0; j < states; ++j) layout.add(HostArray(inputs[w].type));

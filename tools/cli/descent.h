@@ -31,7 +31,8 @@ struct Descent {
   Program program;
   std::vector<HostArray> inputs;  // one per parameter: those of the function, then the state
   std::vector<Fed> fed;           // what a run reads is what the last one has written
-  std::vector<Fed> good;          // of those, the weights that the last good loss belongs to, in the order of `by`
+  std::vector<size_t> weights;    // parameters of the function: those that `by` means
+  std::vector<Fed> good;          // what they were at the last good loss
   Fed count, alive, losses;       // i32 looks so far; i32 0 after a bad loss; loss number j at j modulo `kept`
 };
 

@@ -173,8 +173,8 @@ Outcome minimise(const Engine& engine, const Program& program, const std::vector
     batch = std::max<int64_t>(
         1, std::min(2 * batch, static_cast<int64_t>(static_cast<double>(batch) * kSecondsPerBatch / std::max(took, 1e-6))));
   }
-  for (size_t j = 0; j < how.by.size() && out.good() > 0; ++j)
-    out.weights.push_back({how.by[j], "", stepper.read(d.good[j])});
+  for (size_t j = 0; j < d.weights.size() && out.good() > 0; ++j)
+    out.weights.push_back({program.params[d.weights[j]].name, "", stepper.read(d.good[j])});
   return out;
 }
 
@@ -264,7 +264,7 @@ Command fit_command() {
            "A loss that is NaN, infinite or beyond --bound ends the work with an error. Ctrl-C ends it after the steps that",
            "run. Whatever ends it, --save gets the inputs that belong to the last good loss, to start from again.",
            "The first Ctrl-C waits for that, the second does not."},
-          with_program_options({{"--by", "A,B", "the inputs to change"},
+          with_program_options({{"--by", "A,B", "the inputs to change; the name of a struct means its floats"},
                                 {"--of", "NAME", "the result to minimise; the first scalar if not given"},
                                 {"--steps", "N", "how many (1000)"},
                                 {"--rate", "R", "the length of a step (0.01)"},

@@ -1,8 +1,9 @@
 // Derivatives of programs. Each function maps a program to a program and can be applied to its own output (grad of grad,
 // jvp of grad, ...). Builds are vectorised first; nothing is simplified afterwards.
 //
-// `wrt` names float parameters; empty means all of them. Names of new parameters and results are "ct_", "dot_" or "d_" and
-// the old name; a name that is taken already gets the prefix once more ("d_d_x") until it is free.
+// `wrt` names float parameters, or structs (`m` is all floats of m.w, m.b, ..); empty means all of them. Names of new
+// parameters and results are "ct_", "dot_" or "d_" and the old name; a name that is taken already gets the prefix once more
+// ("d_d_x") until it is free.
 #pragma once
 
 #include <string>
@@ -13,6 +14,10 @@
 #include "spirograd/result.h"
 
 namespace spirograd {
+
+/// The parameters that `wrt` means, as places among those of the program, in the order of derivatives by them. Errors
+/// SG0201, SG0202, SG0206, as all functions here give.
+Result<std::vector<size_t>> differentiated(const Program& program, const std::vector<std::string>& wrt);
 
 /// Gradient of one scalar float result, `of` by name; "" means the first scalar float result. Same parameters; results
 /// "d_<param>", in the order of `wrt`. A parameter that the result does not depend on has the gradient zero.
