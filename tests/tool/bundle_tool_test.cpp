@@ -56,6 +56,49 @@ TEST_F(BundleTool, WritesBothFormsOfAProgram) {
   }
 }
 
+TEST_F(BundleTool, IsRunByTheToolToo) {
+  folder.write("line.sg",
+               "struct Line { w: f32[N,N], b: f32[N] }\n"
+               "def loss(m: Line, x: f32[N]) -> (loss: f32, y: f32[N]) = (sum(m.b * x), m.w @ x)\n");
+  ASSERT_EQ(folder.run({"compile", "line.sg", "N=2", "-o", "line.sgb"}).status, 0);
+  const Finished missing = folder.run({"run", "line.sgb", "x=[1,2]", "--device", "interpreter"});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_NE(missing.err.find("input 'm.w' of 'loss' is missing"), std::string::npos) << missing.err;
+  const Words inputs = {"run", "line.sgb", "m.w=[[1,2],[3,4]]", "m.b=[5,6]", "x=[1,2]"};
+  const auto with = [&](const Words& more) {
+    Words words = inputs;
+    words.insert(words.end(), more.begin(), more.end());
+    return folder.run(words);
+  };
+  EXPECT_NE(with({"--device", "interpreter"}).err.find("error[SG0303]: a bundle holds kernels"), std::string::npos);
+  EXPECT_NE(with({"z=1"}).err.find("'loss' has no parameter 'z'"), std::string::npos);
+  EXPECT_NE(with({"--dtype", "f64"}).err.find("a bundle is compiled already"), std::string::npos);
+  if (!folder.has_device()) return;
+  const Finished f = with({"--json"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(Json::parse(f.out)["results"]["loss"]["data"], 17);
+  EXPECT_EQ(Json::parse(f.out)["results"]["y"]["data"], (Json{5, 11}));
+}
+
+TEST_F(BundleTool, IsInspected) {
+  ASSERT_EQ(compile({"-o", "m.sgb"}).status, 0);
+  const Finished f = folder.run({"inspect", "m.sgb"});
+  EXPECT_EQ(f.out.find("model\ninput "), 0u) << f.out;
+  EXPECT_NE(f.out.find(" x      f32[2,3]\n"), std::string::npos) << f.out;
+  EXPECT_NE(f.out.find("\naddress: "), std::string::npos) << f.out;
+  const Json all = Json::parse(folder.run({"inspect", "m.sgb", "--json"}).out);
+  EXPECT_EQ(all["inputs"].size(), 3u);
+  EXPECT_EQ(all["forms"][1]["form"], "descriptors");
+  EXPECT_EQ(all["forms"][0]["needs"], Json::array());
+  folder.write("double.sg", "def f(x: f64) = 2 * x\n");
+  ASSERT_EQ(folder.run({"compile", "double.sg", "-o", "d.sgb"}).status, 0);
+  EXPECT_NE(folder.run({"inspect", "d.sgb"}).out.find("  needs f64 arithmetic"), std::string::npos);
+  folder.write("bad.sgb", folder.read("m.sgb").substr(0, 200));
+  EXPECT_EQ(folder.run({"inspect", "bad.sgb"}).status, 5);
+  EXPECT_EQ(folder.run({"inspect", "none.sgb"}).status, 5);
+  EXPECT_EQ(folder.run({"inspect"}).status, 2);
+}
+
 TEST_F(BundleTool, OneFormOnRequest) {
   ASSERT_EQ(compile({"-o", "m.sgb", "--form", "descriptors"}).status, 0);
   ASSERT_EQ(bundle("m.sgb").forms.size(), 1u);

@@ -46,7 +46,7 @@ TEST_F(Cli, VersionAndHelpGoToStdout) {
 
 TEST_F(Cli, EveryHelpHasTwoExamplesAndFitsAScreen) {
   for (const char* name :
-       {"devices", "run", "grad", "fit", "tune", "check", "opt", "compile", "explain", "completion", "man"}) {
+       {"devices", "run", "grad", "fit", "tune", "check", "opt", "compile", "inspect", "explain", "completion", "man"}) {
     const std::string text = good({name, "--help"}).out;
     EXPECT_EQ(text, good({"help", name}).out);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << name;

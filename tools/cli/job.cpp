@@ -266,24 +266,38 @@ constexpr double kReplaySeconds = 0.5;
 }  // namespace
 
 Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> inputs, bool measure) const {
-  Outcome out;
   const auto start = std::chrono::steady_clock::now();
   if (!device_) {
+    Outcome out;
     const io::Progress progress("interpreting " + program.name + " ...");
     out.results = interpret(program, inputs);
     out.first.host = seconds_since(start);
     return out;
   }
-  io::Progress progress("compiling " + program.name + " ...");
-  const Result<Executable> compiled = compile(program, target(), compile_options());
-  if (!compiled) throw Error(compiled.error()).note("device: " + name());
-  const Executable& executable = *compiled;
+  const Executable executable = [&] {
+    const io::Progress progress("compiling " + program.name + " ...");
+    Result<Executable> compiled = compile(program, target(), compile_options());
+    if (!compiled) throw Error(compiled.error()).note("device: " + name());
+    return *std::move(compiled);
+  }();
+  const double seconds = seconds_since(start);
+  Outcome out = run(executable, program.name, inputs, measure);
+  out.compile_seconds += seconds;
+  return out;
+}
+
+Engine::Outcome Engine::run(const Executable& executable, const std::string& program, std::span<const HostArray> inputs,
+                            bool measure) const {
+  if (!device_)
+    throw Error("SG0303", "a bundle holds kernels for devices, which the interpreter does not run").hint("--device 0");
+  Outcome out;
+  const auto start = std::chrono::steady_clock::now();
   out.kernels = executable.kernels.size();
   out.dispatches = static_cast<size_t>(runs(executable.steps, Step::Kind::Dispatch));
-  progress.say("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
+  io::Progress progress("compiling " + std::to_string(out.kernels) + " kernels for " + name() + " ...");
   const auto session = vk::Session::create(device_, executable).value();
   out.compile_seconds = seconds_since(start);
-  progress.say("running " + program.name + " on " + name() + " ...");
+  progress.say("running " + program + " on " + name() + " ...");
   out.results = session->run(inputs, &out.first).value();
   if (measure) {
     const Replays replays = replay_for(*session, kReplaySeconds, kMostReplays);

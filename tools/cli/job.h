@@ -110,6 +110,9 @@ class Engine {
   CompileOptions compile_options() const;
   /// With `measure`, devices replay the run a few times: the first tells little of the speed.
   Outcome run(const Program& program, std::span<const HostArray> inputs, bool measure = false) const;
+  /// The same of what is compiled already. Throws SG0303 from the interpreter. `name`: of the program.
+  Outcome run(const Executable& executable, const std::string& name, std::span<const HostArray> inputs,
+              bool measure = false) const;
 
  private:
   std::shared_ptr<vk::Device> device_;

@@ -1,7 +1,9 @@
 // spirograd run: evaluates a function.
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/bundle_source.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tool.h"
@@ -9,18 +11,51 @@
 namespace spirograd::cli {
 namespace {
 
-int run(const Options& options) {
-  const Outputs outputs(options);
+// What is run, before there is a device.
+struct Work {
+  std::vector<HostArray> inputs;
+  std::vector<std::pair<std::string, std::string>> names;  // of the results
+  std::function<Engine::Outcome(const Engine&)> run;
+};
+
+Work work_of_text(const Options& options) {
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Program program = list.instantiate();
-  const std::vector<HostArray> inputs = list.match(program);
-  std::vector<std::pair<std::string, std::string>> names;
-  for (const ProgramResult& r : program.results) names.emplace_back(r.name, "");
+  Work out{list.match(program), {}, {}};
+  for (const ProgramResult& r : program.results) out.names.emplace_back(r.name, "");
+  out.run = [program, inputs = out.inputs, measure = options.has("--time")](const Engine& engine) {
+    return engine.run(program, inputs, measure);
+  };
+  return out;
+}
+
+Work work_of_bundle(const Options& options) {
+  const std::string path = options.positional()[0];
+  for (const char* compiling : {"--function", "--deterministic", "--tuned", "--dtype"})
+    if (options.has(compiling))
+      throw usage_error("'" + std::string(compiling) + "' is of no use: a bundle is compiled already");
+  const Bundle bundle = load_bundle_file(path);
+  const Source source = source_of(bundle, path);
+  InputList list(source, options.inputs(), options.has("--cast"));
+  Work out{list.match(list.instantiate_types()), {}, {}};
+  const std::vector<Param> all = arguments_of(bundle);
+  for (size_t i = out.inputs.size(); i < all.size(); ++i) out.names.emplace_back(all[i].name, "");
+  out.run = [bundle, path, inputs = out.inputs, measure = options.has("--time")](const Engine& engine) {
+    const Executable executable = form_for(bundle, engine.target(), engine.form(), path).value();
+    return engine.run(executable, bundle.program, inputs, measure);
+  };
+  return out;
+}
+
+int run(const Options& options) {
+  const Outputs outputs(options);
+  const Work work = is_bundle(options.positional()[0]) ? work_of_bundle(options) : work_of_text(options);
+  const auto& names = work.names;
   outputs.check_names(names);
 
   const Engine engine(options);
-  Engine::Outcome outcome = engine.run(program, inputs, options.has("--time"));
+  Engine::Outcome outcome = work.run(engine);
   std::vector<NamedArray> results;
   for (size_t j = 0; j < outcome.results.size(); ++j) results.push_back({names[j].first, "", std::move(outcome.results[j])});
 
@@ -49,8 +84,8 @@ int run(const Options& options) {
 
 Command run_command() {
   return {"run",
-          "evaluate a function of a program",
-          "FILE.sg [name=value ...] [-o name=file.npy ...] [options]",
+          "evaluate a function of a program, or a bundle",
+          "FILE.sg|FILE.sgb [name=value ...] [-o name=file.npy ...] [options]",
           {"Inputs are matched by name; 'spirograd --help' lists their forms. Without -o all results are printed."},
           with_program_options({output_option("write a result; '-' prints it; FILE.npz alone takes all")}, {time_option()}),
           {"spirograd run blur.sg image=photo.npy sigma=1.5 -o out=blurred.npy",

@@ -70,9 +70,9 @@ int report(const Error& e) {
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {devices_command(), doctor_command(),     run_command(),   grad_command(), fit_command(),
-          bench_command(),   tune_command(),       check_command(), opt_command(),  compile_command(),
-          explain_command(), completion_command(), man_command()};
+  return {devices_command(), doctor_command(),  run_command(),        grad_command(), fit_command(),
+          bench_command(),   tune_command(),    check_command(),      opt_command(),  compile_command(),
+          inspect_command(), explain_command(), completion_command(), man_command()};
 }
 
 const Conventions& conventions() {

@@ -44,6 +44,7 @@ Command tune_command();
 Command check_command();
 Command opt_command();
 Command compile_command();
+Command inspect_command();
 Command explain_command();
 Command completion_command();
 Command man_command();
