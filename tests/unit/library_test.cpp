@@ -111,6 +111,12 @@ TEST(Library, IsSafeWhereInputsAreHostile) {
         << "the value, then the gradient";
   }
   EXPECT_EQ(run("import optim\ndef f(g: f32[2]) = clip_norm(g, 0)", {{3, 4}}), (Values{0, 0}));
+  for (const double large : {1e-30, 1.0, 5e37}) {
+    const Values clipped = run("import optim\ndef f(g: f32[2]) = clip_norm(g, 1e-35)", {{3 * large, -4 * large}});
+    EXPECT_NEAR(clipped[0], 6e-36, 1e-41) << large;
+    EXPECT_NEAR(clipped[1], -8e-36, 1e-41) << large;
+  }
+  EXPECT_EQ(run("import optim\ndef f(g: f32[2]) = clip_norm(g, 3e38)", {{1e38, -2e38}}), (Values{1e38, -2e38}));
   EXPECT_EQ(run("import losses\ndef f(l: f32[2], y: f32[2]) = cross_entropy_binary(l, y)", {{1e30, -1e30}, {1, 0}})[0], 0);
   EXPECT_EQ(run("import losses\ndef f(l: f32[1,2], y: i32[1]) = cross_entropy(l, y)", {{1, 2}, {5}})[0], 0);
   EXPECT_NEAR(run("import losses\ndef f(p: f32[2]) = kl_divergence(p, [0.5, 0.5])", {{0, 1}})[0], std::log(2.0), 1e-7);
