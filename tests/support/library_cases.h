@@ -35,6 +35,7 @@ inline const LibraryCase kLibraryCases[] = {
     {"sum(adam(x, [1, -2, 3], adam_start(x), 0.1)[0])", 1.25 - 0.1},
     {"adam(x, [1, -2, 3], AdamState(x, [4, 9, 16], 1), 0.1)[1].m[0]", 0.9 * 0.5 + 0.1},
     {"sum(adamw(x, [1, -2, 3], adam_start(x), 0.1, 0.5)[0])", 1.25 - 0.1 - 0.1 * 0.5 * 1.25},
+    {"sum(lbfgs(fn(v) => dot(v, v) / 2, x, lbfgs_start(fn(v) => dot(v, v) / 2, x))[0])", 1.25 - 1.25 / std::sqrt(5.8125)},
     {"sum(clip_norm(x, 0.1))", 0.1 * 1.25 / std::sqrt(0.25 + 1.5625 + 4)},
     {"sum(clip_norm(x, 100))", 1.25},
     // distributions

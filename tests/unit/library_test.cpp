@@ -127,6 +127,28 @@ TEST(Library, IsSafeWhereInputsAreHostile) {
   EXPECT_TRUE(std::isnan(run("import losses\ndef f(x: f32[0]) = mse(x, x)", {{}})[0])) << "the mean of nothing";
 }
 
+const char* const kDescend =
+    "import optim\n"
+    "def rosenbrock(w: f64[2]) -> f64 = square(1 - w[0]) + 100 * square(w[1] - w[0] * w[0])\n"
+    "def edge(w: f64[2]) -> f64 = w[0] + w[1] - log(w[0]) - log(w[1] - 1)\n"
+    "def steps(f: fn, w: f64[2], n: f64[S]) = fold(fn((w, s), i) => lbfgs(f, w, s), (w, lbfgs_start(f, w)), n)[0]\n";
+
+TEST(Library, LbfgsFindsTheBottomOfTheBentValley) {
+  const std::string found = std::string(kDescend) + "def f(w: f64[2]) = steps(rosenbrock, w, zeros(60))";
+  for (const Values& start : {Values{-1.2, 1}, Values{0, 0}, Values{1, 1}}) {
+    const Values w = run(found, {start});
+    EXPECT_NEAR(w[0], 1, 1e-9);
+    EXPECT_NEAR(w[1], 1, 1e-9);
+  }
+}
+
+// From close to where the function ends: steps beyond it give NaN, and are halved.
+TEST(Library, LbfgsStaysWhereTheFunctionIsDefined) {
+  const Values w = run(std::string(kDescend) + "def f(w: f64[2]) = steps(edge, w, zeros(40))", {{1e-3, 1.001}});
+  EXPECT_NEAR(w[0], 1, 1e-6);
+  EXPECT_NEAR(w[1], 2, 1e-6);
+}
+
 // Of steps from the fresh state. What Adam does is g / (|g| + 1e-8) there, times the rate: its derivative at 0 is 1e8.
 TEST(Library, StepsHaveDerivativesWhereGradientsAreZero) {
   const char* const steps[] = {"adam(w, g, adam_start(w), 0.1)[0]", "adamw(w, g, adam_start(w), 0.1, 0.01)[0]",
