@@ -18,7 +18,7 @@ void check_extents(const Shape& extents, int body_indices) {
 
 }  // namespace
 
-Array build_over(const Shape& extents, int body_indices, const BuildBody& body, const Loc& loc) {
+std::vector<Array> build_over(const Shape& extents, int body_indices, const BuildBody& body, const Loc& loc) {
   Tracer* tracer = Tracer::current();
   if (!tracer) {
     Tracer::report_outside("build", loc);
@@ -36,10 +36,11 @@ Array build_over(const Shape& extents, int body_indices, const BuildBody& body, 
     vars.push_back(ir::fresh_var(tracer->nodes(), i32()));
     indices.push_back(Access::index(tracer->wrap(vars.back())));
   }
-  const Arg result = body(indices);
-  return operation("build", {&result, 1}, Numbers::Alone, loc, [&](ir::Graph&, std::span<const ir::Expr> in) {
-    ir::Expr out = in[0];
-    for (int j = extents.rank() - 1; j >= 0; --j) out = ir::build(extents[j], vars[static_cast<size_t>(j)], out);
+  const std::vector<Arg> results = body(indices);
+  return operations("build", results, Numbers::Alone, loc, [&](ir::Graph&, std::span<const ir::Expr> in) {
+    std::vector<ir::Expr> out(in.begin(), in.end());
+    for (ir::Expr& e : out)
+      for (int j = extents.rank() - 1; j >= 0; --j) e = ir::build(extents[j], vars[static_cast<size_t>(j)], e);
     return out;
   });
 }

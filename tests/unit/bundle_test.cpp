@@ -1,6 +1,7 @@
 // Structs of arrays on the C++ surface: parameters, states of loops, results, arguments of derivatives and batches.
 #include "spirograd/bundle.h"
 
+#include "spirograd/build.h"
 #include "spirograd/derivatives.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
@@ -56,6 +57,31 @@ Error error_of(const Params& params, F&& body) {
 
 const Params kLine = {{"m", {f64({2}), f64()}}, {"x", f64({2})}};
 Array predict(const Layer& m, Array x) { return sum(m.w * x) + m.b; }
+
+TEST(Bundles, AreChosenAndBuilt) {
+  const auto chosen = trace("f", {{"c", f64()}, {"x", f64({2})}}, [](Array c, Array x) {
+    const Layer m = cond(c > 0, Layer{x, c}, Layer{2.0f * x, -c});
+    return predict(m, x);
+  });
+  EXPECT_EQ(run(chosen, {{1}, {3, 4}}), (std::vector<Values>{{26}}));
+  EXPECT_EQ(run(chosen, {{-1}, {3, 4}}), (std::vector<Values>{{51}}));
+  const auto built = trace("f", {{"x", f64({3})}}, [](Array x) {
+    return build({2, 3}, [&](Index i, Index j) { return Net{{x(j) * 2.0f, i + j}, {x, x(i)}}; });
+  });
+  EXPECT_EQ(run(built, {{1, 2, 3}}), (std::vector<Values>{{2, 4, 6, 2, 4, 6},
+                                                          {0, 1, 2, 1, 2, 3},
+                                                          {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3},
+                                                          {1, 1, 1, 2, 2, 2}}));
+  EXPECT_EQ(names(built.value().results), (Names{"hidden.w", "hidden.b", "out.w", "out.b"}));
+  const Error lists = error_of({{"x", f64({2})}}, [](Array x) {
+    const std::vector<Array> one = {x}, two = {x, x};
+    return cond(x(0) > 0, one, two);
+  });
+  EXPECT_EQ(lists.message, "cond: one side has 1 arrays, the other 2");
+  const Error extents = error_of(
+      {{"x", f64({2})}}, [](Array x) { return build(Shape{2}, [&](Index i, Index j) { return std::pair(x(i), x(j)); }); });
+  EXPECT_EQ(extents.message, "build: the shape [2] has 1 extent, the body takes 2 indices");
+}
 
 // ---- structure
 

@@ -3,15 +3,19 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
-#include "spirograd/array.h"
+#include "spirograd/bundle.h"
 
 namespace spirograd {
 
 namespace detail {
-using BuildBody = std::function<Arg(std::span<const Index>)>;
-Array build_over(const Shape& extents, int body_indices, const BuildBody& body, const Loc& loc);
+/// The leaves of what the body gives.
+using BuildBody = std::function<std::vector<Arg>(std::span<const Index>)>;
+/// An array for each; none after a mistake.
+std::vector<Array> build_over(const Shape& extents, int body_indices, const BuildBody& body, const Loc& loc);
 
 /// `body` applied to the first N indices.
 template <size_t N, class F>
@@ -36,21 +40,29 @@ constexpr size_t index_count() {
 }
 }  // namespace detail
 
-/// result[i, j, .., rest] = body(i, j, ..)[rest]: one index per extent, at most 6. The element type is that of the body.
+/// result[i, j, .., rest] = body(i, j, ..)[rest]: one index per extent, at most 6. The element type is that of the body. Of
+/// a body that gives a Bundle: a Bundle of such arrays.
 template <class F>
-Array build(Shape extents, F&& body, Loc loc = Loc::here()) {
+auto build(Shape extents, F&& body, Loc loc = Loc::here()) {
   constexpr size_t n = detail::index_count<F>();
   static_assert(n > 0, "the body of build takes one Index per extent: build({n, m}, [&](Index i, Index j) { ... })");
   if constexpr (n > 0) {
-    const auto call = [&](std::span<const Index> i) { return Arg(detail::call_with<n>(body, i), loc); };
-    return detail::build_over(extents, static_cast<int>(n), call, loc);
+    std::optional<std::remove_cvref_t<decltype(detail::call_with<n>(body, std::span<const Index>()))>> form;
+    const auto call = [&](std::span<const Index> i) {
+      form.emplace(detail::call_with<n>(body, i));
+      return detail::flattened(*form, loc);
+    };
+    const std::vector<Array> all = detail::build_over(extents, static_cast<int>(n), call, loc);
+    if (!form) call(std::vector<Index>(n));  // on indices without value, after a mistake: the structure is needed
+    std::span<const Array> next = all;
+    return detail::unflatten(*form, next);
   } else {
-    return {};
+    return Array();
   }
 }
 
 template <class F>
-Array build(int64_t extent, F&& body, Loc loc = Loc::here()) {
+auto build(int64_t extent, F&& body, Loc loc = Loc::here()) {
   return build(Shape{extent}, std::forward<F>(body), std::move(loc));
 }
 

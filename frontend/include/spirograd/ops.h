@@ -7,10 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "spirograd/array.h"
+#include "spirograd/bundle.h"
 #include "spirograd/host_array.h"
 
 namespace spirograd {
+
+namespace detail {
+std::vector<Array> cond_of_each(const Arg& condition, const std::vector<Arg>& a, const std::vector<Arg>& b);
+}  // namespace detail
 
 /// Axes of a reduction: one, several, or all of them.
 struct Axes {
@@ -116,6 +120,14 @@ Array where(Arg mask, Arg a, Arg b);
 Array select(Arg mask, Arg a, Arg b);  // another name of where
 /// One scalar condition for whole arrays.
 Array cond(Arg condition, Arg a, Arg b);
+/// Either of two Bundles of one form.
+template <class S>
+requires(!detail::is_leaf<S>) detail::state_of<S> cond(Arg condition, const S& a, const S& b) {
+  const std::vector<Array> all =
+      detail::cond_of_each(condition, detail::flattened(a, condition.loc), detail::flattened(b, condition.loc));
+  std::span<const Array> next = all;
+  return detail::unflatten(a, next);
+}
 
 // ---- reductions. keepdims leaves extents of 1. Of nothing: sum 0, prod 1, max -inf, min +inf, logsumexp -inf.
 Array sum(Arg a, Axes axes = Axes::every(), bool keepdims = false);
