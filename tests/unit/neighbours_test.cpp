@@ -90,6 +90,9 @@ TEST(Neighbours, OfPartsAreOtherCounts) {
                                                   "k = grid 128 serial 32", "k = serial 32 grid 128",
                                                   "k = grid 32 serial 128"};
   EXPECT_EQ(texts(PartialFacts{{4096}, 1, false, false, 2}, parse_partial("k = serial 4096"), cpu), enough_and_spare);
+  EXPECT_EQ(texts(PartialFacts{{4096}, 1 << 20, false, false, 2}, parse_partial("k = serial 4096"), cpu),
+            std::set<std::string>{})
+      << "a part of one is none";
   expect_has(texts(ScanFacts{DType::F32, 100'000, 1, 2}, parse_scan("k = grid 100 serial 1000"), cpu),
              {"k = grid 1 serial 100000", "k = grid 50 serial 2000", "k = grid 200 serial 500"});
   expect_has(texts(ScanFacts{DType::F32, 4096, 1, 2}, parse_scan("k = grid 4 serial 4 local 64 register 4"), test::gpu()),

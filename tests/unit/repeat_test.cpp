@@ -56,6 +56,25 @@ TEST(Repeat, LoopsOfAnyLengthGiveWhatTheInterpreterGives) {
   }
 }
 
+// A dispatch, 3 times (a fill, 4 times a dispatch), a copy.
+TEST(Repeat, StepsInsideOfLoopsCountAsOftenAsTheyRun) {
+  const auto step = [](Step::Kind kind, uint32_t body = 0, uint32_t count = 0) {
+    Step s;
+    s.kind = kind;
+    s.body = body;
+    s.count = count;
+    return s;
+  };
+  using Kind = Step::Kind;
+  const std::vector<Step> steps = {step(Kind::Dispatch),     step(Kind::Repeat, 3, 3), step(Kind::Fill),
+                                   step(Kind::Repeat, 1, 4), step(Kind::Dispatch),     step(Kind::Copy)};
+  EXPECT_EQ(runs(steps, Kind::Dispatch), 13u);
+  EXPECT_EQ(runs(steps, Kind::Fill), 3u);
+  EXPECT_EQ(commands(steps), 17u);
+  EXPECT_EQ(total(steps, [](const Step& s) { return s.kind == Kind::Dispatch ? 0.5 : 0.0; }), 6.5);
+  EXPECT_EQ(total({}, [](const Step&) { return 1.0; }), 0);
+}
+
 // Written out, the steps get as many barriers, and what shares scratch memory is the same.
 TEST(Repeat, BarriersAndMemoryAreThoseOfTheStepsWrittenOut) {
   for (int n : {5, 6, 9})

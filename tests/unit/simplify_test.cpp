@@ -48,6 +48,20 @@ TEST(SimplifyRows, Reductions) { check_table(rewrite::reduction_rules()); }
 TEST(SimplifyRows, Gather) { check_table(rewrite::gather_rules()); }
 TEST(SimplifyRows, Scatter) { check_table(rewrite::scatter_rules()); }
 
+TEST(Simplify, WhatIsNotLessIsGreaterOrEqualButForNaN) {
+  const auto simple = [](const std::string& type, const std::string& value) {
+    const std::string source = "def f(x: " + type + "[3], y: " + type + "[3]) = " + value + "\n";
+    return text::print(rewrite::simplify(parsed(source, std::make_shared<Graph>())));
+  };
+  const std::pair<const char*, const char*> opposites[] = {{"<", ">="}, {"<=", ">"}, {">", "<="}, {">=", "<"}, {"==", "!="}};
+  for (const auto& [a, b] : opposites) {
+    const std::string one = std::string("x ") + a + " y", other = std::string("x ") + b + " y";
+    EXPECT_EQ(simple("i32", "not (" + one + ")"), simple("i32", other));
+    const bool equality = std::string(a) == "==";
+    EXPECT_EQ(simple("f32", "not (" + one + ")") == simple("f32", other), equality) << one;
+  }
+}
+
 TEST(Simplify, LongChainsTakeLinearTimeAndNoStack) {
   const auto g = std::make_shared<Graph>();
   const Expr x = param(*g, 0, f32({2}));
