@@ -116,7 +116,6 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
     return combined_sum(op, a, b);
   }
   if (op == KOp::Sub) {
-    if (a == b) return constant_word(t, 0);
     if (c) return this->op(KOp::Add, a, constant_word(t, 0u - *c));
     if (is_constant(a, 0)) return this->op(KOp::Neg, b);
     return combined_sum(op, a, b);

@@ -422,6 +422,10 @@ TEST(GradErrors, NameWhatIsWrong) {
   EXPECT_EQ(jvp(make({i32()}, [](Maker&, In in) { return in[0]; })).error().code, "SG0201");
   EXPECT_EQ(grad(p).error().code, "SG0204");
   EXPECT_NE(grad(p).error().message.find("'y' is f32[3]"), std::string::npos);
+  Maker other;
+  const Expr v = other.param("v", f32({3}));
+  const Program wholes_first = other.result("whole", cast(v, DType::I32)).result("real", v * v).done();
+  EXPECT_NE(grad(wholes_first).error().message.find("'real' is f32[3]"), std::string::npos) << "what can be meant";
   EXPECT_EQ(grad(p, {}, "m").error().code, "SG0205");
   EXPECT_EQ(jvp(p, {"x", "x"}).error().code, "SG0206");
 }
