@@ -17,17 +17,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
 endif()
 
 if(TARGET c_abi)
-  foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
-    string(TOUPPER ${driver} variable)
-    set(icd "${${variable}_ICD}")
-    if(NOT icd OR NOT EXISTS "${icd}")
-      continue()
-    endif()
-    get_filename_component(libraries ${icd} DIRECTORY)
-    add_test(NAME ${driver}.samples.C COMMAND c_abi)
-    set_tests_properties(${driver}.samples.C PROPERTIES LABELS "gpu;${driver}" PASS_REGULAR_EXPRESSION "^loss 14\nd_w -6 -14\n$"
-      ENVIRONMENT "VK_DRIVER_FILES=${icd};VK_ICD_FILENAMES=${icd};LD_LIBRARY_PATH=${libraries}")
-  endforeach()
+  spirograd_program_test(samples.C COMMAND c_abi PROPERTIES PASS_REGULAR_EXPRESSION "^loss 14\nd_w -6 -14\n$")
 endif()
 
 if(CMAKE_READELF AND NOT WIN32 AND NOT APPLE)

@@ -1,13 +1,7 @@
 # Builds and runs tests/consume/app in a fresh folder.
 #   cmake -DMODE=install|source -DSOURCE=... -DBUILD=... -DWORK=... -DNM=... -DNINJA=... -DOPTIONS="-Da=b;..." -P consume.cmake
 # install: from a package that was installed from BUILD and then moved. source: with SOURCE as a part of the project.
-function(run what)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${what} failed (${status}):\n${out}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 if(MODE STREQUAL install)

@@ -1,12 +1,6 @@
 # Makes the Debian package of BUILD, unpacks it and uses it as a machine does that has nothing else of ours.
 #   cmake -DSOURCE=... -DBUILD=... -DWORK=... -DCPACK=... -DCC=... -P debian.cmake
-function(run what)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE status)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${what} failed (${status}):\n${out}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 function(expect what pattern)
   if(NOT output MATCHES "${pattern}")
     message(FATAL_ERROR "${what}: there is no '${pattern}' in\n${output}")
