@@ -171,6 +171,10 @@ Result<std::vector<size_t>> differentiated(const Program& program, const std::ve
   return guarded([&] { return resolve_wrt(program, wrt, "derivative"); });
 }
 
+Result<size_t> differentiated_result(const Program& program, std::string_view of) {
+  return guarded([&] { return resolve_of(program, of, "derivative"); });
+}
+
 Result<Program> grad(const Program& program, const std::vector<std::string>& wrt, std::string_view of) {
   return guarded([&] { return reverse_of_scalar(program, wrt, of, false, "grad"); });
 }

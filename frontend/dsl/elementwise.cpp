@@ -137,18 +137,15 @@ Array cond(Arg condition, Arg a, Arg b) {
 namespace detail {
 
 std::vector<Array> cond_of_each(const Arg& condition, const std::vector<Arg>& a, const std::vector<Arg>& b) {
-  std::vector<Arg> args = {condition};
-  args.insert(args.end(), a.begin(), a.end());
-  args.insert(args.end(), b.begin(), b.end());
-  if (a.size() == b.size()) {
-    std::vector<Array> out;
-    for (size_t j = 0; j < a.size(); ++j) out.push_back(spirograd::cond(condition, a[j], b[j]));
-    return out;
-  }
-  return operations("cond", args, Numbers::Alone, condition.loc, [&](ir::Graph&, Operands) -> std::vector<ir::Expr> {
-    throw Error("SG0101",
-                "cond: one side has " + std::to_string(a.size()) + " arrays, the other " + std::to_string(b.size()));
-  });
+  if (a.size() != b.size())
+    return operations(
+        "cond", {&condition, 1}, Numbers::Alone, condition.loc, [&](ir::Graph&, Operands) -> std::vector<ir::Expr> {
+          throw Error("SG0101",
+                      "cond: one side has " + std::to_string(a.size()) + " arrays, the other " + std::to_string(b.size()));
+        });
+  std::vector<Array> out;
+  for (size_t j = 0; j < a.size(); ++j) out.push_back(spirograd::cond(condition, a[j], b[j]));
+  return out;
 }
 
 }  // namespace detail

@@ -152,4 +152,17 @@ Result<Executable> form_for(Bundle bundle, const Target& target, BindingForm pre
   });
 }
 
+namespace {
+
+std::vector<Param> arguments(const Executable& e, uint32_t first, uint32_t n) {
+  std::vector<Param> out;
+  for (uint32_t i = first; i < first + n; ++i) out.push_back({e.buffers[i].name, e.buffers[i].type});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Param> inputs_of(const Executable& e) { return arguments(e, 0, e.n_inputs); }
+std::vector<Param> outputs_of(const Executable& e) { return arguments(e, e.n_inputs, e.n_outputs); }
+
 }  // namespace spirograd

@@ -98,15 +98,13 @@ TEST_F(Fit, AStructIsAllOfItsFloats) {
 }
 
 TEST_F(Fit, MoreLossesThanTheDeviceKeepsAreAllThere) {
-  for (const std::string& d : devices()) {
-    if (d == "interpreter") continue;
-    const Finished f = folder.run({"fit", "model.sg", "--function", "slope", "w=[0]", "--by", "w", "--steps", "10000",
-                                   "--rate", "1", "--method", "sgd", "--device", d, "--history", "h.npy"});
-    ASSERT_EQ(f.status, 0) << f.err;
-    const std::vector<double> history = folder.array("h.npy").values();
-    ASSERT_EQ(history.size(), 10001u);
-    for (size_t j = 0; j < history.size(); ++j) ASSERT_EQ(history[j], -static_cast<double>(j));
-  }
+  if (!folder.has_device()) GTEST_SKIP() << "there is no device";
+  const Finished f = folder.run({"fit", "model.sg", "--function", "slope", "w=[0]", "--by", "w", "--steps", "10000",
+                                 "--rate", "1", "--method", "sgd", "--device", "0", "--history", "h.npy"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const std::vector<double> history = folder.array("h.npy").values();
+  ASSERT_EQ(history.size(), 10001u);
+  for (size_t j = 0; j < history.size(); ++j) ASSERT_EQ(history[j], -static_cast<double>(j));
 }
 
 TEST_F(Fit, AnArrayWithoutElementsFits) {

@@ -1,5 +1,7 @@
 #include "tools/cli/bundle_source.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tools/io/files.h"
 
 namespace spirograd::cli {
@@ -8,18 +10,24 @@ bool is_bundle(const std::string& path) { return path.ends_with(".sgb"); }
 
 Bundle load_bundle_file(const std::string& path) { return read_bundle(io::read_file(path), path).value(); }
 
-std::vector<Param> arguments_of(const Bundle& bundle) {
-  const Executable& e = bundle.forms.front();
-  std::vector<Param> out;
-  for (uint32_t i = 0; i < e.n_inputs + e.n_outputs; ++i) out.push_back({e.buffers[i].name, e.buffers[i].type});
+nlohmann::json arguments_json(const std::vector<Param>& arguments) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Param& p : arguments) out.push_back({{"name", p.name}, {"type", to_string(p.type)}});
   return out;
 }
 
+const char* form_name(const Executable& e) { return e.form == BindingForm::Address ? "address" : "descriptors"; }
+
+nlohmann::json form_json(const Executable& e) {
+  return {{"form", form_name(e)}, {"kernels", e.kernels.size()}, {"dispatches", runs(e.steps, Step::Kind::Dispatch)}};
+}
+
 Source source_of(const Bundle& bundle, const std::string& path) {
-  const std::vector<Param> all = arguments_of(bundle);
-  std::string text = "def `" + bundle.program + "`(";
-  for (uint32_t i = 0; i < bundle.forms.front().n_inputs; ++i)
-    text += (i > 0 ? ", `" : "`") + all[i].name + "`: " + to_string(all[i].type);
+  std::string text = "def `" + bundle.program + "`(", comma;
+  for (const Param& p : inputs_of(bundle.forms.front())) {
+    text += comma + "`" + p.name + "`: " + to_string(p.type);
+    comma = ", ";
+  }
   text += ") = true\n";
   text::Module module = text::parse(text, path).value();
   text::Signature signature = module.functions().front();

@@ -1,7 +1,7 @@
-// Bundles as programs of the command line: what they take, for those who match inputs; and their executables.
+// Bundles on the command line: read, as functions for those who match inputs, and told as JSON.
 #pragma once
 
-#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,7 +19,11 @@ Bundle load_bundle_file(const std::string& path);
 /// A function of the bundle's name, with its inputs as parameters; what it gives is not in it.
 Source source_of(const Bundle& bundle, const std::string& path);
 
-/// Inputs, then outputs.
-std::vector<Param> arguments_of(const Bundle& bundle);
+/// Names and types.
+nlohmann::json arguments_json(const std::vector<Param>& arguments);
+/// The form, kernels and dispatches.
+nlohmann::json form_json(const Executable& executable);
+/// As --form has it.
+const char* form_name(const Executable& executable);
 
 }  // namespace spirograd::cli

@@ -7,6 +7,7 @@
 
 #include "spirograd/bundle_file.h"
 #include "tools/cli/bundle_header.h"
+#include "tools/cli/bundle_source.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tool.h"
@@ -63,23 +64,13 @@ std::string in_words(const std::vector<Executable>& forms) {
   return out + " form";
 }
 
-nlohmann::json arguments_json(const Executable& e, uint32_t first, uint32_t n) {
-  nlohmann::json out = nlohmann::json::array();
-  for (uint32_t i = first; i < first + n; ++i)
-    out.push_back({{"name", e.buffers[i].name}, {"type", to_string(e.buffers[i].type)}});
-  return out;
-}
-
 nlohmann::json json_of(const Files& files, const std::vector<Executable>& forms, size_t bytes) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Executable& e : forms)
-    all.push_back({{"form", e.form == BindingForm::Address ? "address" : "descriptors"},
-                   {"kernels", e.kernels.size()},
-                   {"dispatches", runs(e.steps, Step::Kind::Dispatch)}});
+  for (const Executable& e : forms) all.push_back(form_json(e));
   nlohmann::json out = {{"file", files.bundle},
                         {"bytes", bytes},
-                        {"inputs", arguments_json(forms[0], 0, forms[0].n_inputs)},
-                        {"outputs", arguments_json(forms[0], forms[0].n_inputs, forms[0].n_outputs)},
+                        {"inputs", arguments_json(inputs_of(forms[0]))},
+                        {"outputs", arguments_json(outputs_of(forms[0]))},
                         {"forms", all}};
   if (!files.header.empty()) out["header"] = files.header;
   return out;

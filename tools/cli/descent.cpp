@@ -18,12 +18,8 @@ struct Step {
 };
 
 Step step_of(const Program& p, const DescentOptions& how) {
-  Step s{value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(), 0, p.results.size()};
-  const auto meant = [&](const ProgramResult& r) {
-    return how.of.empty() ? is_float(r.type.dtype) && r.type.shape.rank() == 0 : r.name == how.of;
-  };
-  s.loss = static_cast<size_t>(std::find_if(p.results.begin(), p.results.end(), meant) - p.results.begin());
-  return s;
+  return {value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(),
+          differentiated_result(p, how.of).value(), p.results.size()};
 }
 
 // Parameters and what is written to them, in step.

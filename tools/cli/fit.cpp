@@ -54,9 +54,7 @@ class Stepper {
  public:
   Stepper(const Engine& engine, const Descent& d) : descent_(d), inputs_(d.inputs) {
     if (engine.is_interpreter()) return;
-    const Result<Executable> compiled = compile(d.program, engine.target(), engine.compile_options());
-    if (!compiled) throw Error(compiled.error()).note("device: " + engine.name());
-    session_ = vk::Session::create(engine.device(), *compiled).value();
+    session_ = vk::Session::create(engine.device(), engine.compiled(d.program)).value();
     for (size_t j = 0; j < inputs_.size(); ++j) session_->write(d.program.params[j].name, inputs_[j]).value();
     for (const Descent::Fed& f : d.fed) session_->feed(f.result, f.param).value();
   }

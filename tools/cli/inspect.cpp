@@ -9,8 +9,6 @@
 namespace spirograd::cli {
 namespace {
 
-const char* form_name(const Executable& e) { return e.form == BindingForm::Address ? "address" : "descriptors"; }
-
 std::string counted(size_t n, const std::string& what, const char* plural = "s") {
   return std::to_string(n) + " " + what + (n == 1 ? "" : plural);
 }
@@ -30,37 +28,30 @@ std::vector<std::string> wants(const Executable& e) {
   return out;
 }
 
-nlohmann::json json_of(const std::vector<Param>& all, size_t first, size_t n) {
-  nlohmann::json out = nlohmann::json::array();
-  for (size_t i = first; i < first + n; ++i) out.push_back({{"name", all[i].name}, {"type", to_string(all[i].type)}});
-  return out;
-}
-
 int inspect(const Options& options) {
   if (options.positional().size() > 1) throw usage_error("'inspect' takes one bundle");
   const std::string path = options.positional()[0];
   const Bundle bundle = load_bundle_file(path);
-  const std::vector<Param> all = arguments_of(bundle);
-  const size_t inputs = bundle.forms.front().n_inputs;
+  const std::vector<Param> inputs = inputs_of(bundle.forms.front()), outputs = outputs_of(bundle.forms.front());
   if (options.has("--json")) {
     nlohmann::json forms = nlohmann::json::array();
-    for (const Executable& e : bundle.forms)
-      forms.push_back({{"form", form_name(e)},
-                       {"kernels", e.kernels.size()},
-                       {"dispatches", runs(e.steps, Step::Kind::Dispatch)},
-                       {"code_bytes", code_bytes(e)},
-                       {"scratch_bytes", e.scratch_bytes},
-                       {"needs", wants(e)}});
+    for (const Executable& e : bundle.forms) {
+      nlohmann::json form = form_json(e);
+      form["code_bytes"] = code_bytes(e);
+      form["scratch_bytes"] = e.scratch_bytes;
+      form["needs"] = wants(e);
+      forms.push_back(std::move(form));
+    }
     print_json({{"program", bundle.program},
                 {"version", kBundleVersion},
-                {"inputs", json_of(all, 0, inputs)},
-                {"outputs", json_of(all, inputs, all.size() - inputs)},
+                {"inputs", arguments_json(inputs)},
+                {"outputs", arguments_json(outputs)},
                 {"forms", forms}});
     return kOk;
   }
   io::Table arguments({"", "", ""});
-  for (size_t i = 0; i < all.size(); ++i)
-    arguments.add({i < inputs ? "input" : "output", all[i].name, to_string(all[i].type)});
+  for (const Param& p : inputs) arguments.add({"input", p.name, to_string(p.type)});
+  for (const Param& p : outputs) arguments.add({"output", p.name, to_string(p.type)});
   std::string text = bundle.program + "\n" + arguments.str();
   for (const Executable& e : bundle.forms) {
     const auto dispatches = static_cast<size_t>(runs(e.steps, Step::Kind::Dispatch));

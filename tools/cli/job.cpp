@@ -257,6 +257,12 @@ CompileOptions Engine::compile_options() const {
   return how;
 }
 
+Executable Engine::compiled(const Program& program) const {
+  Result<Executable> made = compile(program, target(), compile_options());
+  if (!made) throw Error(made.error()).note("device: " + name());
+  return *std::move(made);
+}
+
 namespace {
 
 // At least one, and as many more as fit half a second.
@@ -276,9 +282,7 @@ Engine::Outcome Engine::run(const Program& program, std::span<const HostArray> i
   }
   const Executable executable = [&] {
     const io::Progress progress("compiling " + program.name + " ...");
-    Result<Executable> compiled = compile(program, target(), compile_options());
-    if (!compiled) throw Error(compiled.error()).note("device: " + name());
-    return *std::move(compiled);
+    return compiled(program);
   }();
   const double seconds = seconds_since(start);
   Outcome out = run(executable, program.name, inputs, measure);

@@ -108,6 +108,8 @@ class Engine {
   BindingForm form() const;
   /// As --form, --deterministic and --tuned say.
   CompileOptions compile_options() const;
+  /// For the device. An error names it.
+  Executable compiled(const Program& program) const;
   /// With `measure`, devices replay the run a few times: the first tells little of the speed.
   Outcome run(const Program& program, std::span<const HostArray> inputs, bool measure = false) const;
   /// The same of what is compiled already. Throws SG0303 from the interpreter. `name`: of the program.

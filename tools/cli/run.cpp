@@ -15,7 +15,7 @@ namespace {
 struct Work {
   std::vector<HostArray> inputs;
   std::vector<std::pair<std::string, std::string>> names;  // of the results
-  std::function<Engine::Outcome(const Engine&)> run;
+  std::function<Engine::Outcome(const Engine&, std::span<const HostArray>)> run;
 };
 
 Work work_of_text(const Options& options) {
@@ -24,7 +24,7 @@ Work work_of_text(const Options& options) {
   const Program program = list.instantiate();
   Work out{list.match(program), {}, {}};
   for (const ProgramResult& r : program.results) out.names.emplace_back(r.name, "");
-  out.run = [program, inputs = out.inputs, measure = options.has("--time")](const Engine& engine) {
+  out.run = [program, measure = options.has("--time")](const Engine& engine, std::span<const HostArray> inputs) {
     return engine.run(program, inputs, measure);
   };
   return out;
@@ -39,9 +39,8 @@ Work work_of_bundle(const Options& options) {
   const Source source = source_of(bundle, path);
   InputList list(source, options.inputs(), options.has("--cast"));
   Work out{list.match(list.instantiate_types()), {}, {}};
-  const std::vector<Param> all = arguments_of(bundle);
-  for (size_t i = out.inputs.size(); i < all.size(); ++i) out.names.emplace_back(all[i].name, "");
-  out.run = [bundle, path, inputs = out.inputs, measure = options.has("--time")](const Engine& engine) {
+  for (const Param& p : outputs_of(bundle.forms.front())) out.names.emplace_back(p.name, "");
+  out.run = [bundle, path, measure = options.has("--time")](const Engine& engine, std::span<const HostArray> inputs) {
     const Executable executable = form_for(bundle, engine.target(), engine.form(), path).value();
     return engine.run(executable, bundle.program, inputs, measure);
   };
@@ -55,7 +54,7 @@ int run(const Options& options) {
   outputs.check_names(names);
 
   const Engine engine(options);
-  Engine::Outcome outcome = work.run(engine);
+  Engine::Outcome outcome = work.run(engine, work.inputs);
   std::vector<NamedArray> results;
   for (size_t j = 0; j < outcome.results.size(); ++j) results.push_back({names[j].first, "", std::move(outcome.results[j])});
 

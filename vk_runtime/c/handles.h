@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "spirograd/bundle_file.h"
 #include "spirograd/program.h"
 #include "spirograd/spirograd.h"
 #include "spirograd/vk.h"
@@ -19,12 +20,13 @@ struct sg_device {
   std::shared_ptr<spirograd::vk::Device> device;
 };
 
-/// Of a text: `program`. Of a bundle: its bytes, checked once.
+/// Of a text: `program`. Of a bundle: its bytes, and what they hold.
 struct sg_program {
   std::string name;
   std::vector<spirograd::Param> inputs, outputs;
   std::optional<spirograd::Program> program;
-  std::vector<uint8_t> bundle;
+  std::vector<uint8_t> bytes;
+  std::optional<spirograd::Bundle> bundle;
   std::string file;
 };
 

@@ -71,13 +71,12 @@ sg_status sg_program_from_bundle(const void* data, size_t bytes, const char* fil
     const auto* first = &given(static_cast<const uint8_t*>(data), kHere, "data");
     auto& to = given(out, kHere, "out");
     auto made = std::make_unique<sg_program>();
-    made->bundle.assign(first, first + bytes);
+    made->bytes.assign(first, first + bytes);
     made->file = text_of(file);
-    const Bundle bundle = read_bundle(made->bundle, made->file).value();
-    const Executable& e = bundle.forms.front();
-    made->name = bundle.program;
-    for (uint32_t i = 0; i < e.n_inputs + e.n_outputs; ++i)
-      (i < e.n_inputs ? made->inputs : made->outputs).push_back({e.buffers[i].name, e.buffers[i].type});
+    made->bundle = read_bundle(made->bytes, made->file).value();
+    made->name = made->bundle->program;
+    made->inputs = inputs_of(made->bundle->forms.front());
+    made->outputs = outputs_of(made->bundle->forms.front());
     to = made.release();
   });
 }
@@ -144,7 +143,7 @@ sg_status sg_program_save(const sg_program* program, const sg_device* device, co
     if (p.program && device) how.choices = device->device->tuned();
     auto made = std::make_unique<sg_bytes>();
     const Target target = device ? device->device->target() : any_device();
-    made->bytes = p.program ? save_bundle(p.name, compile_forms(*p.program, target, how).value()).value() : p.bundle;
+    made->bytes = p.program ? save_bundle(p.name, compile_forms(*p.program, target, how).value()).value() : p.bytes;
     to = made.release();
   });
 }

@@ -14,7 +14,7 @@ Executable executable_of(const sg_program& program, const vk::Device& device, bo
     if (deterministic)
       throw Error("SG0509", "sg_session_create: '" + program.name + "' comes from a bundle, which is compiled already")
           .hint("write the bundle with --deterministic");
-    return load_bundle(program.bundle, device.target(), device.preferred_form(), program.file).value();
+    return form_for(*program.bundle, device.target(), device.preferred_form(), program.file).value();
   }
   CompileOptions how;
   how.form = device.preferred_form();

@@ -19,6 +19,10 @@ namespace spirograd {
 /// SG0201, SG0202, SG0206, as all functions here give.
 Result<std::vector<size_t>> differentiated(const Program& program, const std::vector<std::string>& wrt);
 
+/// The result that `of` means, as its place among those of the program: the one that grad and value_and_grad are of. Errors
+/// SG0203 to SG0205, as they give.
+Result<size_t> differentiated_result(const Program& program, std::string_view of = "");
+
 /// Gradient of one scalar float result, `of` by name; "" means the first scalar float result. Same parameters; results
 /// "d_<param>", in the order of `wrt`. A parameter that the result does not depend on has the gradient zero.
 Result<Program> grad(const Program& program, const std::vector<std::string>& wrt = {}, std::string_view of = "");

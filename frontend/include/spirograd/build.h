@@ -47,13 +47,17 @@ auto build(Shape extents, F&& body, Loc loc = Loc::here()) {
   constexpr size_t n = detail::index_count<F>();
   static_assert(n > 0, "the body of build takes one Index per extent: build({n, m}, [&](Index i, Index j) { ... })");
   if constexpr (n > 0) {
-    std::optional<std::remove_cvref_t<decltype(detail::call_with<n>(body, std::span<const Index>()))>> form;
+    using Form = std::remove_cvref_t<decltype(detail::call_with<n>(body, std::span<const Index>()))>;
+    std::optional<Form> form;
     const auto call = [&](std::span<const Index> i) {
       form.emplace(detail::call_with<n>(body, i));
       return detail::flattened(*form, loc);
     };
     const std::vector<Array> all = detail::build_over(extents, static_cast<int>(n), call, loc);
-    if (!form) call(std::vector<Index>(n));  // on indices without value, after a mistake: the structure is needed
+    if (!form) {  // after a mistake
+      if constexpr (detail::is_leaf<Form>) return Array();
+      call(std::vector<Index>(n));  // on indices without value: the structure is needed
+    }
     std::span<const Array> next = all;
     return detail::unflatten(*form, next);
   } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spirograd/executable.h"
+#include "spirograd/program.h"
 #include "spirograd/result.h"
 #include "spirograd/target.h"
 
@@ -39,5 +40,9 @@ Result<Executable> load_bundle(std::span<const uint8_t> bytes, const Target& tar
 
 /// The same of a bundle that has been read.
 Result<Executable> form_for(Bundle bundle, const Target& target, BindingForm preferred, std::string_view file = {});
+
+/// What an executable takes, and what it gives, in order: the same in both forms of a bundle.
+std::vector<Param> inputs_of(const Executable& executable);
+std::vector<Param> outputs_of(const Executable& executable);
 
 }  // namespace spirograd
