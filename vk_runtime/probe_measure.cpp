@@ -1,10 +1,10 @@
 #include "vk_runtime/probe_measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
+#include "vk_runtime/clock.h"
 #include "vk_runtime/device.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/probe_programs.h"
@@ -12,12 +12,9 @@
 namespace spirograd::vk {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr double kLong = 0.2;      // seconds that a dispatch is lengthened to
 constexpr double kSlowRead = 5e8;  // bytes per second; caches are faster anywhere
 constexpr uint64_t kCopied = 64u << 20;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string printed(const char* format, double a, double b = 0) {
   char text[80];

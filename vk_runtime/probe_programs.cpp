@@ -7,7 +7,7 @@ namespace spirograd::vk {
 namespace {
 
 // SPIR-V: the words of a header, operations that declare, and the end of the declarations.
-constexpr size_t kHeader = 5;
+constexpr size_t kModuleHeader = 5;
 constexpr uint32_t kExtension = 10, kExecutionMode = 16, kCapability = 17, kFunction = 54;
 
 struct FloatControl {
@@ -18,8 +18,8 @@ constexpr FloatControl kSignedZeroInfNan = {4466, 4461}, kRoundToEven = {4467, 4
 // Leaves out the declarations for which `goes`, given the words of each from its first one on, is true.
 template <class Goes>
 void leave_out(std::vector<uint32_t>& words, Goes goes) {
-  std::vector<uint32_t> kept(words.begin(), words.begin() + kHeader);
-  size_t at = kHeader;
+  std::vector<uint32_t> kept(words.begin(), words.begin() + kModuleHeader);
+  size_t at = kModuleHeader;
   for (uint32_t length = 0; at < words.size() && (words[at] & 0xffff) != kFunction; at += length) {
     length = std::max(1u, words[at] >> 16);
     const auto begin = words.begin() + static_cast<ptrdiff_t>(at);

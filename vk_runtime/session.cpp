@@ -1,20 +1,12 @@
 // What a session does for its user: runs, replays, or records into the user's commands.
-#include <chrono>
-
 #include "vk_runtime/barrier_plan.h"
+#include "vk_runtime/clock.h"
 #include "vk_runtime/device_array.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/inline_device.h"
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() {
@@ -42,7 +34,7 @@ Result<std::vector<HostArray>> Session::run(std::span<const HostArray> inputs, T
 
 Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inputs, uint64_t timeout_ns, Timing* timing) {
   return guarded([&] {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     if (inputs.size() != e.n_inputs) {
       throw Error("SG0501", "the program takes " + std::to_string(e.n_inputs) + " inputs, and " +
                                 std::to_string(inputs.size()) + " are given");
@@ -74,7 +66,7 @@ Result<std::vector<HostArray>> Session::Impl::run(std::span<const HostArray> inp
 
 Result<Timing> Session::replay() {
   return guarded([&] {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const double device_time = impl_->run_and_wait(1, false);
     return Timing{seconds_since(start), device_time};
   });
@@ -82,7 +74,7 @@ Result<Timing> Session::replay() {
 
 Result<Timing> Session::run_steps(uint64_t steps) {
   return guarded([&] {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     if (steps == 0) throw Error("SG0501", "run: the number of steps is not positive").hint("run(1) is one step");
     impl_->check_given();
     const double device_time = impl_->run_and_wait(steps, false);

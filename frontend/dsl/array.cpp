@@ -1,22 +1,13 @@
 // Handles: their types, operators, indexing, and arithmetic of indices.
 #include "spirograd/array.h"
 
-#include "frontend/dsl/tracer.h"
-#include "frontend/ir/composite.h"
+#include "frontend/dsl/forms.h"
 
 namespace spirograd {
 namespace {
 
-Array binary(ir::Op op, const Arg& a, const Arg& b) {
-  const Arg args[] = {a, b};
-  return detail::operation(ir::name(op), args, detail::Numbers::Together, a.loc,
-                           [&](ir::Graph&, std::span<const ir::Expr> in) { return ir::binary_broadcast(op, in[0], in[1]); });
-}
-
-Array unary(ir::Op op, const Arg& a) {
-  return detail::operation(ir::name(op), {&a, 1}, detail::Numbers::Alone, a.loc,
-                           [&](ir::Graph&, std::span<const ir::Expr> in) { return ir::unary(op, in[0]); });
-}
+using detail::binary;
+using detail::unary;
 
 Array index(Array table, std::vector<Arg> indices) {
   const Loc loc = indices[0].loc;

@@ -6,23 +6,17 @@
 namespace spirograd {
 namespace {
 
+using detail::binary;
 using detail::Numbers;
 using detail::of_one;
 using detail::of_two;
 using detail::operation;
+using detail::unary;
 using Operands = std::span<const ir::Expr>;
 
 template <class F>
 Array leaf(const char* what, const Loc& loc, F&& make) {
   return operation(what, {}, Numbers::Alone, loc, [&](ir::Graph& g, Operands) { return make(g); });
-}
-
-Array unary(ir::Op op, const Arg& a) {
-  return of_one(ir::name(op), a, [&](ir::Expr e) { return ir::function_of(op, e); });
-}
-
-Array binary(ir::Op op, const Arg& a, const Arg& b) {
-  return of_two(ir::name(op), a, b, [&](ir::Expr x, ir::Expr y) { return ir::binary_broadcast(op, x, y); });
 }
 
 }  // namespace

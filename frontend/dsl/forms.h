@@ -21,6 +21,14 @@ Array of_two(std::string_view what, const Arg& a, const Arg& b, F&& make, Number
   return operation(what, args, numbers, a.loc, [&](ir::Graph&, std::span<const ir::Expr> in) { return make(in[0], in[1]); });
 }
 
+inline Array unary(ir::Op op, const Arg& a) {
+  return of_one(ir::name(op), a, [&](ir::Expr e) { return ir::function_of(op, e); });
+}
+
+inline Array binary(ir::Op op, const Arg& a, const Arg& b) {
+  return of_two(ir::name(op), a, b, [&](ir::Expr x, ir::Expr y) { return ir::binary_broadcast(op, x, y); });
+}
+
 /// make(operand, axis counted from the front)
 template <class F>
 Array along_axis(std::string_view what, const Arg& a, int axis, F&& make) {

@@ -4,6 +4,7 @@
 // in layout.h, builds and loops in loop.h.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ Expr full_like(Expr a, double value);  // of the type of `a`
 Expr iota(Graph& g, Shape shape, int axis);
 Expr index_var(Graph& g, int64_t level, int64_t extent);
 Expr fresh_var(Graph& g, Type type);
+inline Expr infinite_like(Expr a) { return full_like(a, std::numeric_limits<double>::infinity()); }
 
 // Pointwise, by opcode. unary: not for Cast. Results of predicates are bool.
 Expr unary(Op op, Expr a);
@@ -30,6 +32,8 @@ Expr binary(Op op, Expr a, Expr b);
 Expr select(Expr mask, Expr a, Expr b);
 Expr cast(Expr a, DType t);  // a itself if the dtype is already t
 
+inline Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
+inline Expr either(Expr a, Expr b) { return binary(Op::Or, a, b); }
 inline Expr operator+(Expr a, Expr b) { return binary(Op::Add, a, b); }
 inline Expr operator-(Expr a, Expr b) { return binary(Op::Sub, a, b); }
 inline Expr operator*(Expr a, Expr b) { return binary(Op::Mul, a, b); }
@@ -52,6 +56,9 @@ Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);  // as
 /// for each of `xs` and gives the tangent of the value. WithVjp: it takes the cotangent of the value and gives those of
 /// `xs`.
 Expr with_rule(Op op, Expr value, int64_t function, std::span<const Expr> xs, std::span<const Expr> consts);
+
+/// The axis of an operation on one axis, or of an iota.
+inline int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
 
 /// Re-creates a node of any operation with other operands (and shapes recomputed), through the constructors above. Leaves
 /// are returned as they are. MapAccum and Proj are taken as they are (types of operands must not change).

@@ -31,7 +31,7 @@ Expr close_rule(Op op, Expr value, std::span<const Expr> at, std::span<const Exp
 }
 
 // Several arrays as one vector, in the widest of their types.
-Expr joined(std::span<const Expr> arrays) {
+Expr in_one_vector(std::span<const Expr> arrays) {
   const bool wide = std::any_of(arrays.begin(), arrays.end(), [](Expr e) { return e.dtype() == DType::F64; });
   std::vector<Expr> flat;
   for (Expr e : arrays) flat.push_back(cast(reshape(e, {e.shape().count()}), wide ? DType::F64 : e.dtype()));
@@ -54,7 +54,7 @@ std::vector<Expr> parts_of(Expr vector, std::span<const Expr> like) {
 std::vector<Expr> ruled_together(std::span<const Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
                                  std::span<const Expr> cts, std::span<const Expr> changes) {
   Graph& g = *values[0].graph;
-  const Expr all = joined(values), ct = fresh_var(g, all.type());
+  const Expr all = in_one_vector(values), ct = fresh_var(g, all.type());
   const std::vector<Expr> parts = parts_of(ct, values);
   Memo memo;
   for (size_t j = 0; j < cts.size(); ++j) memo[cts[j].id.v] = parts[j].id;

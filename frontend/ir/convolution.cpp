@@ -10,7 +10,7 @@
 namespace spirograd::ir {
 namespace {
 
-using Exprs = std::vector<Expr>;
+using Places = std::vector<Expr>;
 using Extents = std::vector<int64_t>;
 
 // A window over one axis: result y reads y * stride + i * dilation - before, for i < window.
@@ -72,8 +72,8 @@ std::vector<Sweep> sweeps_of(std::string_view what, Expr x, std::span<const int6
 }
 
 // body(i, j, ..) for all positions in an array of these extents.
-Expr nested(Graph& g, const Extents& extents, const std::function<Expr(const Exprs&)>& body) {
-  Exprs at;
+Expr nested(Graph& g, const Extents& extents, const std::function<Expr(const Places&)>& body) {
+  Places at;
   for (size_t j = 0; j < extents.size(); ++j) at.push_back(fresh_var(g, i32()));
   Expr out = body(at);
   for (size_t j = extents.size(); j-- > 0;) out = build(extents[j], at[j], out);
@@ -104,9 +104,9 @@ Expr pooled(Expr x, const std::vector<Sweep>& sweeps, Expr outside, const std::f
   Graph& g = *x.graph;
   Extents results = {x.shape()[0], x.shape()[1]};
   for (const Sweep& s : sweeps) results.push_back(s.results);
-  return nested(g, results, [&](const Exprs& out) {
-    return f(nested(g, windows_of(sweeps), [&](const Exprs& in) {
-      Exprs at = {out[0], out[1]};
+  return nested(g, results, [&](const Places& out) {
+    return f(nested(g, windows_of(sweeps), [&](const Places& in) {
+      Places at = {out[0], out[1]};
       std::vector<Expr> inside;
       for (size_t j = 0; j < sweeps.size(); ++j) {
         const Sweep& s = sweeps[j];
@@ -159,10 +159,10 @@ Expr conv(Expr x, Expr w, const Moves& moves, int64_t groups) {
   for (const Sweep& s : sweeps) outer.push_back(s.results);
   Extents inner = {channels};
   inner.insert(inner.end(), window.begin(), window.end());
-  const Expr out = nested(g, outer, [&](const Exprs& y) {
-    const Expr products = nested(g, inner, [&](const Exprs& i) {
+  const Expr out = nested(g, outer, [&](const Places& y) {
+    const Expr products = nested(g, inner, [&](const Places& i) {
       const Expr channel = groups == 1 ? i[0] : times(y[1], channels) + i[0];
-      Exprs from = {y[0], channel}, weight = {groups == 1 ? y[1] : times(y[1], share) + y[2]};
+      Places from = {y[0], channel}, weight = {groups == 1 ? y[1] : times(y[1], share) + y[2]};
       for (size_t j = 0; j < sweeps.size(); ++j) from.push_back(place(sweeps[j], y[front + j], i[1 + j]));
       weight.insert(weight.end(), i.begin(), i.end());
       return gather(x, from) * gather(w, weight);

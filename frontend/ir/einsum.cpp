@@ -103,10 +103,10 @@ Term summed(Term term, const std::string& keep) {
   return lost.empty() ? term : Term{reduce(Op::Sum, term.array, lost), axes};
 }
 
-using Extents = std::map<char, int64_t>;
+using ExtentOf = std::map<char, int64_t>;
 
 // Over all of `axes`, in their order.
-Expr spread(const Term& term, const std::string& axes, const Extents& extents) {
+Expr spread(const Term& term, const std::string& axes, const ExtentOf& extents) {
   Shape shape;
   for (char c : axes) shape.push_back(extents.at(c));
   std::string order = term.axes;
@@ -118,7 +118,7 @@ Expr spread(const Term& term, const std::string& axes, const Extents& extents) {
   return turned.shape() == shape ? turned : broadcast(turned, shape, to);
 }
 
-double count_of(const std::string& axes, const Extents& extents) {
+double count_of(const std::string& axes, const ExtentOf& extents) {
   double count = 1;
   for (char c : axes) count *= static_cast<double>(extents.at(c));
   return count;
@@ -146,7 +146,7 @@ std::string wanted_by(const std::vector<Term>& terms, size_t a, size_t b, const 
   return keep;
 }
 
-void contract_one_pair(std::vector<Term>& terms, const std::string& output, const Extents& extents) {
+void contract_one_pair(std::vector<Term>& terms, const std::string& output, const ExtentOf& extents) {
   size_t first = 0, second = 1;
   double least = -1;
   for (size_t a = 0; a < terms.size(); ++a)
@@ -163,7 +163,7 @@ void contract_one_pair(std::vector<Term>& terms, const std::string& output, cons
 }
 
 // Axes of extent 1 of "..." are dropped where another operand has more.
-Term without_ones(Term term, const Extents& extents) {
+Term without_ones(Term term, const ExtentOf& extents) {
   Shape shape;
   std::string axes;
   for (size_t j = 0; j < term.axes.size(); ++j) {
@@ -175,7 +175,7 @@ Term without_ones(Term term, const Extents& extents) {
   return axes == term.axes ? term : Term{reshape(term.array, shape), axes};
 }
 
-void note_extents(std::string_view letters, const Term& term, Extents& extents) {
+void note_extents(std::string_view letters, const Term& term, ExtentOf& extents) {
   for (size_t j = 0; j < term.axes.size(); ++j) {
     const char c = term.axes[j];
     const int64_t n = term.array.shape()[static_cast<int>(j)];
@@ -211,7 +211,7 @@ Expr einsum(std::string_view letters, std::span<const Expr> operands) {
     fail_spec(letters, "is for " + std::to_string(spec.inputs.size()) + (spec.inputs.size() == 1 ? " array" : " arrays") +
                            ", it is given " + std::to_string(operands.size()));
   std::vector<Term> terms;
-  Extents extents;
+  ExtentOf extents;
   int most = 0;
   for (size_t j = 0; j < operands.size(); ++j) {
     if (operands[j].dtype() != operands[0].dtype())

@@ -1,7 +1,5 @@
 #include "frontend/ir/elementary.h"
 
-#include <limits>
-
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/make_node.h"
@@ -11,12 +9,8 @@ namespace {
 
 using Exprs = std::span<const Expr>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
-
 Expr hypot_of(Expr x, Expr y) {
-  const Expr a = unary(Op::Abs, x), b = unary(Op::Abs, y), infinity = full_like(x, kInfinity);
+  const Expr a = unary(Op::Abs, x), b = unary(Op::Abs, y), infinity = infinite_like(x);
   const Expr most = binary(Op::Max, a, b), least = binary(Op::Min, a, b);
   const Expr ratio = binary(Op::MaskedDiv, least, most);
   const Expr r = most * unary(Op::Sqrt, full_like(x, 1) + ratio * ratio);
@@ -28,7 +22,7 @@ Expr hypot_of(Expr x, Expr y) {
 Expr cbrt_of(Expr x) {
   const Expr a = unary(Op::Abs, x), r = binary(Op::Pow, a, full_like(x, 1.0 / 3));
   const Expr better = r - (r - a / (r * r)) * full_like(x, 1.0 / 3);
-  const Expr plain = binary(Op::Or, binary(Op::Eq, a, full_like(x, 0)), binary(Op::Eq, a, full_like(x, kInfinity)));
+  const Expr plain = binary(Op::Or, binary(Op::Eq, a, full_like(x, 0)), binary(Op::Eq, a, infinite_like(x)));
   const Expr root = select(plain, a, better);
   return select(binary(Op::Lt, x, full_like(x, 0)), -root, root);
 }

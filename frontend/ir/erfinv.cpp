@@ -2,7 +2,6 @@
 // cancels, for 1 - x is exact where it is small. The polynomials interpolate at Chebyshev points, in 40 digits, to 1e-8.
 #include "frontend/ir/erfinv.h"
 
-#include <limits>
 #include <numbers>
 
 #include "frontend/ir/close_rule.h"
@@ -14,7 +13,6 @@ namespace {
 
 using Exprs = std::span<const Expr>;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSlopeAtZero = 0.5 / std::numbers::inv_sqrtpi;
 
 // In powers of w - 2.5 for w < 5, of sqrt(w) - 3 for sqrt(w) up to 4.02, of sqrt(w) - 5 from there to 6.2, where f64 ends.
@@ -73,7 +71,7 @@ Expr value_of(Expr x) {
     const Expr better = corrected(y, x);
     ratio = select(binary(Op::Eq, x, full_like(x, 0)), ratio, better / size);
   }
-  return select(binary(Op::Eq, size, full_like(x, 1)), x * full_like(x, kInfinity), x * ratio);
+  return select(binary(Op::Eq, size, full_like(x, 1)), x * infinite_like(x), x * ratio);
 }
 
 Expr slope_of(Expr x) {
@@ -83,7 +81,7 @@ Expr slope_of(Expr x) {
   }
   const Distance d = distance_of(x);
   const Expr slope = near_or_far(d, kNearSlope, kFarSlope) / d.rest;
-  return select(binary(Op::Eq, d.rest, full_like(x, 0)), full_like(x, kInfinity), slope);
+  return select(binary(Op::Eq, d.rest, full_like(x, 0)), infinite_like(x), slope);
 }
 
 // Beyond the second order the formulas themselves are differentiated.

@@ -29,18 +29,18 @@ Complex both(Complex a, F&& f) {
   return {f(a.re), f(a.im)};
 }
 
-Expr number_like(Expr e, int64_t n) { return full_like(e, static_cast<double>(n)); }
+Expr whole_like(Expr e, int64_t n) { return full_like(e, static_cast<double>(n)); }
 
 // exp(-2 pi i t / n) for whole t, 0 <= t < n: from the nearest quarter of the circle on, so that angles stay small and
 // their rounding does. Exact at the quarters.
 Complex roots(Expr t, int64_t n, DType dtype) {
-  const Expr four = number_like(t, 4), whole = number_like(t, n);
+  const Expr four = whole_like(t, 4), whole = whole_like(t, n);
   const Expr quarter =
-      binary(Op::Quot, t * number_like(t, 8) + whole, whole + whole);  // 0 .. 4, of which the last is the first again
+      binary(Op::Quot, t * whole_like(t, 8) + whole, whole + whole);  // 0 .. 4, of which the last is the first again
   const Expr off = cast(t * four - quarter * whole, dtype);
   const Expr angle = off * full_like(off, std::numbers::pi / (2 * static_cast<double>(n)));
   const Expr c = unary(Op::Cos, angle), s = unary(Op::Sin, angle);
-  const auto is = [&](int64_t q) { return binary(Op::Eq, quarter, number_like(quarter, q)); };
+  const auto is = [&](int64_t q) { return binary(Op::Eq, quarter, whole_like(quarter, q)); };
   const Expr odd = binary(Op::Or, is(1), is(3));
   const Expr cos = select(odd, s, c), sin = select(odd, c, s);
   return {select(binary(Op::Or, is(1), is(2)), -cos, cos), select(binary(Op::Or, is(2), is(3)), sin, -sin)};
@@ -89,12 +89,12 @@ Complex rows(Complex x);
 Expr squares(Graph& g, int64_t n) {
   int bits = 0;
   while (3 * n * (int64_t{2} << bits) <= int64_t{1} << 32) ++bits;
-  const Expr j = cast(iota(g, {n}, 0), DType::U32), whole = number_like(j, 2 * n), base = number_like(j, int64_t{1} << bits);
+  const Expr j = cast(iota(g, {n}, 0), DType::U32), whole = whole_like(j, 2 * n), base = whole_like(j, int64_t{1} << bits);
   int digits = 1;
   while ((n - 1) >> (bits * digits) != 0) ++digits;
   Expr out = zeros(g, j.type());
   for (int d = digits; d-- > 0;) {
-    Expr digit = binary(Op::Quot, j, number_like(j, int64_t{1} << (bits * d)));
+    Expr digit = binary(Op::Quot, j, whole_like(j, int64_t{1} << (bits * d)));
     if (d + 1 < digits) digit = binary(Op::Rem, digit, base);
     out = binary(Op::Rem, out * base + digit * j, whole);
   }
@@ -286,8 +286,8 @@ Expr irfft(Complex x, int64_t n, int64_t axis) {
   Complex in = both(x, [&](Expr e) { return along.in(e); });
   const int64_t batch = in.re.shape()[0];
   if (n == 0) return along.out(zeros(*x.re.graph, {x.re.dtype(), {batch, 0}}));
-  const Expr k = iota(*x.re.graph, in.im.shape(), 1), first = binary(Op::Eq, k, number_like(k, 0));
-  const Expr real = n % 2 == 0 ? binary(Op::Or, first, binary(Op::Eq, k, number_like(k, n / 2))) : first;
+  const Expr k = iota(*x.re.graph, in.im.shape(), 1), first = binary(Op::Eq, k, whole_like(k, 0));
+  const Expr real = n % 2 == 0 ? binary(Op::Or, first, binary(Op::Eq, k, whole_like(k, n / 2))) : first;
   in.im = select(real, zeros(*x.re.graph, in.im.type()), in.im);
   if (n % 2 == 0) {
     const Complex z = inverse_rows(packed(in, n));

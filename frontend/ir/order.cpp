@@ -12,9 +12,6 @@ namespace {
 
 constexpr int64_t kBlock = 32;  // elements that are put into order by counting, before blocks are merged
 
-Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
-Expr either(Expr a, Expr b) { return binary(Op::Or, a, b); }
-
 Expr is_nan(Expr a) { return binary(Op::Ne, a, a); }
 
 // Whether `a` stands before `b`, by their values alone.

@@ -18,7 +18,6 @@ void check(std::string_view what, Expr x, Expr segment) {
   require_numbers(x, what);
 }
 
-Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
 Expr for_rows(Expr mask, const Shape& shape) { return shape.rank() == 1 ? mask : broadcast(mask, shape, {0}); }
 
 // The rows in the order of their segments, those of one as they were; dropped ones come last.

@@ -11,12 +11,6 @@ namespace spirograd::rewrite {
 
 using namespace ir;
 
-namespace {
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0); }
-
-}  // namespace
-
 bool Affine::constant() const {
   return std::all_of(term.begin(), term.end(), [](const Term& t) { return t.zero(); });
 }

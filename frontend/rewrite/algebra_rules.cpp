@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t kMaxFold = 4096;
 
 Expr like(Expr e, double value) { return full(*e.graph, e.type(), value); }
-Expr no() { return {}; }
-
 // Remainders of floats are left to the device.
 bool foldable(Expr e) { return has_flag(e.op(), kFolds) && !(e.op() == Op::Rem && is_float(e.dtype())); }
 

@@ -30,8 +30,6 @@ bool reads_all_rows(L l, Expr t) {
 }
 bool index_into_moving(L, Expr t) { return is_index(t); }
 
-int axis_of(Expr t) { return static_cast<int>(t.attr(0)); }
-
 std::vector<Expr> operands(L l, Expr t, int from = 0) {
   std::vector<Expr> in;
   for (int j = from; j < static_cast<int>(t.node().in.size()); ++j) in.push_back(l.operand(t, j));

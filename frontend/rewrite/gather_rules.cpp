@@ -10,14 +10,6 @@ using namespace ir;
 
 namespace {
 
-Expr no() { return {}; }
-
-std::vector<Expr> index_of(Expr e) {
-  std::vector<Expr> index;
-  for (size_t j = 1; j < e.node().in.size(); ++j) index.push_back(e.in(static_cast<int>(j)));
-  return index;
-}
-
 // `part` has lost the addressed axes: repeated for every position of m.
 Expr repeated(Expr part, const Shape& m) {
   std::vector<int64_t> axes;
@@ -151,6 +143,12 @@ Expr sum_gather_sum(Facts&, Expr e) {
 }
 
 }  // namespace
+
+std::vector<Expr> index_of(Expr e) {
+  std::vector<Expr> index;
+  for (size_t j = 1; j < e.node().in.size(); ++j) index.push_back(e.in(static_cast<int>(j)));
+  return index;
+}
 
 std::optional<TwoWay> two_way(Expr index) {
   const Expr inner = index.op() == Op::Broadcast ? index.in(0) : index;

@@ -14,8 +14,6 @@ using namespace ir;
 
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0); }
-
 struct Variable {
   int64_t extent;
   int original;         // axis of m, -1 after a split

@@ -11,9 +11,6 @@ using namespace ir;
 
 namespace {
 
-Expr no() { return {}; }
-int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
-
 Expr empty_array(Facts&, Expr e) {
   if (e.shape().count() != 0) return no();
   const Expr z = zeros(*e.graph, e.type());

@@ -15,7 +15,7 @@ using namespace ir;
 namespace {
 
 constexpr int64_t kMaxAssignments = 20000;
-constexpr int64_t kGreatest = std::numeric_limits<int32_t>::max();
+constexpr int64_t kGreatestIndex = std::numeric_limits<int32_t>::max();
 
 struct Choice {
   std::vector<int> pivot;  // variable of each component, -1: none
@@ -143,14 +143,14 @@ class Emit {
       if (v == skip || a == 0) continue;
       const Value& x = values_[static_cast<size_t>(v)];
       bound = saturating_add(bound, saturating_mul(std::abs(a), x.bound));
-      if (bound > kGreatest || std::abs(a) > kGreatest) return std::nullopt;
+      if (bound > kGreatestIndex || std::abs(a) > kGreatestIndex) return std::nullopt;
       out.e = out.e - (a == 1 ? x.e : x.e * constant(a));
       if (!x.f) out.f.reset();
       if (!out.f) continue;
       out.f->c -= a * x.f->c;
       for (int t = 0; t < shape_.rank(); ++t) (*out.f)[t].a -= a * (*x.f)[t].a;
     }
-    if (bound > kGreatest) return std::nullopt;
+    if (bound > kGreatestIndex) return std::nullopt;
     out.bound = bound;
     if (out.f) out.e = affine_array(g_, shape_, *out.f);
     return out;
@@ -160,7 +160,7 @@ class Emit {
     const int v = choice_.pivot[static_cast<size_t>(s)];
     const int64_t a = plan_.core[static_cast<size_t>(s)].a[static_cast<size_t>(v)];
     auto value = rest(s, v);
-    if (!value || std::abs(a) > kGreatest) return false;
+    if (!value || std::abs(a) > kGreatestIndex) return false;
     if (a == -1) {
       if (value->f) {
         value->f->c = -value->f->c;

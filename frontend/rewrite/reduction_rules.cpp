@@ -12,11 +12,7 @@ using namespace ir;
 
 namespace {
 
-Expr no() { return {}; }
-
 bool contains(const Axes& axes, int64_t t) { return std::find(axes.begin(), axes.end(), t) != axes.end(); }
-int axis_of(Expr e) { return static_cast<int>(e.attr(0)); }
-
 Expr reduce_empty(Facts&, Expr e) {
   if (e.in(0).shape().count() != 0) return no();
   return full(*e.graph, e.type(), reduction_of_nothing(e.op(), e.dtype()));

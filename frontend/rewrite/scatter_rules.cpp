@@ -17,14 +17,6 @@ namespace {
 
 constexpr int64_t kMaxTable = 1 << 16;
 
-Expr no() { return {}; }
-
-std::vector<Expr> index_of(Expr e) {
-  std::vector<Expr> index;
-  for (size_t j = 1; j < e.node().in.size(); ++j) index.push_back(e.in(static_cast<int>(j)));
-  return index;
-}
-
 std::vector<int64_t> first_axes(int n) {
   std::vector<int64_t> axes;
   for (int t = 0; t < n; ++t) axes.push_back(t);

@@ -26,6 +26,12 @@ const std::vector<Rule>& scatter_rules();
 
 // ---- shared by the tables ----
 
+/// What a rule that does not apply returns.
+inline ir::Expr no() { return {}; }
+
+/// The index arrays of a gather or scatter.
+std::vector<ir::Expr> index_of(ir::Expr e);
+
 /// The value of all elements, if `e` is a scalar constant or a broadcast of one.
 std::optional<double> uniform(ir::Expr e);
 inline bool is_uniform(ir::Expr e, double value) {

@@ -16,7 +16,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kLeast = 64;                     // elements of a sum that leaves: registers hold fewer
+constexpr int64_t kLeastSum = 64;                  // elements of a sum that leaves: registers hold fewer
 constexpr int64_t kLeastLength = 16;               // elements per result of a reduction that leaves
 constexpr int64_t kMostStored = int64_t{1} << 26;  // elements of what it leaves for all steps
 
@@ -118,7 +118,7 @@ class SplitLoop {
 
   bool find_stored(Sum& sum) const {
     const int64_t all = g_[sum.term].type.shape.count();
-    if (all < kLeast) return false;
+    if (all < kLeastSum) return false;
     int64_t elements = 0;
     std::vector<NodeId> stack = {sum.term};
     std::unordered_set<uint32_t> seen;

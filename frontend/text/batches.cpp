@@ -79,7 +79,7 @@ Value vmap(Call& c) {
 }
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kBatchRows[] = {
     {"vmap", 1, 1, "in_axes out_axes", "vmap(f)(xs), vmap(f, in_axes=(0, None), out_axes=1)(xs, w)", vmap, Follows::Nothing, false,
      "in_axes out_axes"},
 };
@@ -87,6 +87,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> batch_builtins() { return kRows; }
+std::span<const Builtin> batch_builtins() { return kBatchRows; }
 
 }  // namespace spirograd::text

@@ -162,7 +162,7 @@ Value len(Call& c) {
 constexpr std::string_view kReduceWords = "axis keepdims";
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kArrayRows[] = {
     {"sum",        1, 2, kReduceWords, "sum(x, axis=.., keepdims=false)",  reduction<Op::Sum>, Follows::First},
     {"prod",       1, 2, kReduceWords, "prod(x, axis=.., keepdims=false)", reduction<Op::Prod>, Follows::First},
     {"reduce_max", 1, 2, kReduceWords, "reduce_max(x, axis=..)",           reduction<Op::ReduceMax>, Follows::First},
@@ -198,6 +198,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> array_builtins() { return kRows; }
+std::span<const Builtin> array_builtins() { return kArrayRows; }
 
 }  // namespace spirograd::text

@@ -158,7 +158,7 @@ Value constant(Call& c) {
 }
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kCompositeRows[] = {
     {"dot",         2, 2, "",     "dot(a, b)",              dot, Follows::All},
     {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
@@ -180,6 +180,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> composite_builtins() { return kRows; }
+std::span<const Builtin> composite_builtins() { return kCompositeRows; }
 
 }  // namespace spirograd::text

@@ -37,7 +37,7 @@ Value of_two_floats(Call& c) {
   return Value::array(f(in[0], in[1]));
 }
 template <Expr (*f)(Expr, std::span<const int64_t>)>
-Value reduction(Call& c) {
+Value float_reduction(Call& c) {
   return over_axes(c, c.floating(0), f);
 }
 
@@ -127,7 +127,7 @@ Value random_array(Call& c) {
 }
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kLinearRows[] = {
     {"clamp",     3, 3, "", "clamp(x, lo, hi)",                              clamp, Follows::All},
     {"mix",       3, 3, "", "mix(x, y, t): x + (y - x) t",                   mix, Follows::All, true},
     {"ceil",      1, 1, "", "ceil(x): rounded up, as i32",                   of_float<ir::ceil_to_int>},
@@ -138,8 +138,8 @@ constexpr Builtin kRows[] = {
     {"hypot",     2, 2, "", "hypot(x, y)",                                   of_two_floats<ir::hypot>, Follows::All, true},
     {"cbrt",      1, 1, "", "cbrt(x)",                                       of_float<ir::cbrt>, Follows::First, true},
     {"erfinv",    1, 1, "", "erfinv(x)",                                     of_float<ir::erfinv>, Follows::First, true},
-    {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", reduction<ir::norm>, Follows::First, true},
-    {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", reduction<ir::variance>, Follows::First, true},
+    {"norm",      1, 2, "axis keepdims", "norm(x, axis=.., keepdims=false)", float_reduction<ir::norm>, Follows::First, true},
+    {"variance",  1, 2, "axis keepdims", "variance(x, axis=.., keepdims=false)", float_reduction<ir::variance>, Follows::First, true},
     {"argsort",   1, 2, "axis descending", "argsort(x, axis=-1, descending=false)", ordered<ir::argsort>},
     {"sort",      1, 2, "axis descending", "sort(x, axis=-1, descending=false)", ordered<ir::sort>, Follows::First},
     {"searchsorted", 2, 2, "right", "searchsorted(sorted, v, right=false)",  searchsorted},
@@ -175,6 +175,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> linear_builtins() { return kRows; }
+std::span<const Builtin> linear_builtins() { return kLinearRows; }
 
 }  // namespace spirograd::text

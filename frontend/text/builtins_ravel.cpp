@@ -35,13 +35,13 @@ Value unravel(Call& c) {
   return with_leaves(c.args[0], out, at);
 }
 
-constexpr Builtin kRows[] = {
+constexpr Builtin kRavelRows[] = {
     {"ravel", 1, 1, "", "ravel(model)", ravel},
     {"unravel", 2, 2, "", "unravel(model, v)", unravel},
 };
 
 }  // namespace
 
-std::span<const Builtin> ravel_builtins() { return kRows; }
+std::span<const Builtin> ravel_builtins() { return kRavelRows; }
 
 }  // namespace spirograd::text

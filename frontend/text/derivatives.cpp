@@ -353,7 +353,7 @@ Value hvp(Call& c) {
 }
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kDerivativeRows[] = {
     {"grad",           1, 1,  "wrt", "grad(f)(x), grad(f, wrt=(w, b))(w, b, x)",                  grad,           Follows::Nothing, false, "wrt"},
     {"value_and_grad", 1, 1,  "wrt", "let (y, dx) = value_and_grad(f)(x)",                        value_and_grad, Follows::Nothing, false, "wrt"},
     {"jvp",            3, 3,  "",    "let (y, dy) = jvp(f, (x, w), (dx, dw))",                    jvp},
@@ -367,6 +367,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> derivative_builtins() { return kRows; }
+std::span<const Builtin> derivative_builtins() { return kDerivativeRows; }
 
 }  // namespace spirograd::text

@@ -133,7 +133,7 @@ Value with_jvp(Call& c) { return with_rule(c, ir::Op::WithJvp); }
 Value with_vjp(Call& c) { return with_rule(c, ir::Op::WithVjp); }
 
 // clang-format off
-constexpr Builtin kRows[] = {
+constexpr Builtin kLoopRows[] = {
     {"fold",      3, 3, "keep", "fold(fn(state, x) => state2, start, xs)",             fold, Follows::Nothing, false, "keep"},
     {"scan",      3, 3, "keep", "scan(fn(state, x) => state2, start, xs)",             scan, Follows::Nothing, false, "keep"},
     {"map_accum_l", 3, 3, "keep", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>, Follows::Nothing, false, "keep"},
@@ -151,6 +151,6 @@ constexpr Builtin kRows[] = {
 
 }  // namespace
 
-std::span<const Builtin> loop_builtins() { return kRows; }
+std::span<const Builtin> loop_builtins() { return kLoopRows; }
 
 }  // namespace spirograd::text

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "frontend/base/checked.h"
 #include "spirv/kernel/builder.h"
 #include "spirv/kernel/interval.h"
 #include "spirv/kernel/scalar.h"
@@ -21,8 +22,6 @@ bool portable(Scalar t, uint64_t word) {
   const int kind = t == Scalar::F32 ? std::fpclassify(as_f32(word)) : std::fpclassify(as_f64(word));
   return kind != FP_NAN && kind != FP_SUBNORMAL;
 }
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 // Two's complement view of a constant of either type: -5 for u32 4294967291.
 int64_t signed_view(uint64_t bits) { return as_i32(bits); }

@@ -2,7 +2,6 @@
 // says the interval and the largest error relative to the function.
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "spirv/kernel/math.h"
 #include "spirv/kernel/math_num.h"
@@ -10,8 +9,6 @@
 namespace spirograd::kernel {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLog2E = 1.4426950408889634074;
 
 // log 2 in two parts; the first is so short that its product with an exponent is exact.

@@ -1,15 +1,10 @@
 // The digamma function and the logarithm of the gamma function. Coefficients: minimax polynomials computed for these
 // intervals in 50 digits; each line says the interval and the largest error relative to the function.
-#include <limits>
-
 #include "spirv/kernel/math.h"
 #include "spirv/kernel/math_num.h"
 
 namespace spirograd::kernel {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // clang-format off
 // digamma(z + d) / d on [1 - z, 2 - z], z the zero; error: f32 3.8e-9, f64 2.4e-18

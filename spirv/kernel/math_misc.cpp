@@ -1,13 +1,9 @@
 // The error function, its complement, and the exact remainder.
-#include <limits>
-
 #include "spirv/kernel/math.h"
 #include "spirv/kernel/math_num.h"
 
 namespace spirograd::kernel {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Minimax polynomials computed in 50 digits; errors are absolute errors of erf, relative to x for the first two,
 // and relative to erfc in the last two.
@@ -92,7 +88,7 @@ Num fmod_f32(Num x, Num y) {
 Num fmod_f64(Num x, Num y) {
   Builder& b = *x.b;
   const Num a = magnitude(x), d = magnitude(y);
-  const Num usual = (a < std::numeric_limits<double>::infinity()) & (d > 0.0) & (d <= a);
+  const Num usual = (a < kInf) & (d > 0.0) & (d <= a);
   const Num from = select(usual, a, 1.0), by = select(usual, d, 1.0);
   const Num gap = convert(Scalar::I32, split_exponent(from).e - split_exponent(by).e);
   b.assume(gap.v, {-2200, 2200});  // exponents are in [-1074, 1023]
@@ -138,9 +134,8 @@ Value erfc(Builder& b, Value x) { return complementary_error_function({&b, x}).v
 
 Value fmod(Builder& b, Value dividend, Value divisor) {
   const Num x{&b, dividend}, y{&b, divisor};
-  const double inf = std::numeric_limits<double>::infinity();
   const Num r = with_sign_of(is_f64(x) ? fmod_f64(x, y) : fmod_f32(x, y), x);
-  const Num undefined = is_nan(x) | is_nan(y) | equal(magnitude(x), inf) | equal(y, 0.0);
+  const Num undefined = is_nan(x) | is_nan(y) | equal(magnitude(x), kInf) | equal(y, 0.0);
   return select(undefined, kNan, r).v;
 }
 

@@ -3,11 +3,15 @@
 
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "spirv/kernel/builder.h"
 
 namespace spirograd::kernel {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A value and the builder that it belongs to. Doubles become constants of the type of the other operand.
 struct Num {

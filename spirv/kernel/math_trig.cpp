@@ -1,7 +1,6 @@
 // Circular functions and their inverses. Coefficients: minimax polynomials computed for these intervals in 50 digits; each
 // line says the interval and the largest error relative to the function.
 #include <array>
-#include <limits>
 
 #include "spirv/kernel/math.h"
 #include "spirv/kernel/math_num.h"
@@ -9,8 +8,6 @@
 namespace spirograd::kernel {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kTwoOverPi = 0.63661977236758134308;
 

@@ -15,23 +15,23 @@ using ir::Op;
 namespace {
 
 using rewrite::Affine;
-using Coordinate = std::optional<Affine>;  // none: not affine
-using Place = std::vector<Coordinate>;
+using Closed = std::optional<Affine>;  // none: not affine
+using ClosedPlace = std::vector<Closed>;
 
 Affine number(int64_t c) { return {.c = c}; }
 
-Coordinate sum(const Coordinate& x, int64_t factor, const Coordinate& y) {
+Closed sum(const Closed& x, int64_t factor, const Closed& y) {
   return x && y ? rewrite::combined(*x, factor, *y) : std::nullopt;
 }
 
 struct AffineArithmetic {
-  Coordinate reversed(const Coordinate& x, int64_t extent) const { return sum(number(extent - 1), -1, x); }
-  Coordinate shifted(const Coordinate& x, int64_t by, int) const { return sum(x, 1, number(by)); }
+  Closed reversed(const Closed& x, int64_t extent) const { return sum(number(extent - 1), -1, x); }
+  Closed shifted(const Closed& x, int64_t by, int) const { return sum(x, 1, number(by)); }
   // Row-major numbers are sums; where one is taken apart again, only parts that are all of it are.
-  Place reshaped(const Shape& from, const Shape& to, std::span<const Coordinate> p) const {
-    Place out(static_cast<size_t>(from.rank()), Affine{});
+  ClosedPlace reshaped(const Shape& from, const Shape& to, std::span<const Closed> p) const {
+    ClosedPlace out(static_cast<size_t>(from.rank()), Affine{});
     for (const ir::ReshapeGroup& group : ir::reshape_groups(from, to)) {
-      Coordinate linear = Affine{};
+      Closed linear = Affine{};
       for (int c = group.to.first; c < group.to.end; ++c) linear = sum(p[static_cast<size_t>(c)], to[c], linear);
       int longer = 0;  // axes of more than one element
       for (int a = group.from.first; a < group.from.end; ++a) longer += from[a] > 1;
@@ -48,7 +48,7 @@ class AffineValues {
  public:
   AffineValues(const ir::Graph& g, const Shape& extents) : g_(g), extents_(extents) {}
 
-  Coordinate at(NodeId id, const Place& p) {
+  Closed at(NodeId id, const ClosedPlace& p) {
     if (--left_ < 0) return std::nullopt;
     const Node& n = g_[id];
     const auto operand = [&](size_t j) { return at(n.in[j], p); };
@@ -61,15 +61,15 @@ class AffineValues {
     // Windows hold zeros as well.
     if (!ir::is_unary_layout(n.op) || n.op == Op::Window || g_[n.in[0]].type.shape.count() == 0) return std::nullopt;
     const Shape& from = g_[n.in[0]].type.shape;
-    return at(n.in[0], ir::layout_operand(n, from, std::span<const Coordinate>(p), AffineArithmetic()));
+    return at(n.in[0], ir::layout_operand(n, from, std::span<const Closed>(p), AffineArithmetic()));
   }
 
  private:
-  Coordinate product(const Coordinate& x, const Coordinate& y) const {
+  Closed product(const Closed& x, const Closed& y) const {
     if (!x || !y || (!x->constant() && !y->constant())) return std::nullopt;
     return checked(x->constant() ? sum(Affine{}, x->c, y) : sum(Affine{}, y->c, x));
   }
-  Coordinate checked(const Coordinate& x) const {
+  Closed checked(const Closed& x) const {
     if (!x) return x;
     const rewrite::Range values = rewrite::range_of(*x, extents_), all;
     return values.lo >= all.lo && values.hi <= all.hi ? x : std::nullopt;
@@ -80,18 +80,18 @@ class AffineValues {
   int left_ = 64;  // operations to look at
 };
 
-Place own_place(const Shape& shape) {
-  Place p;
+ClosedPlace own_place(const Shape& shape) {
+  ClosedPlace p;
   for (int a = 0; a < shape.rank(); ++a) (*p.emplace_back(Affine{}))[a].a = shape[a] > 1;
   return p;
 }
 
 // Where a gather reads its table.
-Place table_place(const ir::Graph& g, const Node& n, const Place& p, const Shape& extents) {
+ClosedPlace table_place(const ir::Graph& g, const Node& n, const ClosedPlace& p, const Shape& extents) {
   const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
-  const Place outer(p.begin(), p.begin() + m);
+  const ClosedPlace outer(p.begin(), p.begin() + m);
   AffineValues values(g, extents);
-  Place out;
+  ClosedPlace out;
   for (size_t j = 1; j < n.in.size(); ++j) out.push_back(values.at(n.in[j], outer));
   out.insert(out.end(), p.begin() + m, p.end());
   return out;
@@ -107,11 +107,11 @@ bool is_affine(const ir::Graph& g, NodeId id) {
 std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std::function<bool(NodeId)>& stored) {
   struct Visit {
     NodeId id;
-    Place place;
+    ClosedPlace place;
     std::vector<NodeId> path;
   };
   std::vector<AffineRead> out;
-  std::set<std::pair<uint32_t, Place>> seen;
+  std::set<std::pair<uint32_t, ClosedPlace>> seen;
   std::vector<Visit> stack(1);
   stack[0].id = root;
   stack[0].place = own_place(g[root].type.shape);
@@ -122,14 +122,15 @@ std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std:
     const Node& n = g[v.id];
     if (stored(v.id)) {
       AffineRead read{v.id, {}, std::move(v.path)};
-      for (Coordinate& c : v.place)
+      for (Closed& c : v.place)
         if (c) read.place.push_back(*std::move(c));
       if (read.place.size() == v.place.size()) out.push_back(std::move(read));
     } else if (ir::is_pointwise(n.op)) {
       for (size_t j = n.in.size(); j-- > 0;) stack.push_back({n.in[j], v.place, v.path});
     } else if (ir::is_unary_layout(n.op) && g[n.in[0]].type.shape.count() > 0) {
       v.path.push_back(v.id);
-      Place operand = ir::layout_operand(n, g[n.in[0]].type.shape, std::span<const Coordinate>(v.place), AffineArithmetic());
+      ClosedPlace operand =
+          ir::layout_operand(n, g[n.in[0]].type.shape, std::span<const Closed>(v.place), AffineArithmetic());
       stack.push_back({n.in[0], std::move(operand), std::move(v.path)});
     } else if (n.op == Op::Gather && g[n.in[0]].type.shape.count() > 0) {
       v.path.push_back(v.id);

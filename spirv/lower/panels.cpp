@@ -21,14 +21,14 @@ namespace {
 constexpr int64_t kWorthIt = 512;  // elements that are reduced in all: of less, nobody asks
 
 // A tile of a subgroup, as the schedule of a reduction of its own says it.
-struct Tile {
+struct PanelTile {
   int lanes = -1, rows = -1;  // axes of the domain; none: -1
   int64_t width = 1;          // points along the lanes
   int64_t own_rows = 1;
 };
 
-Tile tile_of(const schedule::MapSchedule& m) {
-  Tile t;
+PanelTile tile_of(const schedule::MapSchedule& m) {
+  PanelTile t;
   for (size_t a = 0; a < m.axes.size() && !m.flat; ++a) {
     const int64_t lanes = schedule::extent(m.axes[a], Bind::Lane), own = schedule::extent(m.axes[a], Bind::Register);
     if (lanes > 1) {
@@ -102,7 +102,7 @@ class Packing {
   NodeId reduction(NodeId id, Node n) {
     const Shape domain = n.type.shape, from = g_[n.in[0]].type.shape;
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
-    const Tile tile = tile_of(schedule_of(id, domain));
+    const PanelTile tile = tile_of(schedule_of(id, domain));
     if (tile.lanes < 0 || tile.rows < 0) return id;
     ir::Memo memo;
     for (const Operand& o : operands(id, n, tile))
@@ -119,7 +119,7 @@ class Packing {
     return scheduler_.map(f, target_);
   }
 
-  std::vector<Operand> operands(NodeId id, const Node& n, const Tile& tile) const {
+  std::vector<Operand> operands(NodeId id, const Node& n, const PanelTile& tile) const {
     constexpr size_t kMostVisits = 64;
     const uint32_t lanes = 1u << tile.lanes, rows = 1u << tile.rows;
     Place own;
@@ -169,7 +169,7 @@ class Packing {
   }
 
   // None: an axis mixes what should be apart.
-  std::optional<Layout> layout_of(const Operand& o, const Tile& tile) const {
+  std::optional<Layout> layout_of(const Operand& o, const PanelTile& tile) const {
     std::vector<int64_t> before, reduced;
     std::optional<int64_t> along;
     for (size_t a = 0; a < o.place.size(); ++a) {
@@ -192,7 +192,7 @@ class Packing {
     return out;
   }
 
-  std::optional<NodeId> packed(const Operand& o, const Shape& domain, const Tile& tile) {
+  std::optional<NodeId> packed(const Operand& o, const Shape& domain, const PanelTile& tile) {
     const std::optional<Layout> layout = layout_of(o, tile);
     const Expr x{&g_, o.node};
     if (!layout || x.shape().count() == 0) return std::nullopt;

@@ -18,7 +18,7 @@ using kernel::Value;
 struct Pair {
   uint32_t a, b;
 };
-struct Row {
+struct FloatRow {
   uint32_t number;
   const char* what;
   std::vector<Pair> pairs;
@@ -28,7 +28,6 @@ struct Row {
 
 float f(uint32_t x) { return std::bit_cast<float>(x); }
 Value as_float(Builder& b, Value x) { return b.bitcast(Scalar::F32, x); }
-Value as_word(Builder& b, Value x) { return b.bitcast(Scalar::U32, x); }
 
 std::vector<Pair> singles(const std::vector<float>& a) {
   std::vector<Pair> out;
@@ -116,7 +115,7 @@ std::vector<Pair> squares() {
   return out;
 }
 
-std::vector<Row> rows() {
+std::vector<FloatRow> rows() {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const float tiny = std::numeric_limits<float>::denorm_min(), least = std::numeric_limits<float>::min();
   const auto ulp = [](int n) { return 1.0f + static_cast<float>(n) * 0x1p-23f; };
@@ -167,10 +166,10 @@ std::vector<Row> rows() {
 
 void add_rows(Recipes& out) {
   Draft d("f32");
-  const std::vector<Row> all = rows();
+  const std::vector<FloatRow> all = rows();
   std::vector<uint32_t> in;
   uint32_t most = 0, results = 0;
-  for (const Row& r : all) {
+  for (const FloatRow& r : all) {
     for (const Pair& p : r.pairs) in.insert(in.end(), {p.a, p.b});
     results += static_cast<uint32_t>(r.pairs.size());
     most = std::max(most, static_cast<uint32_t>(r.pairs.size()));
@@ -181,7 +180,7 @@ void add_rows(Recipes& out) {
   b.begin_guard();
   const Value i = b.index(), two = word(b, 2);
   uint32_t first = 0;
-  for (const Row& r : all) {
+  for (const FloatRow& r : all) {
     const auto count = static_cast<uint32_t>(r.pairs.size());
     b.begin_if(b.op(KOp::Lt, i, word(b, count)));
     const Value place = b.add(b.mul(i, two), word(b, 2 * first));

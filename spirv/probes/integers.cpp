@@ -17,7 +17,7 @@ constexpr auto kCount = static_cast<uint32_t>(std::size(kEdges));
 constexpr uint32_t kPairs = kCount * kCount;
 
 // One operation on all pairs of edges: on the device, and here.
-struct Row {
+struct IntegerRow {
   uint32_t number;
   const char* what;
   Value (*device)(Builder&, Value a, Value b);
@@ -36,14 +36,13 @@ Value signed_divisor(Builder& b, Value x, Value y) {
 int32_t signed_divisor(uint32_t x, uint32_t y) {
   return x == 0x80000000 && y == 0xffffffff ? 1 : static_cast<int32_t>(divisor(y));
 }
-Value as_word(Builder& b, Value x) { return b.bitcast(Scalar::U32, x); }
 Value truth(Builder& b, Value condition) { return b.select(condition, word(b, 1), word(b, 0)); }
 
 int32_t s(uint32_t x) { return static_cast<int32_t>(x); }
 uint32_t u(int64_t x) { return static_cast<uint32_t>(x); }
 
 // clang-format off
-constexpr Row kRows[] = {
+constexpr IntegerRow kRows[] = {
     {12, "u32 quotients", [](Builder& b, Value x, Value y) { return b.op(KOp::Quot, x, divisor(b, y)); },
      [](uint32_t x, uint32_t y) { return x / divisor(y); }},
     {12, "u32 remainders", [](Builder& b, Value x, Value y) { return b.op(KOp::Rem, x, divisor(b, y)); },

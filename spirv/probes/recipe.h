@@ -58,6 +58,7 @@ class Draft {
 
 inline uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
 inline kernel::Value word(kernel::Builder& b, uint32_t x) { return b.constant_word(kernel::Scalar::U32, x); }
+inline kernel::Value as_word(kernel::Builder& b, kernel::Value x) { return b.bitcast(kernel::Scalar::U32, x); }
 
 // By topic; each appends its recipes.
 using Recipes = std::vector<Recipe>;

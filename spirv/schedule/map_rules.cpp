@@ -333,7 +333,7 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 8> kRules = {{
+constexpr std::array<MapRule, 8> kMapRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
     {"tiles of subgroups", wants_lanes, lane_tiles},
@@ -352,7 +352,7 @@ MapSchedule plain_map(const MapFacts& f) {
   return s;
 }
 
-std::span<const MapRule> map_rules() { return kRules; }
+std::span<const MapRule> map_rules() { return kMapRules; }
 
 MapSchedule Scheduler::map(const MapFacts& facts, const Target& target) const {
   for (const MapRule& r : map_rules())

@@ -76,7 +76,7 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
   return reduces && numbered ? s : whole(f);
 }
 
-constexpr std::array<PartialRule, 2> kRules = {{
+constexpr std::array<PartialRule, 2> kPartialRules = {{
     {"loops would be too long", too_long, spread},
     {"invocations would be idle", idle, spread},
 }};
@@ -89,7 +89,7 @@ PartialSchedule whole(const PartialFacts& f) {
   return s;
 }
 
-std::span<const PartialRule> partial_rules() { return kRules; }
+std::span<const PartialRule> partial_rules() { return kPartialRules; }
 
 PartialSchedule Scheduler::partial(const PartialFacts& facts, const Target& target) const {
   for (const PartialRule& r : partial_rules())

@@ -9,17 +9,17 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kBlock = 32;  // elements summed plainly before one compensated addition, about
+constexpr int64_t kPlainBlock = 32;  // elements summed plainly before one compensated addition, about
 constexpr int64_t kUnroll = 4;
 constexpr int64_t kWorthARest = 30;  // instructions of an element, for which a second loop over what is left over is written
 
-// Length of the blocks of a long axis: a divisor near kBlock, a multiple of what is unrolled if there is one, so that blocks
-// are equal and unroll.
+// Length of the blocks of a long axis: a divisor near kPlainBlock, a multiple of what is unrolled if there is one, so that
+// blocks are equal and unroll.
 int64_t block_length(int64_t extent, int64_t unroll) {
   for (int64_t step : {unroll, kUnroll, int64_t{1}})
-    for (int64_t b = 2 * kBlock; b >= kBlock / 2; --b)
+    for (int64_t b = 2 * kPlainBlock; b >= kPlainBlock / 2; --b)
       if (b % step == 0 && extent % b == 0) return b;
-  return kBlock;
+  return kPlainBlock;
 }
 
 // Processors with narrow vectors have few, and lose more by spilling than a loop costs.
@@ -41,7 +41,7 @@ ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   Split& last = s.axes.back();
   last = {{Bind::Serial, loops}};
   if (f.plain > 0 && loops * unroll > f.plain) {
-    const int64_t block = kBlock / unroll;
+    const int64_t block = kPlainBlock / unroll;
     last = {{Bind::Serial, (loops + block - 1) / block}, {Bind::Serial, block}};
   }
   if (unrolls) last.push_back({Bind::Unroll, unroll});

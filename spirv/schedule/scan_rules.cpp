@@ -11,10 +11,10 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kWorthIt = 512;    // steps from which the totals of chunks pay
-constexpr int64_t kLeastChunk = 32;  // steps
-constexpr int64_t kBlock = 16;       // steps that a chunk should be a multiple of
-constexpr int64_t kLeastGroup = 32;  // steps from which invocations that work together pay
+constexpr int64_t kStepsWorthIt = 512;  // steps from which the totals of chunks pay
+constexpr int64_t kLeastSteps = 32;     // steps
+constexpr int64_t kWholeSteps = 16;     // steps that a chunk should be a multiple of
+constexpr int64_t kLeastGroup = 32;     // steps from which invocations that work together pay
 
 ScanSchedule tiled(int64_t chunks, int64_t tiles, int64_t local, int64_t own) {
   return {{{Bind::Grid, chunks}, {Bind::Serial, tiles}, {Bind::Local, local}, {Bind::Register, own}}};
@@ -42,18 +42,19 @@ bool wants_groups(const ScanFacts& f, const Target& t) {
 // Every term is computed twice, or loaded: that pays if it makes four times as many invocations.
 bool wants_chunks(const ScanFacts& f, const Target& t) {
   const bool too_long = f.length > most_elements(t);
-  const bool idle = f.length >= kWorthIt && f.rows * 4 <= wanted_invocations(t);
+  const bool idle = f.length >= kStepsWorthIt && f.rows * 4 <= wanted_invocations(t);
   return f.chunkable && (idle || too_long);
 }
 
 ScanSchedule by_invocations(const ScanFacts& f, const Target& t) {
   const int64_t wanted = divided_up(wanted_invocations(t), f.rows);
-  int64_t chunk = std::min(most_elements(t), std::max(kLeastChunk, divided_up(f.length, wanted)));
-  if (f.length % chunk != 0 && chunk >= kWorthIt) chunk = std::min(most_elements(t), divided_up(chunk, kBlock) * kBlock);
+  int64_t chunk = std::min(most_elements(t), std::max(kLeastSteps, divided_up(f.length, wanted)));
+  if (f.length % chunk != 0 && chunk >= kStepsWorthIt)
+    chunk = std::min(most_elements(t), divided_up(chunk, kWholeSteps) * kWholeSteps);
   return {{{Bind::Grid, divided_up(f.length, chunk)}, {Bind::Serial, chunk}}};
 }
 
-constexpr std::array<ScanRule, 3> kRules = {{
+constexpr std::array<ScanRule, 3> kScanRules = {{
     {"a workgroup per chunk", wants_groups, by_groups},
     {"an invocation per chunk", wants_chunks, by_invocations},
     {"one loop", [](const ScanFacts&, const Target&) { return true; },
@@ -64,7 +65,7 @@ constexpr std::array<ScanRule, 3> kRules = {{
 
 ScanSchedule serial_scan(const ScanFacts& f) { return {{{Bind::Grid, 1}, {Bind::Serial, f.length}}}; }
 
-std::span<const ScanRule> scan_rules() { return kRules; }
+std::span<const ScanRule> scan_rules() { return kScanRules; }
 
 ScanSchedule Scheduler::scan(const ScanFacts& facts, const Target& target) const {
   for (const ScanRule& r : scan_rules())

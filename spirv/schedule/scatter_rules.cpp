@@ -11,24 +11,25 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kNear = int64_t{1} << 21;  // bytes of all copies, if these suffice to keep the device busy,
-constexpr int64_t kMost = int64_t{1} << 23;  // and at most
-constexpr int64_t kLeastPart = 32;           // updates for each of them
-constexpr int64_t kLongest = 1024;           // updates that one invocation goes through for runs
-constexpr int64_t kUnroll = 4;
+constexpr int64_t kCopiesNear = int64_t{1} << 21;  // bytes of all copies, if these suffice to keep the device busy,
+constexpr int64_t kMost = int64_t{1} << 23;        // and at most
+constexpr int64_t kLeastPart = 32;                 // updates for each of them
+constexpr int64_t kLongest = 1024;                 // updates that one invocation goes through for runs
+constexpr int64_t kUpdatesUnrolled = 4;
 constexpr double kAtomic = 25;  // stores that an atomic addition takes as long as
 
 int64_t unrolled(const ScatterFacts& f, const Target& t) {
-  return !t.price.coalesces && kUnroll * f.code <= kUnrolledCode ? kUnroll : 1;
+  return !t.price.coalesces && kUpdatesUnrolled * f.code <= kUnrolledCode ? kUpdatesUnrolled : 1;
 }
 
 // As many as keep the device busy and stay near, but no part longer than loops may be. 1: none.
 int64_t wanted_copies(const ScatterFacts& f, const Target& t) {
-  const auto longest = static_cast<int64_t>(std::min<uint64_t>(loop_limit(t) / 2, 0x7fffffff / kUnroll)) * unrolled(f, t);
+  const auto longest =
+      static_cast<int64_t>(std::min<uint64_t>(loop_limit(t) / 2, 0x7fffffff / kUpdatesUnrolled)) * unrolled(f, t);
   const int64_t bytes = f.places * f.row * static_cast<int64_t>(device_bytes(f.dtype));
   const int64_t busy = divided_up(t.price.busy, f.row), wanted = divided_up(wanted_invocations(t), f.row);
   int64_t n = std::min(wanted, divided_up(f.updates, kLeastPart));
-  n = std::min(n, std::max(busy, kNear / bytes));
+  n = std::min(n, std::max(busy, kCopiesNear / bytes));
   n = std::min(std::max(n, divided_up(f.updates, std::max<int64_t>(1, longest))), kMost / bytes);
   if (n > busy) n -= n % busy;
   return f.copyable && n > 1 && divided_up(f.updates, n) <= longest ? n : 1;
@@ -73,7 +74,7 @@ ScatterSchedule in_runs(const ScatterFacts& f, const Target& t) {
   return {.updates = {{Bind::Grid, divided_up(f.updates, run)}, {Bind::Serial, run}}, .atomic = true, .places = {}};
 }
 
-constexpr std::array<ScatterRule, 3> kRules = {{
+constexpr std::array<ScatterRule, 3> kScatterRules = {{
     {"copies are cheaper than atomics", wants_copies, in_copies},
     {"runs to one place", wants_runs, in_runs},
     {"no atomics", [](const ScatterFacts& f, const Target&) { return !f.atomic; }, in_copies},
@@ -86,7 +87,7 @@ ScatterSchedule plain_scatter(const ScatterFacts& f) {
   return {.updates = {{Bind::Serial, f.updates}}, .atomic = false, .places = {{Bind::Serial, f.places}}};
 }
 
-std::span<const ScatterRule> scatter_rules() { return kRules; }
+std::span<const ScatterRule> scatter_rules() { return kScatterRules; }
 
 ScatterSchedule Scheduler::scatter(const ScatterFacts& facts, const Target& target) const {
   for (const ScatterRule& r : scatter_rules())

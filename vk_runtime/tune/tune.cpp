@@ -1,19 +1,20 @@
 #include "spirograd/tune.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "spirv/assemble.h"
+#include "vk_runtime/clock.h"
 #include "vk_runtime/tune/compare.h"
 
 namespace spirograd {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using schedule::Asked;
+using vk::Clock;
+using vk::seconds_since;
 
 constexpr size_t kFirstRounds = 5;      // after which most are out,
 constexpr double kPromising = 0.97;     // in the median: whoever is not,
@@ -24,8 +25,6 @@ constexpr double kMostReplays = 100;    // in a round
 constexpr double kLong = 0.05;          // seconds from which one replay is a round
 constexpr double kLeastShare = 0.04;    // of the time: whoever has less can't make the program clearly faster
 constexpr double kHopeless = 3;         // times as long at the first replay
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 bool same_code(const Executable& a, const Executable& b) {
   const auto same_kernel = [](const KernelBinary& x, const KernelBinary& y) {
