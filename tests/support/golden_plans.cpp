@@ -11,6 +11,7 @@
 #include "spirv/kernel/iterations.h"
 #include "spirv/kernel/print.h"
 #include "spirv/lower/plan.h"
+#include "spirv/schedule/chooser.h"
 #include "support/lowered.h"
 
 namespace spirograd::test {
@@ -63,10 +64,21 @@ std::string in_full(const lower::Plan& plan) {
 
 std::string in_short(const lower::Plan& plan) { return counted(plan.steps.size()) + " " + fingerprint(whole(plan)); }
 
+// What the tables of rules were asked, what they say, and what a tuner would try.
+std::string text(const std::vector<schedule::Asked>& asked) {
+  std::string out;
+  for (const schedule::Asked& a : asked) {
+    out += a.facts + "\n" + a.usual + "\n";
+    for (const std::string& n : a.neighbours) out += n + "\n";
+  }
+  return out;
+}
+
 // What the compiler refuses is a decision as well; that it refuses a schedule of its own is none.
-std::string lowered(const Program& p, const Target& target, std::string (*describe)(const lower::Plan&)) {
+template <class Describe>
+std::string lowered(const Program& p, const Target& target, const schedule::Scheduler& scheduler, const Describe& describe) {
   try {
-    return describe(lower::lower(p, target));
+    return describe(lower::lower(p, target, scheduler));
   } catch (const Error& e) {
     if (e.code == "SG0306") throw;
     return e.code;
@@ -124,9 +136,17 @@ std::string fingerprint(const std::string& text) {
   return out;
 }
 
-std::string summary(const Program& p, const Target& target) { return lowered(p, target, in_full); }
+std::string summary(const Program& p, const Target& target) {
+  const Choices none;
+  std::vector<schedule::Asked> asked;
+  const schedule::Chooser chooser(none, &asked);
+  return lowered(p, target, chooser,
+                 [&](const lower::Plan& plan) { return in_full(plan) + ", asked " + fingerprint(text(asked)); });
+}
 
-std::string short_summary(const Program& p, const Target& target) { return lowered(p, target, in_short); }
+std::string short_summary(const Program& p, const Target& target) {
+  return lowered(p, target, schedule::Scheduler(), in_short);
+}
 
 void expect_golden(const std::string& file, const std::string& have) {
   if (std::getenv("SPIROGRAD_UPDATE_GOLDEN"))

@@ -21,9 +21,9 @@ Target poor_gpu();
 /// Tells texts apart (FNV-1a).
 std::string fingerprint(const std::string& text);
 
-/// "12 steps: 64 1 1 .., 120 instructions, 300 iterations, 4096 bytes, 89abcdef": workgroups of the first steps ("[repeat
-/// 100 x 4]": so often the next 4), instructions of all kernels, loop iterations of the invocation that runs most, bytes of
-/// scratch memory, and a fingerprint of kernels and steps.
+/// "12 steps: 64 1 1 .., 120 instructions, 300 iterations, 4096 bytes, 89abcdef, asked 01234567": workgroups of the first
+/// steps ("[repeat 100 x 4]": so often the next 4), instructions of all kernels, loop iterations of the invocation that runs
+/// most, bytes of scratch memory, a fingerprint of kernels and steps, and one of the facts by which schedules were chosen.
 /// Or the code of the error with which the compiler refuses. Pre: simplified.
 std::string summary(const Program& p, const Target& target);
 

@@ -4,7 +4,7 @@
 #include "vk_runtime/inline_device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace little_work_test {
 
 Step dispatch(double work, uint32_t groups = 1 << 20) {
   Step s;
@@ -39,6 +39,13 @@ TEST(LittleWork, IsWhatTakesLessTimeThanWakingThreads) {
   EXPECT_FALSE(little({dispatch(kWaking), repeat(1000, 1), dispatch(2.1 * kWaking)}));
 }
 
+// What a dispatch costs is told in operations of all threads together.
+TEST(LittleWork, ADispatchCostsAsMuchTimeWithManyThreads) {
+  EXPECT_EQ(software_prices(8, 1).dispatch, software_prices(8, 0).dispatch);
+  EXPECT_EQ(software_prices(8, 6).dispatch, 6 * software_prices(8, 1).dispatch);
+  EXPECT_EQ(software_prices(8, 6).busy, 6 * software_prices(8, 1).busy);
+}
+
 TEST(LittleWork, IsWhatThreadsCouldNotShare) {
   EXPECT_TRUE(little({dispatch(1e12, 1)}));
   EXPECT_FALSE(little({dispatch(1e12, 2)}));
@@ -63,5 +70,5 @@ TEST(LittleWork, WakingIsMeasuredOnce) {
   EXPECT_EQ(waking(software_prices(16, 2)), 2 * here) << "so much more is done meanwhile";
 }
 
-}  // namespace
+}  // namespace little_work_test
 }  // namespace spirograd::vk

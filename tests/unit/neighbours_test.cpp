@@ -12,7 +12,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace neighbours_test {
 
 template <class Facts, class Schedule>
 std::set<std::string> texts(const Facts& f, const Schedule& given, const Target& t) {
@@ -80,6 +80,8 @@ TEST(Neighbours, OfAReductionAreOtherLoopsAndJoins) {
   expect_has(texts(f, parse_reduction("k = serial 16 unroll 4 local 64"), shuffles),
              {"k = serial 16 unroll 4 local 64; lanes 32", "k = serial 8 unroll 8 local 64"});
   expect_has(shared, {"k = serial 16 unroll 4 local 64"});
+  expect_has(texts(f, parse_reduction("k = serial 16 unroll 4 local 64; lanes 32"), shuffles),
+             {"k = serial 8 unroll 8 local 64; lanes 32", "k = serial 16 unroll 4 local 64", "k = serial 1024 unroll 4"});
 }
 
 TEST(Neighbours, OfPartsAreOtherCounts) {
@@ -269,5 +271,5 @@ TEST(Chooser, WhateverTextIsGivenTheScheduleIsLegal) {
   }
 }
 
-}  // namespace
+}  // namespace neighbours_test
 }  // namespace spirograd::schedule
