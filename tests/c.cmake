@@ -2,7 +2,7 @@
 if(NOT TARGET spirograd_c)
   return()
 endif()
-spirograd_test(unit/c_interface_test.cpp LABELS unit LINK spirograd_c)
+spirograd_test(unit/c_interface_test.cpp ALONE LABELS unit LINK spirograd_c)
 target_compile_definitions(c_interface_test PRIVATE SPIROGRAD_VERSION="${PROJECT_VERSION}")
 spirograd_gpu_test(gpu/c_session_test.cpp LINK spirograd_c)
 

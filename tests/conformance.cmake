@@ -13,11 +13,9 @@ add_library(spirograd_golden_plans STATIC support/golden_plans.cpp)
 target_include_directories(spirograd_golden_plans PRIVATE ${PROJECT_SOURCE_DIR} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(spirograd_golden_plans PRIVATE SPIROGRAD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(spirograd_golden_plans PUBLIC spirograd_compile PRIVATE spirograd_warnings GTest::gtest)
-spirograd_test(unit/plans_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_conformance spirograd_test_support)
-spirograd_test(unit/sweeps_test.cpp LABELS unit slow LINK spirograd_golden_plans spirograd_ad spirograd_text)
+spirograd_test(unit/plans_test.cpp ALONE LABELS unit LINK spirograd_golden_plans spirograd_conformance spirograd_test_support)
+spirograd_test(unit/sweeps_test.cpp ALONE LABELS unit slow LINK spirograd_golden_plans spirograd_ad spirograd_text)
 if(TARGET spirograd_vk)
   spirograd_gpu_test(conformance/device_conformance_test.cpp INLINE LABELS conformance
     LINK spirograd_conformance spirograd_compile spirograd_vk)
-  file(GLOB conformance_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
-  spirograd_embed_spirv(device_conformance_test ${conformance_shaders})
 endif()

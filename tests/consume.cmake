@@ -26,7 +26,8 @@ endfunction()
 spirograd_consume(InstallTreeMoves install -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}")
 # With ccache the objects of this build serve again, if the flags are the same. Without it, what compiles fastest.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}" ${launcher})
+  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}" ${launcher}
+    -DCMAKE_UNITY_BUILD=${CMAKE_UNITY_BUILD} -DCMAKE_UNITY_BUILD_BATCH_SIZE=${CMAKE_UNITY_BUILD_BATCH_SIZE})
 else()
   spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0)
 endif()

@@ -7,7 +7,7 @@ foreach(test gradbench_test gradbench_protocol_test)
   spirograd_gpu_test(gpu/${test}.cpp LINK spirograd_gradbench)
 endforeach()
 if(NOT WIN32)  # starts processes as POSIX does
-  spirograd_test(tool/gradbench_tool_test.cpp LABELS tool LINK spirograd_io nlohmann_json::nlohmann_json)
+  spirograd_test(tool/gradbench_tool_test.cpp ALONE LABELS tool LINK spirograd_io nlohmann_json::nlohmann_json)
   target_compile_definitions(gradbench_tool_test PRIVATE SPIROGRAD_TOOL="/bin/sh"
     SPIROGRAD_GRADBENCH="$<TARGET_FILE:spirograd-gradbench>")
   add_dependencies(gradbench_tool_test spirograd-gradbench)

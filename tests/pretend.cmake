@@ -44,7 +44,7 @@ target_include_directories(pretend_slices PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_
 target_link_libraries(pretend_slices PUBLIC pretended_devices spirograd_conformance spirograd_compile PRIVATE spirograd_warnings)
 file(GLOB pretend_shaders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shaders/*.comp ${CMAKE_CURRENT_SOURCE_DIR}/pretend/shaders/*.comp)
 if(SPIROGRAD_SPIRV_TOOLS)  # it validates what it has patched
-  spirograd_test(pretend/patch_test.cpp LABELS unit pretend LINK pretend_slices)
+  spirograd_test(pretend/patch_test.cpp ALONE LABELS unit pretend LINK pretend_slices)
   spirograd_embed_spirv(patch_test ${pretend_shaders})
 endif()
 if(NOT LAVAPIPE_ICD)
@@ -63,9 +63,8 @@ function(spirograd_pretend_test file)
     "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD};VK_ADD_LAYER_PATH=${layer_folder};VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend_validated")
 endfunction()
 spirograd_pretend_test(pretend/pretend_test.cpp LINK pretend_slices spirograd_sizes spirograd_vk spirograd_volk)
-spirograd_pretend_test(pretend/canary_test.cpp LINK pretend_slices spirograd_vk spirograd_volk)
-file(GLOB gpu_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)
-spirograd_embed_spirv(canary_test ${pretend_shaders} ${gpu_shaders})
+spirograd_pretend_test(pretend/canary_test.cpp LINK gpu_fixture pretend_slices spirograd_vk spirograd_volk)
+spirograd_embed_spirv(canary_test ${pretend_shaders})
 
 # The tool on them, and on a driver that breaks as soon as it is loaded.
 if(TARGET spirograd)

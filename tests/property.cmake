@@ -25,14 +25,10 @@ spirograd_test(property/schedules_test.cpp LABELS property slow LINK spirograd_s
 spirograd_test(property/neighbours_property_test.cpp LABELS property slow LINK spirograd_schedules)
 
 if(TARGET spirograd_vk)
-  file(GLOB property_shaders CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/shaders/*.comp)  # of the fixture
   spirograd_gpu_test(property/device_property_test.cpp LABELS property
     LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk)
-  spirograd_embed_spirv(device_property_test ${property_shaders})
   spirograd_gpu_test(property/device_schedules_test.cpp LABELS property LINK spirograd_schedules spirograd_vk)
-  spirograd_embed_spirv(device_schedules_test ${property_shaders})
   spirograd_gpu_test(property/device_sizes_test.cpp LABELS property LINK spirograd_sizes spirograd_vk)
-  spirograd_embed_spirv(device_sizes_test ${property_shaders})
 endif()
 
 if(SPIROGRAD_BREAK_ROWS)

@@ -1,9 +1,9 @@
 # Programs, devices and sessions on several threads. tools/test --tsan builds and runs these alone, under ThreadSanitizer.
-spirograd_test(threads/compile_threads_test.cpp LABELS "unit;threads" LINK spirograd_text spirograd_ad spirograd_compile)
+spirograd_test(threads/compile_threads_test.cpp ALONE LABELS unit threads LINK spirograd_text spirograd_ad spirograd_compile)
 if(NOT TARGET spirograd_vk)
   return()
 endif()
-spirograd_gpu_test(threads/device_threads_test.cpp LABELS threads LINK spirograd_text spirograd_ad spirograd_compile spirograd_vk)
+spirograd_gpu_test(threads/device_threads_test.cpp ALONE LABELS threads LINK spirograd_text spirograd_ad spirograd_compile spirograd_vk)
 if(LAVAPIPE_ICD AND SWIFTSHADER_ICD AND EXISTS "${LAVAPIPE_ICD}" AND EXISTS "${SWIFTSHADER_ICD}")
   gtest_discover_tests(device_threads_test DISCOVERY_MODE PRE_TEST TEST_PREFIX both. TEST_LIST device_threads_test_both
     TEST_FILTER *EachThreadHasItsDevice PROPERTIES TIMEOUT 300)

@@ -7,7 +7,7 @@ namespace {
 
 Values times(int n, double x) { return Values(static_cast<size_t>(n), x); }
 
-Values iota(int n, double factor = 1) {
+Values counted(int n, double factor = 1) {
   Values v;
   for (int j = 0; j < n; ++j) v.push_back(factor * j);
   return v;
@@ -19,11 +19,11 @@ Values joined(std::initializer_list<Values> parts) {
   return v;
 }
 
-const Values kTable = iota(14, 0.25);
+const Values kTable = counted(14, 0.25);
 const Values kHighRank = {5, 2, 6, 1, -2, 1e-6, 0.1, -0.2, 13.1, 9, 8, -4, 34, 2.99432, -33, 26};
 const Values kRelu = {1.1, -2.2, 0, 4.4, 5.5, 6.6, 7.7, 8.8, -9.9, -10, 11, 12};
 const Values kFour = {1.1, 2.2, 3.3, 4};
-const Values kFifteen = iota(15);
+const Values kFifteen = counted(15);
 
 }  // namespace
 
@@ -42,16 +42,16 @@ std::vector<Case> suite_cases() {
       {.line = "C08", .program = "C08", .inputs = {{1.1}, {2.2}, {3.3}}, .gradient = {0, -5219.20995030263, 2783.276274462047}},
       {.line = "C09", .program = "C09", .inputs = {{42}}, .gradient = {2}},
       {.line = "C10", .program = "C10", .inputs = {{-42}}, .gradient = {5}},
-      {.line = "C11", .program = "C11", .inputs = {iota(28)}, .gradient = joined({times(22, 2), times(6, 1)})},
+      {.line = "C11", .program = "C11", .inputs = {counted(28)}, .gradient = joined({times(22, 2), times(6, 1)})},
       {.line = "C12", .program = "C12", .inputs = {{3}}, .gradient = {50}},
-      {.line = "C13", .program = "C13", .inputs = {iota(28), {1}}, .value = {609}, .gradient = {0}},
+      {.line = "C13", .program = "C13", .inputs = {counted(28), {1}}, .value = {609}, .gradient = {0}},
       {.line = "C14", .program = "C14", .inputs = {kFour},
        .gradient = {-4521.201512195087, -5568.7163677622175, -5298.386349932494, -4907.349735554627}},
       {.line = "C15", .program = "C14", .inputs = {kFour},
        .gradient = {-189890.46351219364, -233886.08744601303, -222532.22669716467, -206108.68889329425}, .cotangent = times(3, 42)},
       {.line = "C16", .program = "C14", .inputs = {kFour},
        .jvp = {{times(4, 42), {-296584.8166864211, -290062.472288043, -265770.1775742018}}}},
-      {.line = "C20", .program = "C20", .inputs = {iota(5)}, .gradient = {1, 1, 0, 0, 0}},
+      {.line = "C20", .program = "C20", .inputs = {counted(5)}, .gradient = {1, 1, 0, 0, 0}},
       {.line = "C21", .program = "C21", .inputs = {kRelu}, .gradient = {1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1}},
       {.line = "C22", .program = "C22", .inputs = {{1.1}}, .gradient = {4.5309153191767395}},
       {.line = "C23", .program = "C22", .inputs = {{1.1}}, .gradient = {191.20462646925841}, .cotangent = {42.2}},
@@ -72,9 +72,9 @@ std::vector<Case> suite_cases() {
       {.line = "C42", .program = "C42", .inputs = {{3.4}}, .gradient = {0}},
       {.line = "C43", .program = "C43", .inputs = {times(10, 1), times(10, 2), times(10, 3)},
        .value = {3, 6, 6, 6, 6, 6, 6, 6, 6, 4}},
-      {.line = "C43", .program = "C43", .inputs = {iota(10), iota(10), iota(10)},
+      {.line = "C43", .program = "C43", .inputs = {counted(10), counted(10), counted(10)},
        .value = {1, 3, 6, 9, 12, 15, 18, 21, 24, 17}},
-      {.line = "C43", .program = "C43", .inputs = {iota(10), iota(10, 2), iota(10, 3)},
+      {.line = "C43", .program = "C43", .inputs = {counted(10), counted(10, 2), counted(10, 3)},
        .value = {2, 5, 11, 17, 23, 29, 35, 41, 47, 33}},
       {.line = "C44", .program = "C43", .inputs = {times(10, 1), times(10, 2), times(10, 3)},
        .gradient = joined({times(10, 1), {0}, times(9, 1), times(9, 1), {0}})},
@@ -100,8 +100,8 @@ std::vector<Case> suite_cases() {
       {.line = "C72", .program = "C72_even", .inputs = {kTable}, .gradient = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1}},
       {.line = "C72", .program = "C72_even_times", .inputs = {kTable}, .gradient = {6, 0, 0, 0, 6, 6, 0, 0, 6, 6, 0, 0, 0, 6}},
       {.line = "C72", .program = "C72_rows", .inputs = {kTable}, .gradient = {1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1}},
-      {.line = "C73", .program = "C73", .inputs = {iota(12)}, .gradient = times(12, 1)},
-      {.line = "C73", .program = "C73_times", .inputs = {iota(12)}, .gradient = times(12, 6)},
+      {.line = "C73", .program = "C73", .inputs = {counted(12)}, .gradient = times(12, 1)},
+      {.line = "C73", .program = "C73_times", .inputs = {counted(12)}, .gradient = times(12, 6)},
       {.line = "C74", .program = "C74", .inputs = {kTable}, .gradient = times(14, 1)},
       {.line = "C74", .program = "C74_choice", .inputs = {kTable}, .gradient = joined({times(6, 3), times(8, 2)})},
       {.line = "C74", .program = "C74_min", .inputs = {kTable}, .gradient = times(14, 1)},

@@ -14,7 +14,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd::conformance {
-namespace {
+namespace conformance_test {
 
 constexpr double kTolerance = 1e-8;
 
@@ -100,5 +100,5 @@ TEST(Conformance, WrongNumbersAreFound) {
   EXPECT_EQ(disagreement({"value", 0, 1, {1, 2}}, {{1, 2}}, kTolerance, &worst), "");
 }
 
-}  // namespace
+}  // namespace conformance_test
 }  // namespace spirograd::conformance

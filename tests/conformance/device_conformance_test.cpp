@@ -8,7 +8,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::conformance {
-namespace {
+namespace device_conformance_test {
 
 constexpr double kTolerance = 1e-4;
 
@@ -65,5 +65,5 @@ TEST_F(DeviceConformance, EveryLineInDoublePrecision) {
   expect_all(Surface::Text, DType::F64, BindingForm::Address);
 }
 
-}  // namespace
+}  // namespace device_conformance_test
 }  // namespace spirograd::conformance

@@ -11,7 +11,7 @@
 #include "typed_bundle.h"
 
 namespace spirograd::vk {
-namespace {
+namespace bundle_run_test {
 
 std::vector<uint8_t> bytes_of(const std::string& name) {
   std::ifstream file(SPIROGRAD_BUNDLES "/" + name, std::ios::binary);
@@ -101,5 +101,5 @@ TEST_F(BundleTest, ArraysOfOtherTypesAreRefused) {
   }
 }
 
-}  // namespace
+}  // namespace bundle_run_test
 }  // namespace spirograd::vk

@@ -7,7 +7,7 @@
 #include "tests/support/c_handles.h"
 
 namespace spirograd::c_test {
-namespace {
+namespace c_session_test {
 
 using Floats = std::vector<float>;
 
@@ -365,5 +365,5 @@ TEST_F(CSession, DevicesAreListedAndChosen) {
   EXPECT_EQ(none, nullptr);
 }
 
-}  // namespace
+}  // namespace c_session_test
 }  // namespace spirograd::c_test

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "spirograd/compile.h"
@@ -10,7 +11,7 @@
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
-namespace {
+namespace device_array_test {
 
 using namespace testing;
 
@@ -425,5 +426,5 @@ TEST_F(DeviceArrays, EmptyOnesAndOneElement) {
     }
 }
 
-}  // namespace
+}  // namespace device_array_test
 }  // namespace spirograd::vk

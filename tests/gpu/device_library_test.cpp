@@ -7,7 +7,7 @@
 #include "tests/support/library_cases.h"
 
 namespace spirograd::vk::testing {
-namespace {
+namespace device_library_test {
 
 using Values = std::vector<double>;
 constexpr double kSingle = 2e-6;
@@ -67,5 +67,5 @@ TEST_F(DeviceLibrary, DrawsTheSameBits) {
   }
 }
 
-}  // namespace
+}  // namespace device_library_test
 }  // namespace spirograd::vk::testing

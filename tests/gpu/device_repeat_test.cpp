@@ -7,7 +7,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk::testing {
-namespace {
+namespace device_repeat_test {
 
 class DeviceRepeat : public Gpu {
  protected:
@@ -71,5 +71,5 @@ TEST_F(DeviceRepeat, RowsMoveInBothDirections) {
   }
 }
 
-}  // namespace
+}  // namespace device_repeat_test
 }  // namespace spirograd::vk::testing

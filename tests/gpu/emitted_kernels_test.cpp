@@ -1,5 +1,7 @@
 // Kernels of our own emitter in sessions: atomics of both kinds, 64-bit floats, folded grids, workgroups that work together,
 // in both binding forms.
+#include <cstring>
+
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/builder.h"
 #include "support/group_kernels.h"
@@ -7,7 +9,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace emitted_kernels_test {
 
 using namespace testing;
 using kernel::Access;
@@ -126,5 +128,5 @@ TEST_F(EmittedKernels, SurplusWorkgroupsStayTogether) {
   for (BindingForm form : kForms) EXPECT_EQ(run(c.kernel, form, {}, c.inputs, c.output), c.expected) << form_name(form);
 }
 
-}  // namespace
+}  // namespace emitted_kernels_test
 }  // namespace spirograd::vk

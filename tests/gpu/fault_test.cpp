@@ -11,7 +11,7 @@
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
-namespace {
+namespace fault_test {
 
 using namespace testing;
 
@@ -583,5 +583,5 @@ TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
   d.memory->release(y);
 }
 
-}  // namespace
+}  // namespace fault_test
 }  // namespace spirograd::vk

@@ -10,7 +10,7 @@
 #include "tests/pretend/patch.h"
 
 namespace spirograd::vk {
-namespace {
+namespace free_arithmetic_test {
 
 using namespace testing;
 using Values = std::vector<double>;
@@ -137,5 +137,5 @@ TEST_F(FreeArithmetic, ConversionsAndRemaindersAreExact) {
   }
 }
 
-}  // namespace
+}  // namespace free_arithmetic_test
 }  // namespace spirograd::vk

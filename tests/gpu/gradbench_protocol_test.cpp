@@ -10,7 +10,7 @@
 #include "tools/gradbench/protocol.h"
 
 namespace spirograd::gradbench {
-namespace {
+namespace gradbench_protocol_test {
 
 using nlohmann::json;
 
@@ -166,5 +166,5 @@ TEST(ProtocolOptions, WithoutADeviceEachLineIsStillAnswered) {
   EXPECT_NE(define["error"].get<std::string>().find("no such device"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace gradbench_protocol_test
 }  // namespace spirograd::gradbench

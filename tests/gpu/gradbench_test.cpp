@@ -9,7 +9,7 @@
 #include "tools/gradbench/protocol.h"
 
 namespace spirograd::gradbench_test {
-namespace {
+namespace gradbench_test {
 
 using nlohmann::json;
 
@@ -266,5 +266,5 @@ TEST_F(GradBench, HtComparesPointsWithVertices) { expect_hand(false, false); }
 TEST_F(GradBench, HtComparesPointsWithPointsOfTriangles) { expect_hand(true, false); }
 TEST_F(GradBench, HtHasMirroredHands) { expect_hand(false, true); }
 
-}  // namespace
+}  // namespace gradbench_test
 }  // namespace spirograd::gradbench_test

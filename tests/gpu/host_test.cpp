@@ -7,7 +7,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk {
-namespace {
+namespace host_test {
 
 using namespace testing;
 
@@ -476,5 +476,5 @@ TEST_F(HostTest, IncompleteHandlesAreAnError) {
   EXPECT_NE(Device::adopt(e).error().message.find("Vulkan 1.1"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace host_test
 }  // namespace spirograd::vk

@@ -6,7 +6,7 @@
 #include "vk_runtime/session_impl.h"
 
 namespace spirograd::vk {
-namespace {
+namespace inline_test {
 
 using namespace testing;
 
@@ -78,5 +78,5 @@ TEST_F(Inline, TheEnvironmentIsAsItWas) {
   EXPECT_EQ(std::getenv("LP_NUM_THREADS"), nullptr);
 }
 
-}  // namespace
+}  // namespace inline_test
 }  // namespace spirograd::vk

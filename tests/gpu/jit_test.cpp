@@ -10,7 +10,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk {
-namespace {
+namespace jit_test {
 
 class JitTest : public testing::Gpu {
  protected:
@@ -135,5 +135,5 @@ TEST_F(JitTest, ThreadsShareIt) {
   EXPECT_EQ(f.programs().size(), 1u);
 }
 
-}  // namespace
+}  // namespace jit_test
 }  // namespace spirograd::vk

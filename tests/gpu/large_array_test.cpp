@@ -3,7 +3,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace large_array_test {
 
 using namespace testing;
 
@@ -35,5 +35,5 @@ TEST_F(LargeArray, ThroughDescriptorsWorksOrNamesTheLimit) {
   }
 }
 
-}  // namespace
+}  // namespace large_array_test
 }  // namespace spirograd::vk

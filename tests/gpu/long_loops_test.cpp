@@ -9,7 +9,7 @@
 #include "tests/support/loop_programs.h"
 
 namespace spirograd::vk::testing {
-namespace {
+namespace long_loops_test {
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
 
@@ -160,5 +160,5 @@ TEST_F(LongLoops, TheLimitIsFoundByTheSelfTest) {
   EXPECT_EQ(device->info().verdicts.size(), 30u);
 }
 
-}  // namespace
+}  // namespace long_loops_test
 }  // namespace spirograd::vk::testing

@@ -5,7 +5,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace profile_test {
 
 using namespace testing;
 
@@ -63,5 +63,5 @@ TEST_F(ProfileTest, QueuesWithoutTimestampsSaySo) {
   EXPECT_NE(seconds.error().str().find("timestamps"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace spirograd::vk

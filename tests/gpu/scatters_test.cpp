@@ -10,7 +10,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk::testing {
-namespace {
+namespace scatters_test {
 
 constexpr int64_t kUpdates = 100'003;
 
@@ -101,5 +101,5 @@ TEST_F(Scatters, TheSameBitsInEveryRunAndWithAnyNumberOfThreads) {
   }
 }
 
-}  // namespace
+}  // namespace scatters_test
 }  // namespace spirograd::vk::testing

@@ -11,7 +11,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace self_test_test {
 
 using namespace testing;
 
@@ -287,5 +287,5 @@ TEST_F(CacheTest, ExaminingTellsItsProgressAndIsRemembered) {
   EXPECT_TRUE(later->info().speeds == info->speeds);
 }
 
-}  // namespace
+}  // namespace self_test_test
 }  // namespace spirograd::vk

@@ -12,7 +12,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::vk {
-namespace {
+namespace session_test {
 
 using namespace testing;
 
@@ -422,5 +422,5 @@ TEST_F(SessionTest, WithoutADeviceThereIsNoSession) {
   EXPECT_EQ(Session::create(nullptr, affine_program(BindingForm::Address, 4)).error().code, "SG0303");
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace spirograd::vk

@@ -9,7 +9,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk {
-namespace {
+namespace transforms_test {
 
 using Complexes = std::vector<std::complex<double>>;
 
@@ -104,5 +104,5 @@ TEST_F(Transforms, GradientsAreTransforms) {
   }
 }
 
-}  // namespace
+}  // namespace transforms_test
 }  // namespace spirograd::vk

@@ -14,7 +14,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk::testing {
-namespace {
+namespace tune_test {
 
 constexpr int64_t kSteps = 200'000;
 
@@ -213,5 +213,5 @@ TEST_F(Tune, AnAnswerThatIsNotFoundAgainIsReplaced) {
   EXPECT_EQ(device->tuned(), (Choices{{facts, loop}})) << "as it was told";
 }
 
-}  // namespace
+}  // namespace tune_test
 }  // namespace spirograd::vk::testing

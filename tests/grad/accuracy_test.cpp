@@ -20,7 +20,7 @@
 #include "tools/exhaustive/ulp.h"
 
 namespace spirograd {
-namespace {
+namespace accuracy_test {
 
 using exhaustive::Function;
 using exhaustive::ulps;
@@ -293,5 +293,5 @@ TEST(Accuracy, ReductionsOverNothingHaveNoDerivative) {
   }
 }
 
-}  // namespace
+}  // namespace accuracy_test
 }  // namespace spirograd

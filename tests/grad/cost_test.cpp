@@ -13,7 +13,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace cost_test {
 
 struct Cost {
   double work = 0;   // elements that operations give or, in reductions, take
@@ -79,5 +79,5 @@ TEST(Cost, AGradientIsAConstantFactorOfItsFunction) {
   EXPECT_LT(chain, 8);
 }
 
-}  // namespace
+}  // namespace cost_test
 }  // namespace spirograd

@@ -4,7 +4,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace cotangent_sum_test {
 
 using In = const std::vector<Expr>&;
 
@@ -70,5 +70,5 @@ TEST(CotangentSum, PartsOfAllKindsHaveRightGradients) {
   }
 }
 
-}  // namespace
+}  // namespace cotangent_sum_test
 }  // namespace spirograd::grad_test

@@ -9,7 +9,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace cumulative_test {
 
 using spirograd::Array;
 
@@ -123,5 +123,5 @@ TEST(Cumulative, TheGradientOfAProductIsExactAtZeros) {
   EXPECT_EQ(gradient(p, {{0, 0, 3, 5}}), (Inputs{{1, 0, 0, 0}}));
 }
 
-}  // namespace
+}  // namespace cumulative_test
 }  // namespace spirograd::grad_test

@@ -6,7 +6,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace deriv_table_test {
 
 using ad::DerivRule;
 using ad::RuleKind;
@@ -153,5 +153,5 @@ TEST(DerivTable, ZeroRowsOfFloatsGiveZeroGradients) {
   EXPECT_EQ(gradient(through_int, {{1.5, -2.5}}), (Inputs{{0, 0}}));
 }
 
-}  // namespace
+}  // namespace deriv_table_test
 }  // namespace spirograd::grad_test

@@ -3,7 +3,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace grad_property_test {
 
 using test::RandomProgram;
 
@@ -102,5 +102,5 @@ TEST(GradProperty, RandomProgramsWithBuildsAgreeWithDifferencesToSecondOrder) {
   run_seeds(10001, kSeeds / 2, {.differentiable_only = true, .max_size = 30});
 }
 
-}  // namespace
+}  // namespace grad_property_test
 }  // namespace spirograd::grad_test

@@ -55,7 +55,7 @@ inline Expr fn(Op op, Expr a, Expr b) { return binary(op, a, b); }
 
 inline Inputs run(const Program& p, const Inputs& inputs) {
   Inputs out;
-  for (Array& a : evaluate(p, inputs)) out.push_back(std::move(a.data));
+  for (ir::Array& a : evaluate(p, inputs)) out.push_back(std::move(a.data));
   return out;
 }
 

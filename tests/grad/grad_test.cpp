@@ -2,7 +2,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace grad_test {
 
 using In = const std::vector<Expr>&;
 
@@ -430,5 +430,5 @@ TEST(GradErrors, NameWhatIsWrong) {
   EXPECT_EQ(jvp(p, {"x", "x"}).error().code, "SG0206");
 }
 
-}  // namespace
+}  // namespace grad_test
 }  // namespace spirograd::grad_test

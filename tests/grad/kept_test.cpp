@@ -6,7 +6,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace kept_test {
 
 struct Case {
   const char* program;
@@ -93,5 +93,5 @@ TEST(Kept, LongStepsAreCutInTime) {
   EXPECT_EQ(stacks_of(vjp(p).value()), "f64[6] f64[6]");
 }
 
-}  // namespace
+}  // namespace kept_test
 }  // namespace spirograd::grad_test

@@ -2,7 +2,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace loops_grad_test {
 
 using In = const std::vector<Expr>&;
 using Exprs = std::vector<Expr>;
@@ -261,5 +261,5 @@ TEST(LoopGrad, NestedBodiesGrowLinearly) {
   EXPECT_LT(made(8), 4 * made(4));
 }
 
-}  // namespace
+}  // namespace loops_grad_test
 }  // namespace spirograd::grad_test

@@ -8,7 +8,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace masks_test {
 
 using In = const std::vector<Expr>&;
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
@@ -537,5 +537,5 @@ TEST(Masks, OutOfRangeReadsOfInfiniteSlopesAreDropped) {
   expect_near(gradient(p, {{4, 1}}), {{0.25, 0.5}});
 }
 
-}  // namespace
+}  // namespace masks_test
 }  // namespace spirograd::grad_test

@@ -13,7 +13,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace nested_property_test {
 
 using Inputs = std::vector<std::vector<double>>;
 
@@ -142,5 +142,5 @@ TEST(NestedProperty, RulesThatSayWhatIsTrueChangeNothing) {
   EXPECT_GT(compared, kSeeds / 2);
 }
 
-}  // namespace
+}  // namespace nested_property_test
 }  // namespace spirograd

@@ -8,7 +8,7 @@
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
-namespace {
+namespace programs_test {
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
 Inputs values(const std::string& text, const Inputs& inputs) { return run(program(text), inputs); }
@@ -259,5 +259,5 @@ TEST(Programs, AControllerLearnsThroughASimulator) {
   EXPECT_LT(out[1][0], 0.02);
 }
 
-}  // namespace
+}  // namespace programs_test
 }  // namespace spirograd::grad_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -16,7 +17,7 @@
 #include "vk_runtime/device.h"
 
 namespace spirograd::pretend {
-namespace {
+namespace canary_test {
 
 using vk::Device;
 
@@ -321,5 +322,5 @@ TEST(Expectations, AreOfDevicesAndSlicesThatThereAre) {
   }
 }
 
-}  // namespace
+}  // namespace canary_test
 }  // namespace spirograd::pretend

@@ -15,7 +15,7 @@
 #include "tests/pretend/slices.h"
 
 namespace spirograd::pretend {
-namespace {
+namespace patch_test {
 
 using Pass = std::function<Words(std::span<const uint32_t>)>;
 
@@ -91,5 +91,5 @@ TEST(Patch, ShadersOfOthersAreValidAndChangedWhereTheyShould) {
   }
 }
 
-}  // namespace
+}  // namespace patch_test
 }  // namespace spirograd::pretend

@@ -8,7 +8,7 @@
 #include "vk_runtime/instance.h"
 
 namespace spirograd::pretend {
-namespace {
+namespace pretend_test {
 
 struct Outcome {
   std::string kind;  // kRight, kWrong, or the code of an error
@@ -175,7 +175,7 @@ TEST_F(Pretended, AdoptedDevicesHaveWhatIsThereWhateverTheHostPromises) {
   fns.vkDestroyDevice(host.device, nullptr);
 }
 
-}  // namespace
+}  // namespace pretend_test
 
 void PrintTo(const PretendedDevice& d, std::ostream* out) { *out << d.name; }
 

@@ -14,7 +14,7 @@
 #include "tests/property/property.h"
 
 namespace spirograd::property {
-namespace {
+namespace device_property_test {
 
 constexpr double kSingle = 1e-4;  // f32 against double
 constexpr double kHuge = 1e37;    // where f32 overflows, double does not
@@ -156,5 +156,5 @@ TEST_F(DeviceProperty, ProgramsAsPeopleWriteThemGiveTheBitsOfTheHost) {
   report(2);
 }
 
-}  // namespace
+}  // namespace device_property_test
 }  // namespace spirograd::property

@@ -8,7 +8,7 @@
 #include "tests/property/schedules.h"
 
 namespace spirograd::property {
-namespace {
+namespace device_schedules_test {
 
 constexpr uint64_t kPrograms = 180;
 
@@ -46,5 +46,5 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   EXPECT_GE(drawn.scans, 15);
 }
 
-}  // namespace
+}  // namespace device_schedules_test
 }  // namespace spirograd::property

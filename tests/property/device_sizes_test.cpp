@@ -3,7 +3,7 @@
 #include "tests/property/sizes.h"
 
 namespace spirograd::property {
-namespace {
+namespace device_sizes_test {
 
 class DeviceSizes : public vk::testing::Gpu {
  protected:
@@ -40,5 +40,5 @@ TEST_P(DeviceSizesOf, ProgramsMeanTheSame) {
 INSTANTIATE_TEST_SUITE_P(Of, DeviceSizesOf, ::testing::ValuesIn(test::kSizeClasses),
                          [](const auto& of) { return std::string(of.param.name); });
 
-}  // namespace
+}  // namespace device_sizes_test
 }  // namespace spirograd::property

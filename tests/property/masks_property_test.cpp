@@ -6,7 +6,7 @@
 #include "spirograd/grad.h"
 
 namespace spirograd::property {
-namespace {
+namespace masks_property_test {
 
 using ir::Expr;
 using ir::Op;
@@ -189,5 +189,5 @@ TEST(Masks, HostileNumbersInComprehensionsAndLoopsChangeNoDerivative) {
   check_masks(10001, 300, {.differentiable_only = true, .max_size = 30});
 }
 
-}  // namespace
+}  // namespace masks_property_test
 }  // namespace spirograd::property

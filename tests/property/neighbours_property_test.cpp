@@ -12,7 +12,7 @@
 #include "tests/property/schedules.h"
 
 namespace spirograd::property {
-namespace {
+namespace neighbours_property_test {
 
 using schedule::Asked;
 using schedule::Chooser;
@@ -89,5 +89,5 @@ TEST(Neighbours, ChoicesThatLeaveNoWayToCompileAreLeft) {
   EXPECT_LT(decide(p, target, {}).iterations, 1'000'000u / 64);
 }
 
-}  // namespace
+}  // namespace neighbours_property_test
 }  // namespace spirograd::property

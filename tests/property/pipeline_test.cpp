@@ -2,7 +2,7 @@
 #include "tests/property/pipeline.h"
 
 namespace spirograd::property {
-namespace {
+namespace pipeline_test {
 
 TEST(Pipeline, EveryStageOf1400ProgramsMeansTheSame) {
   Counts counts;
@@ -31,5 +31,5 @@ TEST(Pipeline, DerivativesOf600ProgramsAgree) {
   EXPECT_LT(counts.zero_signs, 6u);
 }
 
-}  // namespace
+}  // namespace pipeline_test
 }  // namespace spirograd::property

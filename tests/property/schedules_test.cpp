@@ -7,7 +7,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::property {
-namespace {
+namespace schedules_test {
 
 constexpr uint64_t kRuns = 1250;
 
@@ -50,5 +50,5 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   EXPECT_GE(drawn.runs, 10);
 }
 
-}  // namespace
+}  // namespace schedules_test
 }  // namespace spirograd::property

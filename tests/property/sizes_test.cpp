@@ -3,7 +3,7 @@
 #include "tests/property/sizes.h"
 
 namespace spirograd::property {
-namespace {
+namespace sizes_test {
 
 Engine engine(bool cpu) {
   Engine e{cpu ? "host-as-cpu" : "host-as-gpu", {}, {}};
@@ -48,5 +48,5 @@ TEST_P(HostSizes, ProgramsMeanTheSame) {
 INSTANTIATE_TEST_SUITE_P(Of, HostSizes, ::testing::ValuesIn(test::kSizeClasses),
                          [](const auto& of) { return std::string(of.param.name); });
 
-}  // namespace
+}  // namespace sizes_test
 }  // namespace spirograd::property

@@ -9,7 +9,7 @@
 #include "tests/property/pipeline.h"
 
 namespace spirograd::property {
-namespace {
+namespace spellings_test {
 
 using test::RandomSource;
 using test::Spelling;
@@ -92,5 +92,5 @@ TEST(Spellings, HaveRightDerivatives) {
   EXPECT_LE(counts.rounded, programs / 100);
 }
 
-}  // namespace
+}  // namespace spellings_test
 }  // namespace spirograd::property

@@ -71,9 +71,9 @@ std::span<const Step> steps_of(SizeClass c) {
   return general;
 }
 
-class Generator {
+class SizedGenerator {
  public:
-  Generator(SizeClass c, const Decisions& decisions) : class_(c), decisions_(decisions) {
+  SizedGenerator(SizeClass c, const Decisions& decisions) : class_(c), decisions_(decisions) {
     out_.program.name = "sized";
     out_.program.graph = graph_ = std::make_shared<ir::Graph>();
   }
@@ -519,6 +519,6 @@ Decisions sized_decisions(uint64_t seed) {
   return random_decisions(seed, kFrame * (2u + length[0] % 5u));
 }
 
-SizedProgram sized_program(SizeClass c, const Decisions& decisions) { return Generator(c, decisions).run(); }
+SizedProgram sized_program(SizeClass c, const Decisions& decisions) { return SizedGenerator(c, decisions).run(); }
 
 }  // namespace spirograd::test

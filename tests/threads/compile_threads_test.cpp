@@ -10,7 +10,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace compile_threads_test {
 
 constexpr const char* kPrograms[] = {
     R"(def mixture(x: f32[40, 2], mu: f32[3, 2]) -> f32 {
@@ -76,5 +76,5 @@ TEST(CompileThreads, ParsingAndTracingErrorsStayWithTheirThread) {
   EXPECT_EQ(codes, std::vector<std::string>(4, "SG0402"));
 }
 
-}  // namespace
+}  // namespace compile_threads_test
 }  // namespace spirograd

@@ -10,7 +10,7 @@
 #include "spirograd/vk.h"
 
 namespace spirograd {
-namespace {
+namespace device_threads_test {
 
 constexpr int kRounds = 10;
 
@@ -75,5 +75,5 @@ TEST(DeviceThreads, EachThreadHasItsDevice) {
   EXPECT_EQ(out, alone);
 }
 
-}  // namespace
+}  // namespace device_threads_test
 }  // namespace spirograd

@@ -6,7 +6,7 @@
 #include "tools/io/npz.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace bad_input_test {
 
 struct Case {
   const char* name;
@@ -332,5 +332,5 @@ TEST(BadOutput, AnOldFileStaysWhenTheRunFails) {
   EXPECT_EQ(folder.read("out.npy"), "precious");
 }
 
-}  // namespace
+}  // namespace bad_input_test
 }  // namespace spirograd::tool_test

@@ -5,7 +5,7 @@
 #include "tool/process.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace bundle_tool_test {
 
 struct BundleTool : testing::Test {
   Folder folder;
@@ -190,5 +190,5 @@ TEST_F(BundleTool, TheHeaderHasNamesThatCPlusPlusTakes) {
   EXPECT_NE(text.find(checksum), std::string::npos);
 }
 
-}  // namespace
+}  // namespace bundle_tool_test
 }  // namespace spirograd::tool_test

@@ -10,7 +10,7 @@
 #include "tools/io/npz.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace cli_test {
 
 struct Cli : testing::Test {
   Folder folder;
@@ -497,5 +497,5 @@ TEST_F(Cli, FilesImportFilesAndOnlyTheirOwnFunctionsAreEntries) {
   EXPECT_NE(other.err.find("functions: first, main"), std::string::npos) << other.err;
 }
 
-}  // namespace
+}  // namespace cli_test
 }  // namespace spirograd::tool_test

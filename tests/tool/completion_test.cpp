@@ -4,7 +4,7 @@
 #include "tool/process.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace completion_test {
 
 struct Completion : testing::Test {
   Folder folder;
@@ -67,5 +67,5 @@ TEST_F(Completion, TheManualIsRoffWithoutStrayRequests) {
   EXPECT_EQ(folder.read("log"), "");
 }
 
-}  // namespace
+}  // namespace completion_test
 }  // namespace spirograd::tool_test

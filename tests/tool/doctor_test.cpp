@@ -4,7 +4,7 @@
 #include "tests/tool/process.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace doctor_test {
 
 Words pretending(const std::string& name) {
   return {"VK_INSTANCE_LAYERS=VK_LAYER_SPIROGRAD_pretend", "SPIROGRAD_PRETEND=" + name};
@@ -78,5 +78,5 @@ TEST_F(Doctor, ProgramsWarnOfDevicesWhoseNumbersMayBeWrong) {
   EXPECT_EQ(folder.run({"run", "f.sg", "x=[1,2,3]"}, pretending("discrete")).err.find("warning"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace doctor_test
 }  // namespace spirograd::tool_test

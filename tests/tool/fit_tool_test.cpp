@@ -6,7 +6,7 @@
 #include "tools/io/npz.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace fit_tool_test {
 
 // Through (0, 1), (1, 3), (2, 7), (3, 13) goes 1 + x + x^2.
 constexpr const char* kParabola =
@@ -241,5 +241,5 @@ TEST_F(Fit, RefusesWhatMakesNoSense) {
   EXPECT_EQ(folder.files(), before);
 }
 
-}  // namespace
+}  // namespace fit_tool_test
 }  // namespace spirograd::tool_test

@@ -4,7 +4,7 @@
 #include "tool/process.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace gradbench_tool_test {
 
 Finished shell(const Folder& folder, const std::string& command) { return folder.run({"-c", command}); }
 
@@ -46,5 +46,5 @@ TEST(GradBenchTool, ALineForALine) {
   EXPECT_EQ(answers[3]["output"], 3.0);
 }
 
-}  // namespace
+}  // namespace gradbench_tool_test
 }  // namespace spirograd::tool_test

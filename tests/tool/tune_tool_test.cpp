@@ -4,7 +4,7 @@
 #include "tool/process.h"
 
 namespace spirograd::tool_test {
-namespace {
+namespace tune_tool_test {
 
 struct TuneTool : testing::Test {
   Folder folder;
@@ -71,5 +71,5 @@ TEST_F(TuneTool, MistakesAreTold) {
   fails({"tune", "sums.sg", "x=iota:60000xi32", "--seconds", "0"}, "at least 1");
 }
 
-}  // namespace
+}  // namespace tune_tool_test
 }  // namespace spirograd::tool_test

@@ -10,7 +10,7 @@
 #include "spirograd/program.h"
 
 namespace spirograd::rewrite {
-namespace {
+namespace affine_test {
 
 class Draw {
  public:
@@ -180,5 +180,5 @@ TEST(Affine, ConstantsThatHaveAFormAreFound) {
   EXPECT_LT(found, 300);
 }
 
-}  // namespace
+}  // namespace affine_test
 }  // namespace spirograd::rewrite

@@ -12,7 +12,7 @@
 #include "tools/io/system.h"
 
 namespace spirograd::io {
-namespace {
+namespace arguments_test {
 
 namespace fs = std::filesystem;
 
@@ -249,5 +249,5 @@ TEST_F(Files, RefuseFoldersAndMissingFolders) {
   EXPECT_EQ(code_of([&] { read_file(folder.string()); }), "SG0504");
 }
 
-}  // namespace
+}  // namespace arguments_test
 }  // namespace spirograd::io

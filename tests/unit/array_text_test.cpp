@@ -7,7 +7,7 @@
 #include <limits>
 
 namespace spirograd {
-namespace {
+namespace array_text_test {
 
 TEST(Numbers, ReadBackInTheirType) {
   EXPECT_EQ(number_text(0.1f, DType::F32), "0.1");
@@ -39,5 +39,5 @@ TEST(Arrays, OfManyElementsAreShortened) {
   EXPECT_EQ(to_string(HostArray(i32({7})), 6), "[0 0 0 0 0 0 0]") << "nothing to leave out";
 }
 
-}  // namespace
+}  // namespace array_text_test
 }  // namespace spirograd

@@ -10,7 +10,7 @@
 #include "support/unrolled.h"
 
 namespace spirograd::vk {
-namespace {
+namespace barrier_plan_test {
 
 struct Bytes {
   bool arena;
@@ -343,5 +343,5 @@ TEST(BarrierPlanOfRepeats, PatternsLongerThanABodyEnd) {
   }
 }
 
-}  // namespace
+}  // namespace barrier_plan_test
 }  // namespace spirograd::vk

@@ -5,7 +5,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace beside_test {
 
 using test::cpu_target;
 
@@ -106,5 +106,5 @@ TEST(Beside, LongComputationsStayApart) {
   EXPECT_EQ(dispatches(300), 3u);
 }
 
-}  // namespace
+}  // namespace beside_test
 }  // namespace spirograd

@@ -16,7 +16,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace bounded_test {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -306,5 +306,5 @@ TEST(Bounded, RandomProgramsStayRightUnderTinyLimits) {
   EXPECT_LE(refused, 5);
 }
 
-}  // namespace
+}  // namespace bounded_test
 }  // namespace spirograd

@@ -13,7 +13,7 @@
 #include "vk_runtime/executable_check.h"
 
 namespace spirograd {
-namespace {
+namespace bundle_file_test {
 
 using Bytes = std::vector<uint8_t>;
 constexpr size_t kVersionAt = 8, kChecksumAt = 20, kHeader = 28;
@@ -278,5 +278,5 @@ TEST(BundleFile, OnlyFormsOfOneProgramAreSaved) {
   EXPECT_TRUE(save_bundle("f", std::vector{f[1], f[0]}));
 }
 
-}  // namespace
+}  // namespace bundle_file_test
 }  // namespace spirograd

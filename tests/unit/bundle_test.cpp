@@ -8,7 +8,7 @@
 #include "support/dsl_run.h"
 
 namespace spirograd {
-namespace {
+namespace bundle_test {
 
 using testing::Values;
 
@@ -441,5 +441,5 @@ TEST(Vmap, MistakesOfAxesAreTold) {
   says([&](Array a, Array b) { return vmap(product, {0, 1}, {0, 1})(a, b); }, "SG0404", "axes for 2 of 1 results");
 }
 
-}  // namespace
+}  // namespace bundle_test
 }  // namespace spirograd

@@ -5,7 +5,7 @@
 #include "tests/support/c_handles.h"
 
 namespace spirograd::c_test {
-namespace {
+namespace c_interface_test {
 
 sg_status parse(const char* text, const sg_text_options* options = nullptr) {
   sg_program* out = nullptr;
@@ -333,5 +333,5 @@ TEST(CInterface, ErrorsAreThoseOfTheThread) {
 
 TEST(CInterface, TheVersionIsThatOfTheProject) { EXPECT_STREQ(sg_version(), SPIROGRAD_VERSION); }
 
-}  // namespace
+}  // namespace c_interface_test
 }  // namespace spirograd::c_test

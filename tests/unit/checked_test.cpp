@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace spirograd {
-namespace {
+namespace checked_test {
 
 constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kGreatest = std::numeric_limits<int64_t>::max();
 
@@ -30,5 +30,5 @@ TEST(Checked, WhatDoesNotFitIsTheEndOnItsSide) {
   EXPECT_EQ(saturating_mul(kLeast, kGreatest), kLeast);
 }
 
-}  // namespace
+}  // namespace checked_test
 }  // namespace spirograd

@@ -6,7 +6,7 @@
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ir {
-namespace {
+namespace close_loop_test {
 
 struct Closed {
   std::vector<Expr> results;
@@ -148,5 +148,5 @@ TEST(CloseLoop, LongChainsDoNotRecurse) {
   EXPECT_EQ(c.const_operand(0), outer.id);
 }
 
-}  // namespace
+}  // namespace close_loop_test
 }  // namespace spirograd::ir

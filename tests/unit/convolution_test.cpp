@@ -12,7 +12,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace convolution_test {
 
 using test::program;
 using test::run;
@@ -216,5 +216,5 @@ TEST(Convolution, MistakesAreTold) {
   }
 }
 
-}  // namespace
+}  // namespace convolution_test
 }  // namespace spirograd

@@ -16,7 +16,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace custom_rules_test {
 
 using test::count_lowered;
 using test::program;
@@ -313,5 +313,5 @@ TEST(CheckDerivatives, ShorterStepsAvoidACornerNearby) {
   EXPECT_EQ(corner.kink, "y[1]");
 }
 
-}  // namespace
+}  // namespace custom_rules_test
 }  // namespace spirograd

@@ -15,7 +15,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace derivatives_test {
 
 using test::count_lowered;
 using test::program;
@@ -259,5 +259,5 @@ TEST(DerivativesCpp, MistakesAreToldWhereTheyAre) {
   EXPECT_EQ(error_of({{"x", f32()}}, [&](Array x) { return call(Program{}, {x}); }).code, "SG0404");
 }
 
-}  // namespace
+}  // namespace derivatives_test
 }  // namespace spirograd

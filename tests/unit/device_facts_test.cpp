@@ -10,7 +10,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace device_facts_test {
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
 
@@ -150,5 +150,5 @@ TEST(DeviceFacts, GridsThatMustNotBeFoldedAreRefusedWithBothNumbers) {
   EXPECT_NE(refused.error().message.find("has 100 (maxComputeWorkGroupCount)"), std::string::npos) << refused.error().str();
 }
 
-}  // namespace
+}  // namespace device_facts_test
 }  // namespace spirograd

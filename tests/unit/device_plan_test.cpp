@@ -11,7 +11,7 @@
 #include "vk_runtime/recorder.h"
 
 namespace spirograd::vk {
-namespace {
+namespace device_plan_test {
 
 DeviceFacts gpu() {
   DeviceFacts f;
@@ -360,5 +360,5 @@ TEST(DescriptorRange, PutsTheRestOfTheOffsetIntoElements) {
   EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 512, 0}, b, 256).range, 4u);
 }
 
-}  // namespace
+}  // namespace device_plan_test
 }  // namespace spirograd::vk

@@ -8,7 +8,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace docs_language_test {
 
 std::string manual() {
   std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/docs/language.md");
@@ -56,5 +56,5 @@ TEST(LanguageManual, NamesEveryOperation) {
     EXPECT_TRUE(text.find(name + "(") != std::string::npos || text.find("`" + name + "`") != std::string::npos) << name;
 }
 
-}  // namespace
+}  // namespace docs_language_test
 }  // namespace spirograd

@@ -9,7 +9,7 @@
 #include "spirograd/trace.h"
 
 namespace spirograd {
-namespace {
+namespace dsl_errors_test {
 
 template <class F>
 Error error_of(std::vector<Type> types, F&& body) {
@@ -342,5 +342,5 @@ TEST(DslErrors, ResultsHaveNames) {
   EXPECT_EQ(trace("t", {{"x", f32()}}, [](Array x) { return x; })->results[0].name, "out");
 }
 
-}  // namespace
+}  // namespace dsl_errors_test
 }  // namespace spirograd

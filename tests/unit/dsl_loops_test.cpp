@@ -7,7 +7,7 @@
 #include "tests/support/dsl_run.h"
 
 namespace spirograd {
-namespace {
+namespace dsl_loops_test {
 
 using testing::eval;
 using testing::Values;
@@ -186,5 +186,5 @@ TEST(DslLoops, OutputsMayBeANumber) {
   EXPECT_EQ(out.data, (Values{2, 2}));
 }
 
-}  // namespace
+}  // namespace dsl_loops_test
 }  // namespace spirograd

@@ -9,7 +9,7 @@
 #include "spirograd/trace.h"
 
 namespace spirograd {
-namespace {
+namespace dsl_poison_test {
 
 struct Case {
   const char* name;
@@ -196,5 +196,5 @@ TEST(DslPoison, IndexArithmeticPassesItOn) {
   EXPECT_NE(r.error().message.find("add: shapes [3] and [4]"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace dsl_poison_test
 }  // namespace spirograd

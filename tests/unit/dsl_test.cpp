@@ -8,7 +8,7 @@
 #include "tests/support/dsl_run.h"
 
 namespace spirograd {
-namespace {
+namespace dsl_test {
 
 using testing::eval;
 using testing::Values;
@@ -303,5 +303,5 @@ TEST(Dsl, MixtureObjectiveAgreesWithPlainLoops) {
   EXPECT_NEAR(out[0].data[0], expected, 1e-12 * std::abs(expected));
 }
 
-}  // namespace
+}  // namespace dsl_test
 }  // namespace spirograd

@@ -10,7 +10,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace einsum_test {
 
 using test::program;
 using test::run;
@@ -170,5 +170,5 @@ TEST(Einsum, MistakesNameTheLetter) {
             "the quoted string that begins here has no closing '\"'");
 }
 
-}  // namespace
+}  // namespace einsum_test
 }  // namespace spirograd

@@ -7,7 +7,7 @@
 #include "support/group_kernels.h"
 
 namespace spirograd {
-namespace {
+namespace emit_group_test {
 
 using namespace kernel;
 
@@ -151,5 +151,5 @@ TEST(EmitGroup, WhatTheTargetLacksIsRefusedByName) {
             "kernel subgroup_sum needs the subgroup operations arithmetic in compute, which the device does not have");
 }
 
-}  // namespace
+}  // namespace emit_group_test
 }  // namespace spirograd

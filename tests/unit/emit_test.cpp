@@ -12,7 +12,7 @@
 #include "support/kernels.h"
 
 namespace spirograd {
-namespace {
+namespace emit_test {
 
 using namespace kernel;
 
@@ -330,5 +330,5 @@ TEST(Emit, AxpyTextIsAsReviewed) {
   compare_with_file("axpy_descriptors.spvasm", valid_text(axpy(), device(), BindingForm::Descriptors));
 }
 
-}  // namespace
+}  // namespace emit_test
 }  // namespace spirograd

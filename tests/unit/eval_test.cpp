@@ -11,7 +11,7 @@
 #include "frontend/ir/algebra.h"
 
 namespace spirograd::ir {
-namespace {
+namespace eval_test {
 
 using Values = std::vector<double>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -515,5 +515,5 @@ TEST(Eval, LargeBuildsAndBulkOperationsAreQuickEnough) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0);
 }
 
-}  // namespace
+}  // namespace eval_test
 }  // namespace spirograd::ir

@@ -10,7 +10,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace exact_ops_test {
 
 using ir::Op;
 using kernel::Scalar;
@@ -66,5 +66,5 @@ TEST(ExactOps, CompensatedSumsAreAndOthersAreNot) {
     EXPECT_EQ(exact_in(body, all), 0u) << body;
 }
 
-}  // namespace
+}  // namespace exact_ops_test
 }  // namespace spirograd

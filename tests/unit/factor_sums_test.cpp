@@ -12,7 +12,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace factor_sums_test {
 
 Program bulk(const std::string& source) {
   const text::Module module = text::parse(source, "test.sg").value();
@@ -93,5 +93,5 @@ TEST(Contract, RandomProgramsKeepTheirValues) {
   }
 }
 
-}  // namespace
+}  // namespace factor_sums_test
 }  // namespace spirograd

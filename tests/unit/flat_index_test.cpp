@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace spirograd {
-namespace {
+namespace flat_index_test {
 
 // Numbers that stand for themselves modulo 1000, under a hash with as many collisions as wanted.
 class FlatIndexOf : public ::testing::TestWithParam<uint64_t> {
@@ -41,5 +41,5 @@ TEST_P(FlatIndexOf, ReservingChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Collisions, FlatIndexOf, ::testing::Values(1000, 7, 1));
 
-}  // namespace
+}  // namespace flat_index_test
 }  // namespace spirograd

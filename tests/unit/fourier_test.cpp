@@ -15,7 +15,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace fourier_test {
 
 using test::program;
 using test::run;
@@ -207,5 +207,5 @@ TEST(Fourier, LoweredIsWhatTheInterpreterSays) {
     }
 }
 
-}  // namespace
+}  // namespace fourier_test
 }  // namespace spirograd

@@ -11,7 +11,7 @@
 #include "tools/gradbench/program_sources.h"
 
 namespace spirograd::gradbench {
-namespace {
+namespace gradbench_programs_test {
 
 TEST(GradBenchPrograms, AreBuiltInAsTheyAre) {
   size_t files = 0;
@@ -49,5 +49,5 @@ TEST(GradBenchPrograms, HaveEachDefinitionThatTheTableNames) {
   }
 }
 
-}  // namespace
+}  // namespace gradbench_programs_test
 }  // namespace spirograd::gradbench

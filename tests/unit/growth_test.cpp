@@ -12,7 +12,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace growth_test {
 
 constexpr size_t kMostCode = 6000;  // instructions of a kernel
 
@@ -110,5 +110,5 @@ TEST(Growth, WhatGrowsWithoutEndIsRefused) {
   EXPECT_EQ(p.error().code, "SG0603");
 }
 
-}  // namespace
+}  // namespace growth_test
 }  // namespace spirograd

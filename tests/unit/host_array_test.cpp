@@ -9,7 +9,7 @@
 #include <type_traits>
 
 namespace spirograd {
-namespace {
+namespace host_array_test {
 
 template <class T>
 class HostArrayOf : public testing::Test {};
@@ -106,5 +106,5 @@ TEST(Result, GuardedBodiesMayReturnNothing) {
   static_assert(std::is_same_v<decltype(guarded([] { return 1; })), Result<int>>);
 }
 
-}  // namespace
+}  // namespace host_array_test
 }  // namespace spirograd

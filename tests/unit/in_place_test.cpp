@@ -17,7 +17,7 @@
 #include "vk_runtime/in_place.h"
 
 namespace spirograd {
-namespace {
+namespace in_place_test {
 
 using kernel::Access;
 using kernel::Builder;
@@ -258,5 +258,5 @@ TEST(InPlace, OfAnExecutableAllReadsComeBeforeTheFirstWrite) {
   EXPECT_EQ(e.steps[1].uses[1].buffer, 0u);
 }
 
-}  // namespace
+}  // namespace in_place_test
 }  // namespace spirograd

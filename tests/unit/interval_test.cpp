@@ -8,7 +8,7 @@
 #include "frontend/ir/algebra.h"
 
 namespace spirograd::rewrite {
-namespace {
+namespace interval_test {
 
 using namespace ir;
 
@@ -125,5 +125,5 @@ TEST_F(IntervalTest, LongChainsAreFine) {
   EXPECT_EQ(interval(e), (Interval{2, 2}));
 }
 
-}  // namespace
+}  // namespace interval_test
 }  // namespace spirograd::rewrite

@@ -14,7 +14,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace keep_test {
 
 using test::program;
 using test::run;
@@ -144,5 +144,5 @@ TEST(Keep, MistakesAreTold) {
   EXPECT_EQ(negative.error().code, "SG0101") << negative.error().str();
 }
 
-}  // namespace
+}  // namespace keep_test
 }  // namespace spirograd

@@ -10,7 +10,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace kept_rows_test {
 
 lower::Plan gradient_plan(const std::string& text, int64_t n = 0, const Target& target = test::cpu_target()) {
   const Program p = test::program(text, n ? text::ShapeVariables{{"N", n}} : text::ShapeVariables{});
@@ -73,5 +73,5 @@ TEST(KeptRows, OfLoopsInChunksAreTheirs) {
   EXPECT_EQ(bytes(plan), 1000u * 64 * 4) << told(plan);
 }
 
-}  // namespace
+}  // namespace kept_rows_test
 }  // namespace spirograd

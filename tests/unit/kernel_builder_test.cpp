@@ -15,7 +15,7 @@
 #include "spirv/kernel/verify.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace kernel_builder_test {
 
 struct Bench {
   Builder b{"k", 64, 1 << 20};
@@ -553,5 +553,5 @@ TEST(Builder, RandomExpressionsKeepTheirValues) {
   }
 }
 
-}  // namespace
+}  // namespace kernel_builder_test
 }  // namespace spirograd::kernel

@@ -14,7 +14,7 @@
 #include "support/kernels.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace kernel_eval_test {
 
 template <class T>
 std::span<uint8_t> bytes(std::vector<T>& v) {
@@ -206,5 +206,5 @@ TEST(KernelEval, WrongNumberOfBuffersIsADefect) {
   EXPECT_NE(complaint(test::every_operation(false), {}).find("was given 0 buffers"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace kernel_eval_test
 }  // namespace spirograd::kernel

@@ -11,7 +11,7 @@
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace kernel_facts_test {
 
 bool is_unary(KOp op) { return op == KOp::Neg || op == KOp::Not; }
 
@@ -158,5 +158,5 @@ TEST(KernelFacts, WhatIsExecutedIsCounted) {
   EXPECT_EQ(float_operations(k), 5 * (1 + 7 * 1) + 1 + 2);
 }
 
-}  // namespace
+}  // namespace kernel_facts_test
 }  // namespace spirograd::kernel

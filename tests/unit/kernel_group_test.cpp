@@ -7,7 +7,7 @@
 #include "support/group_kernels.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace kernel_group_test {
 
 std::string complaint(Builder&& b) {
   const Kernel k = std::move(b).finish();
@@ -297,5 +297,5 @@ TEST(KernelGroup, GuardsThatKeepSurplusOutAreRecognised) {
   EXPECT_FALSE(guards_surplus(std::move(after).finish()));
 }
 
-}  // namespace
+}  // namespace kernel_group_test
 }  // namespace spirograd::kernel

@@ -18,7 +18,7 @@
 #include "support/kernels.h"
 
 namespace spirograd {
-namespace {
+namespace kernel_op_test {
 
 using namespace kernel;
 
@@ -238,5 +238,5 @@ TEST(KernelOp, EveryOperationIsInATest) {
   for (const OpInfo& i : kOps) EXPECT_TRUE(seen.contains(i.op)) << i.name;
 }
 
-}  // namespace
+}  // namespace kernel_op_test
 }  // namespace spirograd

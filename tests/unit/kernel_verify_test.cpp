@@ -9,7 +9,7 @@
 #include "support/kernels.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace kernel_verify_test {
 
 Inst number(Scalar t, uint64_t word) { return {KOp::Const, t, {}, word}; }
 
@@ -285,5 +285,5 @@ TEST(KernelPrint, ShowsBlocksBindingsAndConstants) {
             "  store out[%0], %16\n");
 }
 
-}  // namespace
+}  // namespace kernel_verify_test
 }  // namespace spirograd::kernel

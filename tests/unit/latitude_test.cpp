@@ -16,7 +16,7 @@
 #include "spirv/kernel/scalar.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace latitude_test {
 
 float apply_f32(const Latitude& l, KOp op, float a, float b) {
   return as_f32(apply_with(l, op, Scalar::F32, Scalar::F32, bits(a), bits(b)));
@@ -207,5 +207,5 @@ TEST(Latitude, ContractionCostsElementaryFunctionsNothing) {
   EXPECT_GT(changed, 15) << "else nothing is contracted";
 }
 
-}  // namespace
+}  // namespace latitude_test
 }  // namespace spirograd::kernel

@@ -10,7 +10,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace legal_rules_test {
 
 using test::gpu;
 
@@ -112,5 +112,5 @@ TEST(LegalRules, WhateverIsDrawn) {
   }
 }
 
-}  // namespace
+}  // namespace legal_rules_test
 }  // namespace spirograd::schedule

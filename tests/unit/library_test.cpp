@@ -14,7 +14,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace library_test {
 
 using test::kAt;
 using test::kCurvedCalls;
@@ -210,5 +210,5 @@ TEST(Samples, LogisticRegressionByAdamIsShortAndSeparatesWhatCanBe) {
   EXPECT_EQ(text::print(program(text::print(p))), text::print(p)) << "what is printed imports nothing";
 }
 
-}  // namespace
+}  // namespace library_test
 }  // namespace spirograd

@@ -15,7 +15,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace linear_test {
 
 using test::program;
 using test::run;
@@ -276,5 +276,5 @@ TEST(Linear, MistakesAreTold) {
     EXPECT_EQ(message("def f(x: f32[2,3]) = " + std::string(body)).substr(0, std::string(want).size()), want) << body;
 }
 
-}  // namespace
+}  // namespace linear_test
 }  // namespace spirograd

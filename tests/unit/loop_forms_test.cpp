@@ -14,7 +14,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace loop_forms_test {
 
 Target gpu_target() {
   Target t = test::cpu_target();
@@ -212,5 +212,5 @@ TEST(LoopForms, SumsThatALoopOnlyAddsUpLeaveIt) {
     }
 }
 
-}  // namespace
+}  // namespace loop_forms_test
 }  // namespace spirograd

@@ -14,7 +14,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace lower_test {
 
 using ir::Expr;
 using ir::Graph;
@@ -488,5 +488,5 @@ TEST(LowerPlan, SurplusInvocationsAreGuardedWhereThereAreAny) {
   EXPECT_TRUE(guarded(1024, 15));  // the runtime folds the grid, and has workgroups too many
 }
 
-}  // namespace
+}  // namespace lower_test
 }  // namespace spirograd

@@ -7,7 +7,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace map_schedule_test {
 
 // A product of 8 x 8 matrices is done before a subgroup has well begun; so is one of 4 x 4, of which two axes are left.
 TEST(MapSchedule, SmallProductsAreTakenSeveralAtOnce) {
@@ -78,5 +78,5 @@ TEST(MapSchedule, LanesAsManyAsElementsOfAPlainSumLeaveOneBlockInEach) {
   EXPECT_EQ(reduction(256, 64), "k = serial 4 serial 1 unroll 64; accumulators 4; broadcast 64");
 }
 
-}  // namespace
+}  // namespace map_schedule_test
 }  // namespace spirograd::schedule

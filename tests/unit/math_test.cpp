@@ -15,7 +15,7 @@
 #include "tools/exhaustive/c_library.h"
 
 namespace spirograd {
-namespace {
+namespace math_test {
 
 using namespace kernel;
 using Real = long double;
@@ -432,5 +432,5 @@ TEST(Math, FmodIsExact) {
   for (size_t i = 0; i < xd.size(); ++i) ASSERT_EQ(got64[i], std::fmod(xd[i], yd[i])) << xd[i] << " " << yd[i];
 }
 
-}  // namespace
+}  // namespace math_test
 }  // namespace spirograd

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace spirograd::vk {
-namespace {
+namespace memory_test {
 
 constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
@@ -236,5 +236,5 @@ TEST_F(MemoryTest, TrimGivesBackWhatNobodyUses) {
   m.release(s);
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace spirograd::vk

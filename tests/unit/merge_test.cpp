@@ -4,7 +4,7 @@
 #include "spirv/lower/compute.h"
 
 namespace spirograd::lower {
-namespace {
+namespace merge_test {
 
 // One element each of what is in `buffer`, at the invocation's own point.
 schedule::Read own(uint32_t buffer) { return {buffer, 1, true}; }
@@ -151,5 +151,5 @@ TEST(Merge, WhatJoinsLoopsKeepsItsOrder) {
   EXPECT_EQ(beside({own(0)}, {}, {map({8}, {own(0)}, 2)}), stays) << "another part of the same buffer";
 }
 
-}  // namespace
+}  // namespace merge_test
 }  // namespace spirograd::lower

@@ -9,7 +9,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace modules_test {
 
 using test::run;
 using test::Values;
@@ -301,5 +301,5 @@ TEST(Library, IsNamedWhereOneOfItsFunctionsIsMissing) {
   expect_failure({{"main.sg", "import losses as l\ndef f(x: f32[3]) = l.mes(x, x)"}}, {"SG0403", "did you mean 'l.mse'?"});
 }
 
-}  // namespace
+}  // namespace modules_test
 }  // namespace spirograd

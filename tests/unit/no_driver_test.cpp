@@ -6,7 +6,7 @@
 #include "spirograd/vk.h"
 
 namespace spirograd::vk {
-namespace {
+namespace no_driver_test {
 
 TEST(NoDriver, IsAnErrorThatNamesAPackage) {
   ASSERT_EQ(setenv("VK_DRIVER_FILES", "/nonexistent/driver.json", 1), 0);
@@ -18,5 +18,5 @@ TEST(NoDriver, IsAnErrorThatNamesAPackage) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Device::create().error().code, "SG0302") << "a failure is not remembered";
 }
 
-}  // namespace
+}  // namespace no_driver_test
 }  // namespace spirograd::vk

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace spirograd::io {
-namespace {
+namespace npy_test {
 
 template <class T>
 std::string bytes_of(std::initializer_list<T> values) {
@@ -147,5 +147,5 @@ TEST(Npy, DamagedFilesNeverDoHarm) {
   EXPECT_GT(refused, 10000);
 }
 
-}  // namespace
+}  // namespace npy_test
 }  // namespace spirograd::io

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace spirograd::io {
-namespace {
+namespace npz_test {
 
 std::string code_of(const auto& body) {
   try {
@@ -148,5 +148,5 @@ TEST(Npz, SixtyThousandMembersAreQuick) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << "it was 20 s, and is 0.1 s";
 }
 
-}  // namespace
+}  // namespace npz_test
 }  // namespace spirograd::io

@@ -10,7 +10,7 @@
 #include <limits>
 
 namespace spirograd {
-namespace {
+namespace number_test {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
@@ -73,5 +73,5 @@ TEST(Number, IsTheNearestDouble) {
   }
 }
 
-}  // namespace
+}  // namespace number_test
 }  // namespace spirograd

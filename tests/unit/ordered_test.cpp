@@ -12,7 +12,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace ordered_test {
 
 Program program(const std::string& text) {
   const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
@@ -123,5 +123,5 @@ TEST(Stored, TheMixtureHasOneArrayOfAllItsProducts) {
   for (const Shape& s : stored(rewrite::optimise_for_lowering(gmm, {}))) EXPECT_LE(s.count(), 10000 * 50) << to_string(s);
 }
 
-}  // namespace
+}  // namespace ordered_test
 }  // namespace spirograd

@@ -10,7 +10,7 @@
 #include "support/simplified.h"
 
 namespace spirograd::rewrite {
-namespace {
+namespace passes_test {
 
 Program program(const std::string& source) { return text::instantiate(text::parse(source, "passes").value()).value(); }
 
@@ -82,5 +82,5 @@ TEST(Passes, TheFirstRuleThatBreaksAProgramIsFoundByBisection) {
   EXPECT_EQ(with.last, rule->last);
 }
 
-}  // namespace
+}  // namespace passes_test
 }  // namespace spirograd::rewrite

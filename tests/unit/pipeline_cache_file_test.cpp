@@ -10,7 +10,7 @@
 #include "vk_runtime/cache_file.h"
 
 namespace spirograd::vk {
-namespace {
+namespace pipeline_cache_file_test {
 
 CacheIdentity identity() {
   CacheIdentity id;
@@ -130,5 +130,5 @@ TEST(CacheFile, UnwritableFolderIsNoError) {
   EXPECT_FALSE(save_cache(cache_path(folder.path.string(), "pipelines", identity()), identity(), payload()));
 }
 
-}  // namespace
+}  // namespace pipeline_cache_file_test
 }  // namespace spirograd::vk

@@ -13,7 +13,7 @@
 #include "tests/support/sized_program.h"
 
 namespace spirograd {
-namespace {
+namespace plans_test {
 
 std::string described(const std::string& name, const Program& p) {
   const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
@@ -74,5 +74,5 @@ TEST(Plans, OfRandomProgramsAreThoseOfTheGoldenFile) { test::expect_golden("rand
 
 TEST(Plans, OfEverySizeClassAreThoseOfTheGoldenFile) { test::expect_golden("sized_plans.txt", sized_described()); }
 
-}  // namespace
+}  // namespace plans_test
 }  // namespace spirograd

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace spirograd::io {
-namespace {
+namespace png_test {
 
 TEST(Png, HasSignatureAndSize) {
   Picture p(3, 2);
@@ -16,5 +16,5 @@ TEST(Png, HasSignatureAndSize) {
   EXPECT_EQ(f[23], 2);
 }
 
-}  // namespace
+}  // namespace png_test
 }  // namespace spirograd::io

@@ -8,7 +8,7 @@
 #include "vk_runtime/probe_table.h"
 
 namespace spirograd::vk {
-namespace {
+namespace probe_verdicts_test {
 
 constexpr auto kAddress = BindingForm::Address;
 constexpr auto kDescriptors = BindingForm::Descriptors;
@@ -249,5 +249,5 @@ TEST(ProbeFindings, AreKeptUnderTheirKey) {
   EXPECT_FALSE(decode(longer, 77));
 }
 
-}  // namespace
+}  // namespace probe_verdicts_test
 }  // namespace spirograd::vk

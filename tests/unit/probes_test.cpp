@@ -16,7 +16,7 @@
 #include "vk_runtime/probe_table.h"
 
 namespace spirograd {
-namespace {
+namespace probes_test {
 
 constexpr BindingForm kForms[] = {BindingForm::Address, BindingForm::Descriptors};
 
@@ -186,5 +186,5 @@ TEST(Probes, SeveralInOneProgramKeepTheirArrays) {
   }
 }
 
-}  // namespace
+}  // namespace probes_test
 }  // namespace spirograd

@@ -16,7 +16,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace program_value_test {
 
 constexpr const char* kLoopsInLoops = R"(
 def f(x: f32[4], unused: f32[3]) -> (loss: f32, rows: f32[4]) {
@@ -109,5 +109,5 @@ TEST(ProgramValue, AnEmptyProgramIsAnErrorEverywhere) {
   }
 }
 
-}  // namespace
+}  // namespace program_value_test
 }  // namespace spirograd

@@ -13,7 +13,7 @@
 #include "frontend/ir/verify.h"
 
 namespace spirograd::test {
-namespace {
+namespace random_program_test {
 
 using ir::NodeId;
 using ir::Op;
@@ -160,5 +160,5 @@ TEST(Shrink, KeepsTheFailureAndDropsTheRest) {
   EXPECT_LE(all_nodes(random_program(small).program).size(), 6u);
 }
 
-}  // namespace
+}  // namespace random_program_test
 }  // namespace spirograd::test

@@ -10,7 +10,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace random_test {
 
 using test::program;
 using test::run;
@@ -102,5 +102,5 @@ TEST(Random, MistakesAreTold) {
   EXPECT_EQ(message("random_split(random_key(1), -1)"), "SG0101 random_split: negative count -1");
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace spirograd

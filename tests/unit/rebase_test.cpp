@@ -13,7 +13,7 @@
 #include "spirv/kernel/verify.h"
 
 namespace spirograd {
-namespace {
+namespace rebase_test {
 
 using kernel::Access;
 using kernel::Builder;
@@ -138,5 +138,5 @@ TEST(Rebase, EqualStatementsOnOtherElementsShareTheirKernels) {
   }
 }
 
-}  // namespace
+}  // namespace rebase_test
 }  // namespace spirograd

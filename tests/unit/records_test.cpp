@@ -8,7 +8,7 @@
 #include "support/same_nodes.h"
 
 namespace spirograd {
-namespace {
+namespace records_test {
 
 using Values = std::vector<double>;
 
@@ -213,5 +213,5 @@ TEST(Records, MistakesAreToldInTheirNames) {
   }
 }
 
-}  // namespace
+}  // namespace records_test
 }  // namespace spirograd

@@ -11,7 +11,7 @@
 #include "vk_runtime/executable_check.h"
 
 namespace spirograd {
-namespace {
+namespace repeat_test {
 
 using test::parsed;
 
@@ -204,5 +204,5 @@ TEST(Repeat, ManyNestedOnesAreRefusedAtOnce) {
   EXPECT_EQ(complaint(e), "the executable is malformed: it has more than 2000000 commands, at step 20");
 }
 
-}  // namespace
+}  // namespace repeat_test
 }  // namespace spirograd

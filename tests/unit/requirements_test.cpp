@@ -9,7 +9,7 @@
 #include "spirograd/executable.h"
 
 namespace spirograd {
-namespace {
+namespace requirements_test {
 
 struct Case {
   std::function<void(Requirements&)> wish;
@@ -117,5 +117,5 @@ TEST(Requirements, OfAnExecutableAreThoseOfItsKernelsAndOfItsForm) {
   EXPECT_EQ(requirements_of(e), want);
 }
 
-}  // namespace
+}  // namespace requirements_test
 }  // namespace spirograd

@@ -11,7 +11,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace samples_test {
 
 std::string read(const std::string& path) {
   std::ifstream file(path);
@@ -37,5 +37,5 @@ TEST(Samples, MixtureInCxxIsShort) {
   EXPECT_LT(std::count(source.begin(), source.end(), '\n'), 60);
 }
 
-}  // namespace
+}  // namespace samples_test
 }  // namespace spirograd

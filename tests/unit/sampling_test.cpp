@@ -12,7 +12,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace sampling_test {
 
 using test::program;
 using test::run;
@@ -151,5 +151,5 @@ TEST(Samples, APosteriorIsFoundAlongGradientsThroughSamples) {
   EXPECT_NEAR(out[1], 0.6330, 0.02) << "the standard deviation";
 }
 
-}  // namespace
+}  // namespace sampling_test
 }  // namespace spirograd

@@ -17,7 +17,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace scan_test {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -447,5 +447,5 @@ TEST(Scan, DearTermsAreStored) {
   EXPECT_LT(cheap_plan.scratch_bytes, 36000u);
 }
 
-}  // namespace
+}  // namespace scan_test
 }  // namespace spirograd

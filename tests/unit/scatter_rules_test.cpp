@@ -6,7 +6,7 @@
 #include "support/simplified.h"
 
 namespace spirograd::test {
-namespace {
+namespace scatter_rules_test {
 
 using namespace ir;
 
@@ -328,5 +328,5 @@ TEST(ScatterRules, TriangleUnpackedByIndexNeedsNoScatter) {
   EXPECT_EQ(count_ops(p, Op::Scatter), 0);
 }
 
-}  // namespace
+}  // namespace scatter_rules_test
 }  // namespace spirograd::test

@@ -7,7 +7,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace scatter_schedule_test {
 
 using test::gpu;
 
@@ -79,5 +79,5 @@ TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 22, 1, false), "u = serial 4194304; p = grid 16 serial 262144");
   EXPECT_EQ(on(gpu(), 1 << 22, 1024), "u = grid 4194304; atomic");
 }
-}  // namespace
+}  // namespace scatter_schedule_test
 }  // namespace spirograd::schedule

@@ -14,7 +14,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace scatter_test {
 
 using test::gpu_target;
 
@@ -146,5 +146,5 @@ TEST(Scatter, DeterministicOnesAddNoFloatsAtomically) {
   }
 }
 
-}  // namespace
+}  // namespace scatter_test
 }  // namespace spirograd

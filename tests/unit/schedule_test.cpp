@@ -9,7 +9,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace schedule_test {
 
 using test::gpu;
 
@@ -691,5 +691,5 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
       }
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace spirograd::schedule

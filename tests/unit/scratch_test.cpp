@@ -8,7 +8,7 @@
 #include "spirv/lower/memory.h"
 
 namespace spirograd::lower {
-namespace {
+namespace scratch_test {
 
 struct Life {
   uint64_t bytes;
@@ -76,5 +76,5 @@ TEST(Scratch, ArraysOfAnySizeStayApart) {
 
 TEST(Scratch, NothingTakesNothing) { EXPECT_EQ(placed({}, 3).scratch_bytes, 0u); }
 
-}  // namespace
+}  // namespace scratch_test
 }  // namespace spirograd::lower

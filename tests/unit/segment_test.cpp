@@ -13,7 +13,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace segment_test {
 
 using test::program;
 using test::run;
@@ -170,5 +170,5 @@ TEST(InverseErf, InvertsToTheEndsOfTheType) {
   expect_derivatives("erfinv(x)", {-0.95, -0.6, -1e-3, 0, 0.2, 0.55, 0.99});
 }
 
-}  // namespace
+}  // namespace segment_test
 }  // namespace spirograd

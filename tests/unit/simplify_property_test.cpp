@@ -8,7 +8,7 @@
 #include "tests/property/property.h"
 
 namespace spirograd::test {
-namespace {
+namespace simplify_property_test {
 
 using Transformation = Result<Program> (*)(const Program&);
 
@@ -81,5 +81,5 @@ TEST(SimplifyProperty, KeepsSecondDerivatives) {
   expect_same_values(options, 30000, 30100, second_order);
 }
 
-}  // namespace
+}  // namespace simplify_property_test
 }  // namespace spirograd::test

@@ -8,7 +8,7 @@
 #include "support/simplified.h"
 
 namespace spirograd::test {
-namespace {
+namespace simplify_test {
 
 using namespace ir;
 
@@ -199,5 +199,5 @@ TEST(Simplify, EveryRuleIsListed) {
     EXPECT_NE(table.find(name), std::string::npos) << name;
 }
 
-}  // namespace
+}  // namespace simplify_test
 }  // namespace spirograd::test

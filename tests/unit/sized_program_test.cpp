@@ -12,7 +12,7 @@
 #include "frontend/ir/verify.h"
 
 namespace spirograd::test {
-namespace {
+namespace sized_program_test {
 
 using ir::Node;
 using ir::NodeId;
@@ -135,5 +135,5 @@ TEST(SizedProgram, InputsDependOnTheRecipeOnly) {
   EXPECT_THROW(recipe_of("quiet", 5), Error);
 }
 
-}  // namespace
+}  // namespace sized_program_test
 }  // namespace spirograd::test

@@ -9,7 +9,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace stages_test {
 
 Target gpu() {
   Target t;
@@ -294,5 +294,5 @@ TEST(Stages, TheTablesStageContractions) {
             "i = grid 8; j = grid 32; k = grid 32 | k = serial 4 unroll 4; accumulators 4");
 }
 
-}  // namespace
+}  // namespace stages_test
 }  // namespace spirograd

@@ -6,7 +6,7 @@
 #include "support/lowered.h"
 
 namespace spirograd::schedule {
-namespace {
+namespace stream_rules_test {
 
 using test::gpu;
 
@@ -107,5 +107,5 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(partial(rows), "k = serial 65536");
 }
 
-}  // namespace
+}  // namespace stream_rules_test
 }  // namespace spirograd::schedule

@@ -8,7 +8,7 @@
 #include "tools/io/utf8.h"
 
 namespace spirograd::io {
-namespace {
+namespace subprocess_test {
 
 // This program says what it was given as a filter.
 std::string filter_seen_by(const std::string& program, const std::string& filter) {
@@ -37,5 +37,5 @@ TEST(Subprocess, ProgramsHaveNamesOfAnyLanguage) {
   std::filesystem::remove(copy);
 }
 
-}  // namespace
+}  // namespace subprocess_test
 }  // namespace spirograd::io

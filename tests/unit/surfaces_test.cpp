@@ -15,7 +15,7 @@
 #include "spirograd/trace.h"
 
 namespace spirograd {
-namespace {
+namespace surfaces_test {
 
 struct In {
   Array x, y, v, k, m, c;
@@ -541,5 +541,5 @@ TEST(Surfaces, LibraryFunctionsAreCalledFromCxx) {
   EXPECT_EQ(outcome(in_cpp), outcome(text::instantiate(text::parse(in_text, "main.sg").value())));
 }
 
-}  // namespace
+}  // namespace surfaces_test
 }  // namespace spirograd

@@ -9,7 +9,7 @@
 #include "tests/support/golden_plans.h"
 
 namespace spirograd {
-namespace {
+namespace sweeps_test {
 
 // Small ones, and those beside powers of two.
 std::vector<int64_t> lengths() {
@@ -53,5 +53,5 @@ std::string swept() {
 
 TEST(Sweeps, PlansOfEveryLengthAreThoseOfTheGoldenFile) { test::expect_golden("sweeps.txt", swept()); }
 
-}  // namespace
+}  // namespace sweeps_test
 }  // namespace spirograd

@@ -16,7 +16,7 @@
 #endif
 
 namespace spirograd::vk {
-namespace {
+namespace system_test {
 
 std::vector<std::string> names(System s) { return {loader_names(s).begin(), loader_names(s).end()}; }
 
@@ -119,5 +119,5 @@ TEST(Environment, AVariableIsLent) {
 #endif
 }
 
-}  // namespace
+}  // namespace system_test
 }  // namespace spirograd::vk

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace spirograd::io {
-namespace {
+namespace table_test {
 
 TEST(Table, AlignsColumns) {
   Table t({">#", "name", "x"});
@@ -28,5 +28,5 @@ TEST(Printable, KeepsTextAndEscapesControlCharactersAndWhatIsNoUtf8) {
   EXPECT_EQ(printable(std::string("\0", 1)), "\\x00");
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace spirograd::io

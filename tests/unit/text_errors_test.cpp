@@ -4,7 +4,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace text_errors_test {
 
 struct Case {
   const char* source;
@@ -269,5 +269,5 @@ TEST(TextErrors, EveryPrefixOfAProgramIsAnErrorOrAProgramAndNeverACrash) {
       "n)\n}\n");
 }
 
-}  // namespace
+}  // namespace text_errors_test
 }  // namespace spirograd

@@ -8,7 +8,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace text_eval_test {
 
 constexpr double kInf = HUGE_VAL;
 const double kNan = std::nan("");
@@ -236,5 +236,5 @@ TEST(TextEval, NumbersKnownBeforeTheProgramRuns) {
          {"(min(2, s), max(2.5, s), min(0.5, 1))", {2, 2.5, 0.5}}});
 }
 
-}  // namespace
+}  // namespace text_eval_test
 }  // namespace spirograd

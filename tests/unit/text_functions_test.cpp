@@ -7,7 +7,7 @@
 #include "support/text_programs.h"
 
 namespace spirograd {
-namespace {
+namespace text_functions_test {
 
 using test::run;
 using test::Values;
@@ -174,5 +174,5 @@ TEST(FunctionParameters, AreInTheSignature) {
   EXPECT_FALSE(text::has_fixed_types(text::parse("def g(f: fn, x: f32) = f(x)", "test.sg").value()));
 }
 
-}  // namespace
+}  // namespace text_functions_test
 }  // namespace spirograd

@@ -6,7 +6,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd {
-namespace {
+namespace text_parse_test {
 
 text::Module module_of(const std::string& source) {
   auto m = text::parse(source, "test.sg");
@@ -156,5 +156,5 @@ TEST(TextParse, NearNamesAreFoundByEditDistance) {
   EXPECT_EQ(near_name("y", {"N", "x"}), "");
 }
 
-}  // namespace
+}  // namespace text_parse_test
 }  // namespace spirograd

@@ -12,7 +12,7 @@
 #include "support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace text_roundtrip_test {
 
 using ir::Expr;
 using ir::Op;
@@ -213,5 +213,5 @@ TEST(TextRoundTrip, FiftyThousandLetsTakeAboutASecond) {
   RecordProperty("seconds", std::to_string(seconds));
 }
 
-}  // namespace
+}  // namespace text_roundtrip_test
 }  // namespace spirograd

@@ -9,7 +9,7 @@
 #include "support/same_nodes.h"
 
 namespace spirograd {
-namespace {
+namespace text_types_test {
 
 struct Outcome {
   std::vector<Type> types;
@@ -305,5 +305,5 @@ TEST(TextTypes, ExtentsAreExpressionsOfNumbers) {
   EXPECT_FALSE(text::has_fixed_types(text::parse("def f(x: f32[min(L, 3)]) = x", "test.sg").value()));
 }
 
-}  // namespace
+}  // namespace text_types_test
 }  // namespace spirograd

@@ -8,7 +8,7 @@
 #include "vk_runtime/tune/compare.h"
 
 namespace spirograd {
-namespace {
+namespace tune_compare_test {
 
 using tuning::agree;
 using tuning::compared;
@@ -104,5 +104,5 @@ TEST(ChoicesFile, NewOnesCountAndTheFileStaysSmall) {
   EXPECT_EQ(vk::joined(many, {{"new", "y"}}), (Choices{{"new", "y"}}));
 }
 
-}  // namespace
+}  // namespace tune_compare_test
 }  // namespace spirograd

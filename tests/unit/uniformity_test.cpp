@@ -6,7 +6,7 @@
 #include "spirv/kernel/builder.h"
 
 namespace spirograd::kernel {
-namespace {
+namespace uniformity_test {
 
 constexpr auto kWorkgroup = Uniformity::Workgroup, kSubgroup = Uniformity::Subgroup, kDivergent = Uniformity::Divergent;
 
@@ -220,5 +220,5 @@ TEST(Uniformity, PathsNameWhatDividesThem) {
   EXPECT_EQ(deciders, (std::vector<Value>{0, ifs[1], ifs[2], ifs[1], ifs[1]}));
 }
 
-}  // namespace
+}  // namespace uniformity_test
 }  // namespace spirograd::kernel

@@ -10,7 +10,7 @@
 #include "support/random_program.h"
 
 namespace spirograd::test {
-namespace {
+namespace vectorise_property_test {
 
 // Empty if the values agree. Sums may be taken in another order.
 std::string difference(const std::vector<ir::Array>& want, const std::vector<ir::Array>& have) {
@@ -66,5 +66,5 @@ TEST(VectoriseProperty, KeepsValuesWithNaNAndInfinities) {
   expect_same_values(options, 5000, 5800);
 }
 
-}  // namespace
+}  // namespace vectorise_property_test
 }  // namespace spirograd::test

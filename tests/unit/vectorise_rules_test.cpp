@@ -11,7 +11,7 @@
 #include "spirograd/text.h"
 
 namespace spirograd::rewrite {
-namespace {
+namespace vectorise_rules_test {
 
 Program program(std::string_view source) {
   const Result<text::Module> module = text::parse(std::string(source), "example.sg");
@@ -76,5 +76,5 @@ std::string test_name(const testing::TestParamInfo<Example>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Tables, RuleExample, testing::ValuesIn(examples()), test_name);
 
-}  // namespace
+}  // namespace vectorise_rules_test
 }  // namespace spirograd::rewrite

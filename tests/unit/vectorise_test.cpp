@@ -21,7 +21,7 @@ void PrintTo(const OpInfo& op, std::ostream* out) { *out << op.name; }  // names
 }  // namespace spirograd::ir
 
 namespace spirograd::rewrite {
-namespace {
+namespace vectorise_test {
 
 using namespace ir;
 using Data = std::vector<double>;
@@ -659,5 +659,5 @@ TEST(Vectorise, IsTheIdentityOnBulkPrograms) {
   EXPECT_TRUE(test::same_nodes(vectorise(bulk), bulk));
 }
 
-}  // namespace
+}  // namespace vectorise_test
 }  // namespace spirograd::rewrite

@@ -7,7 +7,7 @@
 #include "frontend/ir/algebra.h"
 
 namespace spirograd::ir {
-namespace {
+namespace verify_test {
 
 struct Fixture {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
@@ -160,5 +160,5 @@ TEST(Bulk, AllowsScalarIndicesOnHeadsOfTheNormalFormOnly) {
   expect_rejected(check_bulk(f.program(gather(gather(x, many), at))), "indexes gather");
 }
 
-}  // namespace
+}  // namespace verify_test
 }  // namespace spirograd::ir

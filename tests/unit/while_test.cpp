@@ -13,7 +13,7 @@
 #include "support/lowered.h"
 
 namespace spirograd {
-namespace {
+namespace while_test {
 
 using Inputs = std::vector<std::vector<double>>;
 
@@ -207,5 +207,5 @@ TEST(While, DerivativesAreThoseOfAllSteps) {
   expect_right(forward, {{1.2}, {1}});
 }
 
-}  // namespace
+}  // namespace while_test
 }  // namespace spirograd

@@ -18,7 +18,7 @@
 #include "support/group_kernels.h"
 
 namespace spirograd {
-namespace {
+namespace amd_test {
 
 Target amd_like() {
   Target t;
@@ -122,5 +122,5 @@ TEST_P(Amd, CompilesScansWithoutSpills) {
 INSTANTIATE_TEST_SUITE_P(Families, Amd, testing::Values("polaris10", "vega10", "navi10", "navi21"),
                          [](const auto& i) { return std::string(i.param); });
 
-}  // namespace
+}  // namespace amd_test
 }  // namespace spirograd

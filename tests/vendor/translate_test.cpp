@@ -20,7 +20,7 @@
 #include "tests/support/random_program.h"
 
 namespace spirograd {
-namespace {
+namespace translate_test {
 
 namespace fs = std::filesystem;
 
@@ -301,5 +301,5 @@ TEST(TranslateNot, AddressesToHlsl) {
   EXPECT_NE(refusal(addresses, "f32"), "");
 }
 
-}  // namespace
+}  // namespace translate_test
 }  // namespace spirograd

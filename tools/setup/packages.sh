@@ -46,6 +46,8 @@ configure_and_build() {
     # The compiler names the headers that it has read, so that no source is preprocessed once more; and headers may be precompiled.
     export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   fi
+  # Several files at once: half of the time of a build from nothing. Who changes files again and again builds without.
+  if [ "$preset" = release ]; then options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8); fi
   if ! cmake --preset "$preset" -B "$folder" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     echo "error: cmake could not configure the project" >&2
