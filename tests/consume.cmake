@@ -24,12 +24,12 @@ endfunction()
 
 # The same flags as here, sanitizers included: static libraries need them at link time.
 spirograd_consume(InstallTreeMoves install -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}")
-# With ccache the objects of this build serve again, if the flags are the same. Without it, what compiles fastest.
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}" ${launcher}
-    -DCMAKE_UNITY_BUILD=${CMAKE_UNITY_BUILD} -DCMAKE_UNITY_BUILD_BATCH_SIZE=${CMAKE_UNITY_BUILD_BATCH_SIZE})
+# With ccache the objects of this build serve again, if the flags are the same, and each file is compiled alone. Else what compiles fastest.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache AND NOT CMAKE_UNITY_BUILD)
+  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}" ${launcher})
 else()
-  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0)
+  spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
 endif()
 find_program(DPKG_DEB dpkg-deb)
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
