@@ -27,7 +27,7 @@ struct Part {
 };
 
 // The transpose of a slice pads.
-Part padded(Expr ct) { return {ct.shape(), static_cast<int>(ct.attr(0)), -ct.attr(1), ct.in(0)}; }
+Part padded(Expr ct) { return {ct.shape(), axis_of(ct), -ct.attr(1), ct.in(0)}; }
 
 // That of a read at a written place scatters to one block of what the indices choose from.
 std::optional<Part> scattered(Expr ct) {

@@ -146,19 +146,17 @@ Expr transpose_back(const Transposed& t) {
 }
 Expr reshape_back(const Transposed& t) { return reshape(t.ct, t.shape()); }
 Expr window_back(const Transposed& t) {
-  const int axis = static_cast<int>(t.y.attr(0));
+  const int axis = axis_of(t.y);
   return window(t.ct, axis, -t.y.attr(1), t.shape()[axis]);
 }
-Expr reverse_back(const Transposed& t) { return reverse(t.ct, static_cast<int>(t.y.attr(0))); }
+Expr reverse_back(const Transposed& t) { return reverse(t.ct, axis_of(t.y)); }
 Expr concat_back(const Transposed& t) {
-  const int axis = static_cast<int>(t.y.attr(0));
+  const int axis = axis_of(t.y);
   int64_t lo = 0;
   for (int j = 0; j < t.operand; ++j) lo += t.in(j).shape()[axis];
   return window(t.ct, axis, lo, t.shape()[axis]);
 }
-Expr stack_back(const Transposed& t) {
-  return reshape(window(t.ct, static_cast<int>(t.y.attr(0)), t.operand, 1), t.shape());
-}
+Expr stack_back(const Transposed& t) { return reshape(window(t.ct, axis_of(t.y), t.operand, 1), t.shape()); }
 std::vector<Expr> index_of(const Transposed& t) {
   std::vector<Expr> index;
   for (size_t j = 1; j < t.y.node().in.size(); ++j) index.push_back(t.in(static_cast<int>(j)));

@@ -107,9 +107,9 @@ Expr over_length(const Point& p, bool want_v) {
 Expr power(const Point& p, Expr exponent, Expr lost) {
   const Expr size = unary(Op::Abs, p.a);
   const Expr infinity = num(p, std::numeric_limits<double>::infinity());
-  const Expr ordinary = binary(Op::And, binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, infinity));
+  const Expr ordinary = both(binary(Op::Gt, size, num(p, 0)), binary(Op::Lt, size, infinity));
   const Expr log = unary(Op::Log, select(ordinary, size, num(p, 1)));
-  const Expr turned = binary(Op::And, binary(Op::Lt, p.a, num(p, 0)), binary(Op::Ge, unary(Op::Abs, lost), num(p, 1)));
+  const Expr turned = both(binary(Op::Lt, p.a, num(p, 0)), binary(Op::Ge, unary(Op::Abs, lost), num(p, 1)));
   return binary(Op::Pow, p.a, exponent) * (select(turned, num(p, -1), num(p, 1)) * (num(p, 1) + lost * log));
 }
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "vk_runtime/clock.h"
+
 namespace spirograd::vk {
 namespace {
 
@@ -53,13 +55,13 @@ double round_trip() {
   std::array<double, kTrips> took;
   for (double& t : took) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));  // so that all of them sleep
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     std::unique_lock lock(mutex);
     working = static_cast<uint32_t>(threads.size());
     ++trip;
     begins.notify_all();
     ends.wait(lock, [&] { return working == 0; });
-    t = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    t = 1e6 * seconds_since(start);
   }
   for (std::thread& t : threads) t.join();
   std::nth_element(took.begin(), took.begin() + kTrips / 2, took.end());

@@ -14,9 +14,6 @@ constexpr int64_t saturating_add(int64_t a, int64_t b) {
   return a + b;
 }
 
-/// Rounded down. `b` is not 0.
-constexpr int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
-
 constexpr int64_t saturating_mul(int64_t a, int64_t b) {
   constexpr int64_t least = std::numeric_limits<int64_t>::min(), greatest = std::numeric_limits<int64_t>::max();
   if (a == 0 || b == 0) return 0;
@@ -28,5 +25,8 @@ constexpr int64_t saturating_mul(int64_t a, int64_t b) {
   if (x > limit / y) return negative ? least : greatest;
   return static_cast<int64_t>(negative ? uint64_t{0} - x * y : x * y);
 }
+
+/// Rounded down. `b` is not 0.
+constexpr int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
 
 }  // namespace spirograd

@@ -41,9 +41,8 @@ Expr of_nothing(Expr a, std::span<const int64_t> axes, double value) {
 // max + log(1 + exp(min - max)): nothing overflows, and nothing is lost where the two are far apart. The two are told apart
 // by one comparison, so that equal ones have the weights 1 - 1/2 and 1/2.
 Expr log_add_exp_equal_shapes(Expr a, Expr b) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
   const Expr first = binary(Op::Ge, a, b), most = select(first, a, b), least = select(first, b, a);
-  const Expr same_infinity = binary(Op::And, binary(Op::Eq, a, b), binary(Op::Eq, unary(Op::Abs, a), full_like(a, inf)));
+  const Expr same_infinity = both(binary(Op::Eq, a, b), binary(Op::Eq, unary(Op::Abs, a), infinite_like(a)));
   const Expr gap = select(same_infinity, full_like(a, 0), least - most);
   return most + unary(Op::Log1p, unary(Op::Exp, gap));
 }
@@ -149,7 +148,7 @@ Expr mean(Expr a, std::span<const int64_t> axes) {
 
 Expr finite_max(Expr a, std::span<const int64_t> axes) {
   const Expr m = reduce(Op::ReduceMax, a, axes);
-  const Expr finite = binary(Op::Lt, unary(Op::Abs, m), full_like(m, std::numeric_limits<double>::infinity()));
+  const Expr finite = binary(Op::Lt, unary(Op::Abs, m), infinite_like(m));
   return unary(Op::StopGradient, select(finite, m, full_like(m, 0)));
 }
 

@@ -14,7 +14,7 @@ Expr hypot_of(Expr x, Expr y) {
   const Expr most = binary(Op::Max, a, b), least = binary(Op::Min, a, b);
   const Expr ratio = binary(Op::MaskedDiv, least, most);
   const Expr r = most * unary(Op::Sqrt, full_like(x, 1) + ratio * ratio);
-  const Expr endless = binary(Op::Or, binary(Op::Eq, a, infinity), binary(Op::Eq, b, infinity));
+  const Expr endless = either(binary(Op::Eq, a, infinity), binary(Op::Eq, b, infinity));
   return select(endless, infinity, r);
 }
 
@@ -22,7 +22,7 @@ Expr hypot_of(Expr x, Expr y) {
 Expr cbrt_of(Expr x) {
   const Expr a = unary(Op::Abs, x), r = binary(Op::Pow, a, full_like(x, 1.0 / 3));
   const Expr better = r - (r - a / (r * r)) * full_like(x, 1.0 / 3);
-  const Expr plain = binary(Op::Or, binary(Op::Eq, a, full_like(x, 0)), binary(Op::Eq, a, infinite_like(x)));
+  const Expr plain = either(binary(Op::Eq, a, full_like(x, 0)), binary(Op::Eq, a, infinite_like(x)));
   const Expr root = select(plain, a, better);
   return select(binary(Op::Lt, x, full_like(x, 0)), -root, root);
 }
@@ -42,7 +42,7 @@ Expr round(Expr x) {
   const Expr below = function_of(Op::Floor, x), rest = x - below, half = full_like(x, 0.5), two = full_like(x, 2);
   const Expr odd = binary(Op::Ne, below, two * unary(Op::Floor, below * half));
   const Expr tie_up = both(binary(Op::Eq, rest, half), odd);
-  return select(binary(Op::Or, binary(Op::Gt, rest, half), tie_up), below + full_like(x, 1), below);
+  return select(either(binary(Op::Gt, rest, half), tie_up), below + full_like(x, 1), below);
 }
 
 Expr trunc(Expr x) { return select(binary(Op::Lt, x, full_like(x, 0)), ceil(x), function_of(Op::Floor, x)); }

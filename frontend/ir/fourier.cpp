@@ -41,9 +41,9 @@ Complex roots(Expr t, int64_t n, DType dtype) {
   const Expr angle = off * full_like(off, std::numbers::pi / (2 * static_cast<double>(n)));
   const Expr c = unary(Op::Cos, angle), s = unary(Op::Sin, angle);
   const auto is = [&](int64_t q) { return binary(Op::Eq, quarter, whole_like(quarter, q)); };
-  const Expr odd = binary(Op::Or, is(1), is(3));
+  const Expr odd = either(is(1), is(3));
   const Expr cos = select(odd, s, c), sin = select(odd, c, s);
-  return {select(binary(Op::Or, is(1), is(2)), -cos, cos), select(binary(Op::Or, is(2), is(3)), sin, -sin)};
+  return {select(either(is(1), is(2)), -cos, cos), select(either(is(2), is(3)), sin, -sin)};
 }
 
 // The same for the products i * j of a table. Small ones are numbers of the program, so that runs do not compute them.
@@ -287,7 +287,7 @@ Expr irfft(Complex x, int64_t n, int64_t axis) {
   const int64_t batch = in.re.shape()[0];
   if (n == 0) return along.out(zeros(*x.re.graph, {x.re.dtype(), {batch, 0}}));
   const Expr k = iota(*x.re.graph, in.im.shape(), 1), first = binary(Op::Eq, k, whole_like(k, 0));
-  const Expr real = n % 2 == 0 ? binary(Op::Or, first, binary(Op::Eq, k, whole_like(k, n / 2))) : first;
+  const Expr real = n % 2 == 0 ? either(first, binary(Op::Eq, k, whole_like(k, n / 2))) : first;
   in.im = select(real, zeros(*x.re.graph, in.im.type()), in.im);
   if (n % 2 == 0) {
     const Complex z = inverse_rows(packed(in, n));

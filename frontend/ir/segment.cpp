@@ -66,7 +66,7 @@ Expr extreme(Op op, std::string_view what, Expr x, Expr segment, int64_t n) {
     Expr better = binary(beyond, after[0], before[0]);
     if (is_float(x.dtype())) {
       const Expr before_nan = binary(Op::Ne, before[0], before[0]), after_number = binary(Op::Eq, after[0], after[0]);
-      better = binary(Op::Or, better, both(before_nan, after_number));
+      better = either(better, both(before_nan, after_number));
     }
     return Rows{select(better, after[0], before[0]), select(better, after[1], before[1])};
   });

@@ -50,8 +50,7 @@ struct Stretched {
 };
 std::optional<Stretched> stretched(Expr e) {
   if (e.op() == Op::Broadcast) return Stretched{e.in(0), e.node().attr};
-  if (e.op() == Op::Iota && e.rank() > 1)
-    return Stretched{iota(*e.graph, {e.shape()[static_cast<int>(e.attr(0))]}, 0), {e.attr(0)}};
+  if (e.op() == Op::Iota && e.rank() > 1) return Stretched{iota(*e.graph, {e.shape()[axis_of(e)]}, 0), {e.attr(0)}};
   return std::nullopt;
 }
 

@@ -121,7 +121,7 @@ Step push_reshape(Context c, const Slice& s) {
 // window(u, lo)[j] = u[lo + j]. No guard if the window covers the operand: then j out of range makes lo + j out of range.
 Step push_window(Context c, const Slice& s) {
   const Expr u = s.table.in(0);
-  const int axis = static_cast<int>(s.table.attr(0));
+  const int axis = axis_of(s.table);
   const int64_t lo = s.table.attr(1), n = s.table.shape()[axis];
   if (!s.at[at(axis)])
     return after({{u, s.at}}, [s, axis, lo, n](Values v) {
@@ -137,7 +137,7 @@ Step push_window(Context c, const Slice& s) {
 
 // reverse(u)[j] = u[n-1-j], which is out of range exactly when j is, also where the difference wraps.
 Step push_reverse(Context c, const Slice& s) {
-  const int axis = static_cast<int>(s.table.attr(0));
+  const int axis = axis_of(s.table);
   std::vector<Expr> slots = s.at;
   if (Expr& j = slots[at(axis)]) {
     j = scalar(c.graph, DType::I32, static_cast<double>(s.table.shape()[axis] - 1)) - j;
@@ -149,7 +149,7 @@ Step push_reverse(Context c, const Slice& s) {
 
 // concat(u, v)[j] = u[j] if j < rows of u, else v[j - rows of u]. Negative j selects u, where it gives 0.
 Step push_concat(Context c, const Slice& s) {
-  const int axis = static_cast<int>(s.table.attr(0));
+  const int axis = axis_of(s.table);
   const Expr j = s.at[at(axis)];
   std::vector<Slice> below;
   std::vector<int64_t> ends;
@@ -178,7 +178,7 @@ Step push_concat(Context c, const Slice& s) {
 
 // stack(u0, u1, ..)[j] = uj if j is a constant. Otherwise it is stuck, and only the other indices go inside.
 Step push_stack(Context, const Slice& s) {
-  const int axis = static_cast<int>(s.table.attr(0));
+  const int axis = axis_of(s.table);
   const Expr j = s.at[at(axis)];
   std::vector<Expr> others = s.at;
   others.erase(others.begin() + axis);

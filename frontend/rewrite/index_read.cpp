@@ -81,7 +81,7 @@ Expr with_index(Expr e, int64_t level, Expr index) {
 
 Expr IndexContext::guarded(const Slice& s, const std::vector<bool>& axes, Expr value) const {
   Expr inside;
-  const auto require = [&](Expr fact) { inside = inside ? binary(Op::And, inside, fact) : fact; };
+  const auto require = [&](Expr fact) { inside = inside ? both(inside, fact) : fact; };
   for (size_t a = 0; a < s.at.size(); ++a) {
     if (!s.at[a] || !axes[a]) continue;
     const int64_t extent = s.table.shape()[static_cast<int>(a)];

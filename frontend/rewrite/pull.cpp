@@ -185,7 +185,7 @@ class Emit {
     return true;
   }
 
-  void require(Expr m) { mask_ = mask_ ? binary(Op::And, mask_, m) : m; }
+  void require(Expr m) { mask_ = mask_ ? both(mask_, m) : m; }
 
   const IndexPlan& plan_;
   const Choice& choice_;

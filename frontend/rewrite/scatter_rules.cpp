@@ -169,7 +169,7 @@ Expr sum_scatter(Facts& facts, Expr e) {
       passive.push_back(t - p + m_rank);
   }
   Expr updates = reduce(Op::Sum, s.in(0), passive), mask;
-  const auto require = [&](Expr m) { mask = mask ? binary(Op::And, mask, m) : m; };
+  const auto require = [&](Expr m) { mask = mask ? both(mask, m) : m; };
   for (int j = 0; j < p; ++j) {
     const Expr f = index[static_cast<size_t>(j)];
     if (!summed[static_cast<size_t>(j)]) {

@@ -1,9 +1,10 @@
 #include "spirograd/jit.h"
 
 #include <algorithm>
-#include <chrono>
 #include <list>
 #include <mutex>
+
+#include "vk_runtime/clock.h"
 
 namespace spirograd::detail {
 
@@ -20,7 +21,7 @@ struct JitCache::Impl {
   std::list<Entry> entries;  // the last used one first
 
   Result<Entry> made(std::vector<Type> types, const std::string& structure, const Make& make) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = vk::Clock::now();
     if (!options.device) {
       Result<std::shared_ptr<vk::Device>> device = vk::Device::create();
       if (!device) return device.error();
@@ -41,9 +42,8 @@ struct JitCache::Impl {
     Result<std::unique_ptr<vk::Session>> session = vk::Session::create(options.device, *executable);
     if (!session) return session.error();
     e.session = std::move(*session);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     e.structure = structure;
-    e.info = {std::move(types), 0, took.count(), e.session->device_bytes()};
+    e.info = {std::move(types), 0, vk::seconds_since(start), e.session->device_bytes()};
     return e;
   }
 };
