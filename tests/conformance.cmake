@@ -17,5 +17,5 @@ spirograd_test(unit/plans_test.cpp ALONE LABELS unit LINK spirograd_golden_plans
 spirograd_test(unit/sweeps_test.cpp ALONE LABELS unit slow LINK spirograd_golden_plans spirograd_ad spirograd_text)
 if(TARGET spirograd_vk)
   spirograd_gpu_test(conformance/device_conformance_test.cpp INLINE LABELS conformance
-    LINK spirograd_conformance spirograd_compile spirograd_vk)
+    LINK spirograd_conformance spirograd_compile gpu_fixture)
 endif()

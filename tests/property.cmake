@@ -26,9 +26,9 @@ spirograd_test(property/neighbours_property_test.cpp LABELS property slow LINK s
 
 if(TARGET spirograd_vk)
   spirograd_gpu_test(property/device_property_test.cpp LABELS property
-    LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile spirograd_vk)
-  spirograd_gpu_test(property/device_schedules_test.cpp LABELS property LINK spirograd_schedules spirograd_vk)
-  spirograd_gpu_test(property/device_sizes_test.cpp LABELS property LINK spirograd_sizes spirograd_vk)
+    LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile gpu_fixture)
+  spirograd_gpu_test(property/device_schedules_test.cpp LABELS property LINK spirograd_schedules gpu_fixture)
+  spirograd_gpu_test(property/device_sizes_test.cpp LABELS property LINK spirograd_sizes gpu_fixture)
 endif()
 
 if(SPIROGRAD_BREAK_ROWS)
