@@ -29,7 +29,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache AND NOT CMAKE_UNITY_BUILD)
   spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}" ${launcher})
 else()
   spirograd_consume(SourceTree source -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0
-    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
 endif()
 find_program(DPKG_DEB dpkg-deb)
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)

@@ -32,8 +32,8 @@ int type_score(const DeviceFacts& f) {
 
 // Software drivers have no GPU to name, and some drivers no name.
 bool is_same_gpu(const DeviceFacts& a, const DeviceFacts& b) {
-  constexpr std::array<uint8_t, 16> kNone{};
-  return a.type != VK_PHYSICAL_DEVICE_TYPE_CPU && b.type != VK_PHYSICAL_DEVICE_TYPE_CPU && a.identity.device_uuid != kNone &&
+  constexpr std::array<uint8_t, 16> kNil{};
+  return a.type != VK_PHYSICAL_DEVICE_TYPE_CPU && b.type != VK_PHYSICAL_DEVICE_TYPE_CPU && a.identity.device_uuid != kNil &&
          a.identity.device_uuid == b.identity.device_uuid;
 }
 

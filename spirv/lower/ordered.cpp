@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kManyPages = int64_t{1} << 18;  // elements: smaller arrays are in a cache, with all their pages
 constexpr int64_t kFarApart = 1024;               // bytes between two steps
 constexpr int64_t kLong = 64;                     // steps
-constexpr size_t kMostVisits = 64;                // nodes between a reduction and what it reads
+constexpr size_t kMostNodesBetween = 64;          // nodes between a reduction and what it reads
 
 bool is_reduce(const Node& n) { return ir::info(n.op).kind == ir::Kind::Reduce; }
 
@@ -55,7 +55,7 @@ class Readers {
     Place own;
     for (int a = 0; a < from.rank(); ++a) own.push_back({1u << a, a});
     std::vector<Read> stack = {{reduction.in[0], std::move(own)}};
-    for (size_t visits = 0; !stack.empty() && visits < kMostVisits; ++visits) {
+    for (size_t visits = 0; !stack.empty() && visits < kMostNodesBetween; ++visits) {
       const Read r = std::move(stack.back());
       stack.pop_back();
       const Node& n = g_[r.node];

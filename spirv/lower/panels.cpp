@@ -120,12 +120,12 @@ class Packing {
   }
 
   std::vector<Operand> operands(NodeId id, const Node& n, const PanelTile& tile) const {
-    constexpr size_t kMostVisits = 64;
+    constexpr size_t kMostSteps = 64;
     const uint32_t lanes = 1u << tile.lanes, rows = 1u << tile.rows;
     Place own;
     for (int a = 0; a < n.type.shape.rank(); ++a) own.push_back({1u << a, a});
     std::vector<Operand> out, stack = {{n.in[0], operand_place(g_, g_[id], 0, own, {kReducedAxis, -1})}};
-    for (size_t visits = 0; !stack.empty() && visits < kMostVisits; ++visits) {
+    for (size_t visits = 0; !stack.empty() && visits < kMostSteps; ++visits) {
       const Operand o = std::move(stack.back());
       stack.pop_back();
       const Node& at = g_[o.node];

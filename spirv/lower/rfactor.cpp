@@ -90,11 +90,11 @@ class Factoring {
  private:
   // Long programs have many reductions: what lies further down is not looked at.
   static void describe_columns(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) {
-    constexpr size_t kSeen = 200;
+    constexpr size_t kMostSeen = 200;
     const bool trailing = axes.back() + 1 == x.rank();
     if (trailing || f.position || f.combines) return;
     const Expr sum = ir::reduce(op, x, axes);
-    const std::vector<schedule::Reduction> found = accesses(*x.graph, sum.id, {}, kSeen).reductions;
+    const std::vector<schedule::Reduction> found = accesses(*x.graph, sum.id, {}, kMostSeen).reductions;
     f.contiguous = found.empty() || found[0].contiguous;
     f.columns = sum.shape()[sum.rank() - 1];
   }

@@ -13,7 +13,7 @@ namespace {
 
 // Code of some length in a loop, for the time that it takes to compile.
 void add_long_code(Recipes& out) {
-  constexpr uint32_t kPairs = 750, kRounds = 3, kElements = 64;
+  constexpr uint32_t kSalted = 750, kRounds = 3, kElements = 64;
   Draft d("1,500 instructions");
   const uint32_t y = d.output(kElements), rounds = d.constant({kRounds});
   const auto salt = [](uint32_t j) { return (j + 1) * 0x9e3779b1u; };
@@ -23,7 +23,7 @@ void add_long_code(Recipes& out) {
   const Value x = b.var(b.index());
   b.begin_loop(b.load(n, word(b, 0)));
   Value next = b.get(x);
-  for (uint32_t j = 0; j < kPairs; ++j) next = b.mul(b.op(KOp::Xor, next, word(b, salt(j))), word(b, 1664525));
+  for (uint32_t j = 0; j < kSalted; ++j) next = b.mul(b.op(KOp::Xor, next, word(b, salt(j))), word(b, 1664525));
   b.set(x, next);
   b.end_loop();
   b.store(to, b.index(), b.get(x));
@@ -33,7 +33,7 @@ void add_long_code(Recipes& out) {
   std::vector<uint32_t> expected;
   for (uint32_t i = 0; i < kElements; ++i) {
     uint32_t state = i;
-    for (uint32_t k = 0; k < kRounds * kPairs; ++k) state = (state ^ salt(k % kPairs)) * 1664525u;
+    for (uint32_t k = 0; k < kRounds * kSalted; ++k) state = (state ^ salt(k % kSalted)) * 1664525u;
     expected.push_back(state);
   }
   d.expect(27, "long code", y, expected);

@@ -41,7 +41,7 @@ bool has_gradient(const Program& p, const Options& options) {
          std::any_of(p.params.begin(), p.params.end(), is_weight);
 }
 
-std::string text_of(const Measured& m, const Limits& limits) {
+std::string measured_text(const Measured& m, const Limits& limits) {
   const Speed& s = m.speed;
   std::string out = "\n" + m.what + "\n";
   out += "  first call   compiled in " + io::ms(s.compile) + ", pipelines in " + io::ms(s.session) + ", first run " +
@@ -70,7 +70,7 @@ std::string text_of(const Measured& m, const Limits& limits) {
   return out;
 }
 
-nlohmann::json json_of(const Measured& m) {
+nlohmann::json measured_json(const Measured& m) {
   const Speed& s = m.speed;
   nlohmann::json steps = nlohmann::json::array();
   for (const StepSpeed& step : s.steps)
@@ -120,13 +120,13 @@ int bench(const Options& options) {
                           {"function", source.signature.name},
                           {"limits", {{"bytes_per_second", limits.bytes}, {"operations_per_second", limits.operations}}},
                           {"measured", nlohmann::json::array()}};
-    for (const Measured& m : all) out["measured"].push_back(json_of(m));
+    for (const Measured& m : all) out["measured"].push_back(measured_json(m));
     print_json(out);
     return kOk;
   }
   std::string text = source.signature.name + " on " + engine.name() + ": it copies " + per_second(limits.bytes, "B") +
                      " and computes " + per_second(limits.operations, "op") + " now\n";
-  for (const Measured& m : all) text += text_of(m, limits);
+  for (const Measured& m : all) text += measured_text(m, limits);
   print(text);
   return kOk;
 }

@@ -64,7 +64,7 @@ std::string in_words(const std::vector<Executable>& forms) {
   return out + " form";
 }
 
-nlohmann::json json_of(const Files& files, const std::vector<Executable>& forms, size_t bytes) {
+nlohmann::json files_json(const Files& files, const std::vector<Executable>& forms, size_t bytes) {
   nlohmann::json all = nlohmann::json::array();
   for (const Executable& e : forms) all.push_back(form_json(e));
   nlohmann::json out = {{"file", files.bundle},
@@ -94,7 +94,7 @@ int compile_bundle(const Options& options) {
   out.commit();
   tell("wrote " + files.bundle + "  " + program.name + " in " + in_words(forms) + "\n");
   if (!files.header.empty()) tell("wrote " + files.header + "\n");
-  if (options.has("--json")) print_json(json_of(files, forms, bytes.size()));
+  if (options.has("--json")) print_json(files_json(files, forms, bytes.size()));
   return kOk;
 }
 

@@ -11,13 +11,13 @@
 namespace spirograd::cli {
 namespace {
 
-struct Step {
+struct GradientStep {
   Program gradient;
   std::vector<size_t> weights;  // parameters of the function
   size_t loss = 0, values = 0;  // the result, and how many the function has
 };
 
-Step step_of(const Program& p, const DescentOptions& how) {
+GradientStep step_of(const Program& p, const DescentOptions& how) {
   return {value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(),
           differentiated_result(p, how.of).value(), p.results.size()};
 }
@@ -82,7 +82,7 @@ std::vector<std::string> descent_methods() {
 }
 
 Descent descent(const Program& p, const std::vector<HostArray>& inputs, const DescentOptions& how) {
-  const Step step = step_of(p, how);
+  const GradientStep step = step_of(p, how);
   const DType real = p.results[step.loss].type.dtype;
   const Method& method = method_of(how.method);
   const text::Module steps = library_steps(method);

@@ -19,7 +19,7 @@
 namespace spirograd::cli {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 // Ends the process if nothing is heard of for too long: a driver that hangs holds its thread for ever.
 class Watchdog {
@@ -46,7 +46,7 @@ class Watchdog {
     while (!ended_) {
       const int seen = count_;
       if (changed_.wait_for(lock, patience_, [&] { return ended_ || count_ != seen; })) continue;
-      print(json{{"hung", what_}}.dump() + "\n");
+      print(Json{{"hung", what_}}.dump() + "\n");
       std::_Exit(kDeviceError);
     }
   }
@@ -65,13 +65,13 @@ int examine_here(const std::optional<std::string>& device, std::chrono::seconds 
   Watchdog watchdog(patience);
   const auto say = [&](std::string_view what) {
     watchdog.heard_of(what);
-    print(json{{"trying", what}}.dump() + "\n");
+    print(Json{{"trying", what}}.dump() + "\n");
   };
   if (!device) {
     say("loading the drivers");
-    json names = json::array();
+    Json names = Json::array();
     for (const vk::DeviceInfo& d : vk::devices().value()) names.push_back(d.name);
-    print(json{{"names", names}}.dump() + "\n");
+    print(Json{{"names", names}}.dump() + "\n");
     return kOk;
   }
   vk::DeviceOptions options;
@@ -79,20 +79,20 @@ int examine_here(const std::optional<std::string>& device, std::chrono::seconds 
   options.cache_dir = cache_folder();
   say("creating the device");
   const Result<vk::DeviceInfo> info = vk::examine(options, say);
-  const json line = info ? json{{"device", json_of(*info)}, {"text", text_of(*info)}} : json{{"error", info.error().str()}};
+  const Json line = info ? Json{{"device", json_of(*info)}, {"text", text_of(*info)}} : Json{{"error", info.error().str()}};
   print(line.dump() + "\n");
   return kOk;
 }
 
 // In a process of its own. The last line, or what happened instead: {"failed": "hung while ..."}.
-json examine_apart(const std::optional<std::string>& device, std::chrono::seconds patience, io::Progress& progress,
+Json examine_apart(const std::optional<std::string>& device, std::chrono::seconds patience, io::Progress& progress,
                    const std::string& name) {
   std::string trying = "starting";
-  json last;
+  Json last;
   std::vector<std::string> arguments = {"doctor", "--in-process", "--patience", std::to_string(patience.count())};
   if (device) arguments.insert(arguments.end(), {"--device", *device});
   const io::Ended ended = io::run_process(io::own_program(), arguments, [&](const std::string& line) {
-    json value = json::parse(line, nullptr, false);
+    Json value = Json::parse(line, nullptr, false);
     if (!value.is_object()) return;  // drivers print too
     if (value.contains("trying")) {
       trying = value["trying"];
@@ -109,11 +109,11 @@ json examine_apart(const std::optional<std::string>& device, std::chrono::second
 }
 
 // Of what examine_apart gives.
-std::string text_of(const json& found) {
+std::string finding_text(const Json& found) {
   return found.contains("failed") ? "   " + found["failed"].get<std::string>() + "\n" : found["text"].get<std::string>();
 }
 
-bool is_well(const json& found) {
+bool is_well(const Json& found) {
   return !found.contains("failed") && found["device"]["unusable"].get<std::string>().empty();
 }
 
@@ -122,30 +122,30 @@ int doctor(const Options& options) {
   const std::optional<std::string> wanted = options.value("--device");
   const std::chrono::seconds patience(options.number("--patience", 60, 1));
   if (options.has("--in-process")) return examine_here(wanted, patience);
-  std::vector<std::pair<std::string, json>> report;  // name, what was found
+  std::vector<std::pair<std::string, Json>> report;  // name, what was found
   {
     io::Progress progress("loading the drivers ...");
     std::vector<std::pair<std::string, std::string>> devices;  // how to select it, name
     if (wanted) {
       devices = {{*wanted, *wanted}};
     } else {
-      const json list = examine_apart(std::nullopt, patience, progress, "");
+      const Json list = examine_apart(std::nullopt, patience, progress, "");
       if (list.contains("failed")) throw Error("SG0302", std::string(list["failed"]));
-      for (const json& name : list["names"]) devices.emplace_back(std::to_string(devices.size()), name);
+      for (const Json& name : list["names"]) devices.emplace_back(std::to_string(devices.size()), name);
     }
     for (const auto& [select, name] : devices) {
-      json found = examine_apart(select, patience, progress, name + ": ");
+      Json found = examine_apart(select, patience, progress, name + ": ");
       report.emplace_back(found.contains("device") ? found["device"]["name"].get<std::string>() : name, std::move(found));
     }
   }
   if (options.has("--json")) {
-    json all = json::array();
+    Json all = Json::array();
     for (const auto& [name, found] : report)
-      all.push_back(found.contains("device") ? found["device"] : json{{"name", name}, {"failed", found["failed"]}});
+      all.push_back(found.contains("device") ? found["device"] : Json{{"name", name}, {"failed", found["failed"]}});
     print_json({{"devices", all}});
   } else {
     std::string text;
-    for (const auto& [name, found] : report) text += (text.empty() ? "" : "\n") + name + "\n" + text_of(found);
+    for (const auto& [name, found] : report) text += (text.empty() ? "" : "\n") + name + "\n" + finding_text(found);
     print(text);
   }
   return std::all_of(report.begin(), report.end(), [](const auto& r) { return is_well(r.second); }) ? kOk : kCheckFailed;

@@ -195,7 +195,7 @@ void write(const Places& places, const Outcome& o) {
   tell(log);
 }
 
-nlohmann::json json_of(const Outcome& o, const DescentOptions& how, const Engine& engine, const Places& places) {
+nlohmann::json outcome_json(const Outcome& o, const DescentOptions& how, const Engine& engine, const Places& places) {
   nlohmann::json weights = nlohmann::json::object();
   for (const NamedArray& w : o.weights) weights[w.name] = result_json(w.array, places.save);
   nlohmann::json out = {{"device", engine.name()},
@@ -238,7 +238,7 @@ int fit(const Options& options) {
   write(where, o);
   if (o.diverged) throw divergence(o, how);
   if (json) {
-    print_json(json_of(o, how, engine, where));
+    print_json(outcome_json(o, how, engine, where));
   } else if (o.good() > 0) {
     std::string text = "loss = " + text_of(o.losses.back()) + " after " + std::to_string(o.losses.size() - 1) +
                        " steps, from " + text_of(o.losses.front()) + "\n";

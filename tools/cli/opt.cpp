@@ -19,7 +19,7 @@
 namespace spirograd::cli {
 namespace {
 
-const char* name_of(Role r) {
+const char* role_name(Role r) {
   switch (r) {
     case Role::Input: return "input";
     case Role::Output: return "output";
@@ -29,7 +29,7 @@ const char* name_of(Role r) {
   return "?";
 }
 
-const char* name_of(Step::Kind k) {
+const char* kind_name(Step::Kind k) {
   switch (k) {
     case Step::Kind::Dispatch: return "dispatch";
     case Step::Kind::Fill: return "fill";
@@ -63,7 +63,7 @@ std::string schedule_text(const Executable& e) {
   io::Table buffers({">buffer", "role", "name", "type", ">bytes", ">scratch offset"});
   for (size_t j = 0; j < e.buffers.size(); ++j) {
     const BufferDesc& b = e.buffers[j];
-    buffers.add({"%" + std::to_string(j), name_of(b.role), b.name, to_string(b.type), std::to_string(b.bytes),
+    buffers.add({"%" + std::to_string(j), role_name(b.role), b.name, to_string(b.type), std::to_string(b.bytes),
                  b.role == Role::Scratch ? std::to_string(b.scratch_offset) : ""});
   }
   io::Table steps({">step", "kind", "kernel", ">groups", "uses", "what"});
@@ -72,7 +72,7 @@ std::string schedule_text(const Executable& e) {
     const Step& s = e.steps[j];
     while (!ends.empty() && ends.back() == j) ends.pop_back();
     const bool dispatch = s.kind == Step::Kind::Dispatch, repeat = s.kind == Step::Kind::Repeat;
-    const std::string kind = std::string(2 * ends.size(), ' ') + name_of(s.kind);
+    const std::string kind = std::string(2 * ends.size(), ' ') + kind_name(s.kind);
     if (repeat) ends.push_back(j + 1 + s.body);
     steps.add({std::to_string(j), kind + (repeat ? " " + std::to_string(s.count) + " times" : ""),
                dispatch ? e.kernels[s.kernel].name : "", dispatch ? std::to_string(s.groups) : "", uses_text(s), s.label});
@@ -145,7 +145,7 @@ Executable compiled(const Program& p, const Options& options, const Target& targ
   return compile(p, target, how).value();
 }
 
-std::string text_of(const Program& p, const Options& options, std::string& stage) {
+std::string program_text(const Program& p, const Options& options, std::string& stage) {
   Target target = options.has("--deterministic") ? deterministic(plain_target()) : plain_target();
   BindingForm suits = BindingForm::Address;
   if (options.has("--device")) {
@@ -188,7 +188,7 @@ int opt(const Options& options) {
   list.check_all_used(traced);
   std::string stage = "traced";
   const Program p = transformed(traced, options, stage);
-  const std::string text = text_of(p, options, stage);
+  const std::string text = program_text(p, options, stage);
   if (options.has("--json"))
     print_json({{"stage", stage}, {"text", text}});
   else

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostReplays = 1000;
+constexpr size_t kMostTimedReplays = 1000;
 constexpr uint64_t kMostProfiled = 100'000;  // commands that get a timestamp each
 
 double median(std::vector<double> x) {
@@ -92,7 +92,7 @@ Speed measure_speed(const std::shared_ptr<vk::Device>& device, const CompileOpti
   vk::Timing first;
   session->run(inputs, &first).value();
   out.first = first.host;
-  const Replays replays = replay_for(*session, seconds, kMostReplays);
+  const Replays replays = replay_for(*session, seconds, kMostTimedReplays);
   out.replays = replays.runs;
   out.replay = replays.median.host;
   out.best = replays.best;

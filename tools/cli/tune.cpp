@@ -24,7 +24,7 @@ std::string kept(const Tuning& t) {
   return cache_folder().empty() ? "not remembered: there is no cache folder (SPIROGRAD_CACHE)\n" : "not remembered\n";
 }
 
-std::string text_of(const Tuning& t, const std::string& what, const std::string& device) {
+std::string tuning_text(const Tuning& t, const std::string& what, const std::string& device) {
   if (t.computes.empty())
     return what + " on " + device + ": " + io::ms(t.seconds_before) + ", nothing is clearly faster\n" + searched(t);
   std::string out = what + " on " + device + ": " + io::ms(t.seconds_after) + " instead of " + io::ms(t.seconds_before) +
@@ -39,7 +39,7 @@ std::string text_of(const Tuning& t, const std::string& what, const std::string&
   return out + "\n" + searched(t) + kept(t);
 }
 
-nlohmann::json json_of(const Tuning& t) {
+nlohmann::json tuning_json(const Tuning& t) {
   nlohmann::json computes = nlohmann::json::array();
   for (const TunedCompute& c : t.computes)
     computes.push_back({{"compute", c.what},
@@ -69,13 +69,13 @@ int run_tune(const Options& options) {
   const Tuning found = tune(program, engine.device(), inputs, how).value();
   progress.say("");
   if (options.has("--json")) {
-    nlohmann::json out = json_of(found);
+    nlohmann::json out = tuning_json(found);
     out["device"] = engine.name();
     out["driver"] = engine.device()->info().driver;
     out["what"] = what;
     print_json(out);
   } else {
-    print(text_of(found, what, engine.name()));
+    print(tuning_text(found, what, engine.name()));
   }
   return kOk;
 }

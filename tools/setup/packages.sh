@@ -46,13 +46,17 @@ configure_and_build() {
     # The compiler names the headers that it has read, so that no source is preprocessed once more; and headers may be precompiled.
     export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   fi
-  # Several files at once: half of the time of a build from nothing. Who changes files again and again builds without.
-  if [ "$preset" = release ]; then options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8); fi
+  # All files of a library at once: a third of the time of a build from nothing. -O2: -O3 takes a fifth longer and runs no faster here.
+  # Who changes files again and again builds without.
+  if [ "$preset" = release ]; then
+    options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG")
+  fi
   if ! cmake --preset "$preset" -B "$folder" "${options[@]}" "${extra_cmake_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     echo "error: cmake could not configure the project" >&2
     exit 1
   fi
+  sed -n '/^CMake Warning/,/^Call Stack/ { /^  /p }' "$log"  # what is left out, so that nobody takes it for tested
   echo "building ($folder)"
   if ! cmake --build "$folder" ${1:+--target "$@"} >"$log" 2>&1; then
     grep -E "error|FAILED|undefined" -A5 "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
