@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -39,6 +40,20 @@ struct Frame {
     at[static_cast<size_t>(slot)] = nullptr;
   }
 };
+
+bool reads_params(const Plan& plan, size_t first, size_t last) {
+  return std::ranges::any_of(plan.blocks[static_cast<size_t>(plan.outermost)].steps, [&](const Step& s) {
+    if (s.node->op != Op::Param) return false;
+    const auto j = static_cast<size_t>(s.node->attr[0]);
+    return first <= j && j < last;
+  });
+}
+
+bool same_bits(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+  return std::ranges::equal(a, b, [](const std::vector<double>& x, const std::vector<double>& y) {
+    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+  });
+}
 
 class Evaluator {
  public:
@@ -126,6 +141,8 @@ class Evaluator {
     std::vector<double*> stack(f.results.size());
     for (size_t j = n_acc; j < f.results.size(); ++j)
       stack[j] = frame.make(step.slot + static_cast<int>(j), k * g_[f.results[j]].type.shape.count());
+    // What a step leaves as it was, all later ones leave: the end of a `while` long before its bound.
+    const bool may_rest = f.results.size() == n_acc && !reads_params(*body->plan, n_acc, n_acc + n_es);
     for (int64_t round = 0; round < k; ++round) {
       const int64_t i = reverse ? k - 1 - round : round;
       for (size_t j = 0; j < n_acc; ++j) body->args[j] = acc[j].data();
@@ -137,6 +154,7 @@ class Evaluator {
         std::copy_n(value, count, j < n_acc ? next[j].data() : stack[j] + i * count);
       }
       acc.swap(next);
+      if (may_rest && same_bits(acc, next)) break;
     }
     for (size_t j = 0; j < n_acc; ++j) {
       const auto slot = static_cast<size_t>(step.slot) + j;

@@ -155,6 +155,24 @@ TEST(While, LeavesALoopInsideOfAKernelWhereItEndsAndChangesNoBit) {
     }
 }
 
+// The interpreter ends a loop where a step has left its state as it was, if no later one can see anything else.
+TEST(While, TheInterpreterGoesOnWhereALaterStepMayChangeSomething) {
+  const auto value = [](const std::string& text, const Inputs& inputs) {
+    return ir::evaluate(program(text), inputs)[0].data;
+  };
+  EXPECT_EQ(
+      value(
+          "def f(x: f32) -> (y: i32) = { let (s, n) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, x, at_most=300000)\n n }\n",
+          {{1}}),
+      std::vector<double>{4});
+  EXPECT_EQ(value("def f(x: f32[5]) -> (y: f32) = fold(fn(s, e) => s + e, 0.0, x)\n", {{0, 0, 3, 0, 4}}),
+            std::vector<double>{7});
+  EXPECT_EQ(value("def f(x: f32[3]) -> (y: f32[4]) = scan(fn(s, e) => s * 2.0, x[0], x)\n", {{0, 1, 2}}),
+            (std::vector<double>{0, 0, 0, 0}));
+  EXPECT_EQ(value("def f(x: f32) -> (y: f32[2]) = fori(5, fn(i, s) => [s[1], s[0]], [x, 2.0])\n", {{1}}),
+            (std::vector<double>{2, 1}));
+}
+
 TEST(While, CostsTheStepsThatItTakes) {
   const auto costs = [](int most, bool leaves) {
     const Lowered l =
