@@ -345,9 +345,22 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     const uint64_t element = kernel::bytes_of(made.kernel.bindings[j].type);
     bound.offset = reached[j].first * element;
     bound.bytes -= bound.offset;
-    if (reached[j].count > 0) bound.bytes = std::min(bound.bytes, reached[j].count * element);
+    bound.exact = reached[j].count > 0;
+    if (bound.exact) bound.bytes = std::min(bound.bytes, reached[j].count * element);
   }
   return made;
+}
+
+std::vector<ScheduleLine> schedule_lines(std::span<const Compute> group, const MadeKernel& made, const Partials& partial) {
+  std::vector<ScheduleLine> lines;
+  for (const Compute& s : group) {
+    lines.push_back({s.label, schedule_of(s)});
+    for (const Store& store : s.stores)
+      if (const auto it = partial.find(store.value.v); it != partial.end())
+        lines.push_back({"  partial results", schedule::to_string(it->second)});
+  }
+  for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, r.how()});
+  return lines;
 }
 
 }  // namespace spirograd::lower

@@ -9,6 +9,7 @@
 
 #include "spirv/lower/inline.h"
 #include "spirv/lower/loops.h"
+#include "spirv/lower/rfactor.h"
 
 namespace spirograd::lower {
 
@@ -75,5 +76,8 @@ struct MadeKernel {
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
                        const schedule::Scheduler& scheduler, const std::string& name);
+
+/// How the computes of a kernel run, and the reductions within them: a line each.
+std::vector<ScheduleLine> schedule_lines(std::span<const Compute> group, const MadeKernel& made, const Partials& partial);
 
 }  // namespace spirograd::lower

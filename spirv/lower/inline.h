@@ -132,6 +132,7 @@ class Inliner {
     kernel::Access access;
     uint64_t bytes;       // from `offset`
     uint64_t offset = 0;  // from its beginning, where number 0 of the kernel's elements is
+    bool exact = false;   // all of it is reached
   };
   const std::vector<Bound>& bound() const { return bound_; }
 

@@ -337,4 +337,13 @@ int64_t invocations(const LoopForm& form) {
   return form.kind == LoopForm::Kind::Elements ? schedule::divided_up(form.state.count(), form.own) : form.members;
 }
 
+size_t constants_inside(const ir::Graph& g, ir::NodeId loop) {
+  size_t out = 0;
+  for (ir::NodeId id : ir::postorder(g, g.function(ir::loop_parts(g, g[loop]).function).results)) {
+    const ir::Node& n = g[id];
+    out += n.op == ir::Op::MapAccum ? constants_inside(g, id) : n.op == ir::Op::Const && n.type.shape.rank() > 0 ? 1 : 0;
+  }
+  return out;
+}
+
 }  // namespace spirograd::lower

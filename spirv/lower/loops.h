@@ -28,4 +28,7 @@ LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& targe
 /// Invocations that run such a loop.
 int64_t invocations(const LoopForm& form);
 
+/// Arrays that are part of what a loop repeats.
+size_t constants_inside(const ir::Graph& g, ir::NodeId loop);
+
 }  // namespace spirograd::lower

@@ -9,6 +9,7 @@
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
 #include "spirv/kernel/iterations.h"
+#include "spirv/lower/alike.h"
 #include "spirv/lower/bounded.h"
 #include "spirv/lower/computes.h"
 #include "spirv/lower/kept_rows.h"
@@ -125,6 +126,7 @@ class Lowering {
       std::erase_if(plan_.kept, [&](const KeptRows& r) { return r.place.buffer >= buffers; });
       std::erase_if(constants_, [&](const auto& c) { return c.second >= buffers; });
       std::erase_if(equal_code_, [&](const auto& c) { return c.second >= kernels; });
+      made_before_.erase_from(kernels);
       if (attempt < kAttempts && amend(g_, draft, excesses, limit)) continue;
       // What cannot be cut may take long, if it ends.
       if (limit == target_.max_loop_iterations) throw refusal(excesses[0], target_);
@@ -215,12 +217,24 @@ class Lowering {
     for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
     fill_zero_first_.clear();
     for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
+      std::string label;
+      for (const Compute& s : group) label += (label.empty() ? "" : "; ") + s.label;
+      const std::set<uint32_t> computed = computed_roots(region, group);
+      const std::optional<Likeness> like = likeness(g_, group, region.places, computed, region.params);
+      if (like) {
+        if (std::optional<Step> step = made_before_.find(*like, region.loop_limit)) {
+          step->label = std::move(label);
+          plan_.steps.push_back(*std::move(step));
+          continue;
+        }
+      }
       const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
-      const auto made_with = [&](std::set<uint32_t> computed) {
-        return make_kernel(g_, group, region.places, std::move(computed), region.params, target_, scheduler_, kernel_name);
+      const auto made_with = [&](std::set<uint32_t> nodes) {
+        return make_kernel(g_, group, region.places, std::move(nodes), region.params, target_, scheduler_, kernel_name);
       };
-      MadeKernel made = made_with(computed_roots(region, group));
-      if (made.bound.size() > kernel_buffers(target_)) made = made_with(computed_roots_and_views(region, group));
+      MadeKernel made = made_with(computed);
+      const bool views = made.bound.size() > kernel_buffers(target_);  // are computed, not read
+      if (views) made = made_with(computed_roots_and_views(region, group));
       const uint64_t iterations = kernel::loop_iterations(made.kernel);
       if (made.too_large || iterations > region.loop_limit) {
         excesses.push_back({std::move(group), kernel_name, iterations, made.too_large, std::move(made.repeated)});
@@ -228,17 +242,20 @@ class Lowering {
       }
       Step step;
       step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
+      std::vector<bool> exact;
       for (const Inliner::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
         const bool reads = b.access != kernel::Access::Write;
         step.uses.push_back({b.buffer, b.offset, b.bytes, reads, writes});
+        exact.push_back(b.exact);
       }
-      for (const Compute& s : group) step.label += (step.label.empty() ? "" : "; ") + s.label;
+      step.label = std::move(label);
       const kernel::Executed each = kernel::executed(made.kernel);
       step.work = static_cast<double>(made.kernel.invocations) *
                   (each.operations + each.loads * target_.price.load + each.stores * target_.price.store);
       check_limits(made, step);
-      step.kernel = kernel_number(std::move(made.kernel), lines_of(group, made, region.partial));
+      step.kernel = kernel_number(std::move(made.kernel), schedule_lines(group, made, region.partial));
+      if (like && !views) made_before_.add(*like, {step, iterations}, exact);
       plan_.steps.push_back(std::move(step));
     }
   }
@@ -254,19 +271,6 @@ class Lowering {
     plan_.kernels.push_back(std::move(k));
     plan_.schedules.push_back(std::move(lines));
     return number;
-  }
-
-  static std::vector<ScheduleLine> lines_of(std::span<const Compute> group, const MadeKernel& made,
-                                            const Partials& partial) {
-    std::vector<ScheduleLine> lines;
-    for (const Compute& s : group) {
-      lines.push_back({s.label, schedule_of(s)});
-      for (const Store& store : s.stores)
-        if (const auto it = partial.find(store.value.v); it != partial.end())
-          lines.push_back({"  partial results", schedule::to_string(it->second)});
-    }
-    for (const ScheduledReduction& r : made.reductions) lines.push_back({"  " + r.what, r.how()});
-    return lines;
   }
 
   void check_limits(const MadeKernel& made, const Step& step) const {
@@ -378,6 +382,7 @@ class Lowering {
   Plan plan_;
   std::unordered_map<uint32_t, uint32_t> constants_;
   std::unordered_multimap<uint64_t, uint32_t> equal_code_;  // hash of the code -> kernel
+  MadeBefore made_before_;
   std::vector<std::pair<BufferRef, Type>> fill_zero_first_;
   uint32_t formal_base_ = 0;
 };

@@ -34,6 +34,9 @@ bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
 }
 
+// Where it is stored, each part has a kernel.
+bool has_parts(const Node& n) { return n.op == Op::Concat || n.op == Op::Stack; }
+
 bool is_loop_result(const Node& n) { return n.op == Op::Proj; }
 
 double count(const Shape& s) {
@@ -70,6 +73,12 @@ class Chooser {
     }
     drop_cheap();
     for (NodeId id : c_.order) limit_size(id);
+    // What one kernel stores to read less is one array more for another that had computed it.
+    for (size_t before = 0; before != stored_to_read_less_;) {
+      before = stored_to_read_less_;
+      for (NodeId id : c_.order)
+        if (c_.roots.contains(id.v) && !has_parts(g_[id])) limit_size(id);
+    }
     return std::move(c_);
   }
 
@@ -77,7 +86,7 @@ class Chooser {
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::Scatter) forced_.insert(id.v);
-    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kInlinedParts) forced_.insert(id.v);
+    if (has_parts(n) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
     const bool inside = form.kind != LoopForm::Kind::Dispatches && least_buffers(id) <= kernel_buffers(target_);
@@ -123,18 +132,8 @@ class Chooser {
     return packs.size() + others;
   }
 
-  // Arrays that are part of what a loop repeats.
-  size_t constants_inside(NodeId loop) const {
-    size_t out = 0;
-    for (NodeId id : ir::postorder(g_, g_.function(ir::loop_parts(g_, g_[loop]).function).results)) {
-      const Node& n = g_[id];
-      out += n.op == Op::MapAccum ? constants_inside(id) : n.op == Op::Const && n.type.shape.rank() > 0 ? 1 : 0;
-    }
-    return out;
-  }
-
   // Of the kernel that a loop would run in, beside its operands.
-  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + constants_inside(loop); }
+  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + constants_inside(g_, loop); }
 
   // With its operands, or what they are computed from.
   size_t least_buffers(NodeId loop) { return own_buffers(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop))); }
@@ -299,10 +298,33 @@ class Chooser {
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
     for (int tries = 0; tries < 32; ++tries) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
-      if (e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_) return;
+      const size_t read = buffers_read(e);
+      if (e.code <= schedule::kKernelCode && read <= leaf_limit_) return;
       const NodeId cut = best_cut(id, e);
-      if (!cut) return;
+      if (!cut) break;
       c_.roots.insert(cut.v);
+      if (read <= leaf_limit_) continue;
+      if (e.code <= schedule::kKernelCode && buffers_read(extent_(id)) >= read) {
+        c_.roots.erase(cut.v);  // what it reads is read elsewhere, too
+        break;
+      }
+      ++stored_to_read_less_;
+    }
+    if (buffers_read(extent_(id)) > leaf_limit_) store_operands(id);
+  }
+
+  // What a node is made of is read instead of computed.
+  void store_operands(NodeId id) {
+    const Node& n = g_[id];
+    const auto store = [&](NodeId at) {
+      if (is_leaf(g_[at]) || g_[at].op == Op::Const || is_loop_result(g_[at]) || c_.roots.contains(at.v)) return;
+      c_.roots.insert(at.v);
+      ++stored_to_read_less_;
+    };
+    if (has_parts(n)) return store(id);
+    for (NodeId at : n.in) {
+      while (ir::is_unary_layout(g_[at].op) && !c_.roots.contains(at.v)) at = g_[at].in[0];
+      store(at);
     }
   }
 
@@ -322,7 +344,7 @@ class Chooser {
       if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second)
         continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
-                             (reads_too_much && (n.op == Op::Concat || n.op == Op::Stack));
+                             (reads_too_much && has_parts(n));
       if (candidate && count(n.type.shape) <= 2 * largest) {
         const Extent e = extent_(id, 2 * schedule::kKernelCode);
         const double code =
@@ -346,7 +368,8 @@ class Chooser {
   const Target& target_;
   const std::set<uint32_t>& dispatched_;
   const Scans& scans_;
-  size_t leaf_limit_;  // buffers that one kernel reads
+  size_t leaf_limit_;               // buffers that one kernel reads
+  size_t stored_to_read_less_ = 0;  // nodes
   Partition c_;
   ExtentWalk extent_{g_, c_.roots};
   NodeSet stored_before_;  // by the previous round
