@@ -296,19 +296,21 @@ class Chooser {
       return;
     }
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
+    std::set<uint32_t> vain;  // what these read is read elsewhere, too
     for (int tries = 0; tries < 32; ++tries) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
       const size_t read = buffers_read(e);
       if (e.code <= schedule::kKernelCode && read <= leaf_limit_) return;
-      const NodeId cut = best_cut(id, e);
+      const NodeId cut = best_cut(id, e, vain);
       if (!cut) break;
       c_.roots.insert(cut.v);
       if (read <= leaf_limit_) continue;
-      if (e.code <= schedule::kKernelCode && buffers_read(extent_(id)) >= read) {
-        c_.roots.erase(cut.v);  // what it reads is read elsewhere, too
-        break;
+      if (e.code > schedule::kKernelCode || buffers_read(extent_(id)) < read) {
+        ++stored_to_read_less_;
+      } else {
+        c_.roots.erase(cut.v);
+        vain.insert(cut.v);
       }
-      ++stored_to_read_less_;
     }
     if (buffers_read(extent_(id)) > leaf_limit_) store_operands(id);
   }
@@ -328,7 +330,7 @@ class Chooser {
     }
   }
 
-  NodeId best_cut(NodeId root, const Extent& whole) {
+  NodeId best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>& vain) {
     double largest = count(g_[root].type.shape);
     for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
     NodeId best;
@@ -345,7 +347,7 @@ class Chooser {
         continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
                              (reads_too_much && has_parts(n));
-      if (candidate && count(n.type.shape) <= 2 * largest) {
+      if (candidate && !vain.contains(id.v) && count(n.type.shape) <= 2 * largest) {
         const Extent e = extent_(id, 2 * schedule::kKernelCode);
         const double code =
             static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
