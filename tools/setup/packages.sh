@@ -56,7 +56,8 @@ configure_and_build() {
     echo "error: cmake could not configure the project" >&2
     exit 1
   fi
-  sed -n '/^CMake Warning/,/^Call Stack/ { /^  /p }' "$log"  # what is left out, so that nobody takes it for tested
+  # What is left out, for who would take it for tested.
+  if [ -n "${tells_what_is_left_out:-}" ]; then sed -n '/^CMake Warning/,/^Call Stack/ { /^  /p }' "$log"; fi
   echo "building ($folder)"
   if ! cmake --build "$folder" ${1:+--target "$@"} >"$log" 2>&1; then
     grep -E "error|FAILED|undefined" -A5 "$log" | head -n 60 >&2 || tail -n 30 "$log" >&2
