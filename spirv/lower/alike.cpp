@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "spirv/lower/computes.h"
+
 namespace spirograd::lower {
 
 using ir::Node;
@@ -13,9 +15,6 @@ namespace {
 
 /// What a number in the words is the beginning of.
 enum class Mark : uint64_t { Node, Array, Compute, Store, Beside };
-
-// Bytes between rows of the first axis.
-uint64_t row_bytes(const Type& t) { return device_bytes({t.dtype, t.shape.erased(0)}); }
 
 class Writer {
  public:
@@ -83,7 +82,7 @@ class Writer {
     word(s.inserted);
     BufferRef to = s.to;
     if (s.axis == 0) {
-      to.offset += static_cast<uint64_t>(s.shift) * row_bytes(s.target);
+      to = part_of(to, s.target, s.shift);
       out_.parts = true;
       type({s.target.dtype, s.target.shape.erased(0)});
     } else {
@@ -106,9 +105,8 @@ class Writer {
     if (n.op != Op::Window || n.attr[0] != 0) return std::nullopt;
     const Type& whole = g_[n.in[0]].type;
     if (n.attr[1] < 0 || n.attr[1] + n.type.shape[0] > whole.shape[0]) return std::nullopt;
-    std::optional<BufferRef> out = array_of(n.in[0]);
-    if (out) out->offset += static_cast<uint64_t>(n.attr[1]) * row_bytes(whole);
-    return out;
+    const std::optional<BufferRef> out = array_of(n.in[0]);
+    return out ? std::optional(part_of(*out, whole, n.attr[1])) : std::nullopt;
   }
 
   bool leaf(NodeId id) {
@@ -154,6 +152,7 @@ class Writer {
       for (const int64_t a : n.attr) signed_word(a);
       word(n.data.size());
       for (const double x : n.data) word(std::bit_cast<uint64_t>(x));
+      word(n.in.size());
       for (const NodeId in : n.in) word(number_.at(in.v));
       number_.emplace(id.v, number_.size());
       stack.pop_back();
@@ -196,8 +195,8 @@ std::optional<Step> MadeBefore::find(const Likeness& l, uint64_t most_iterations
 
 // Where only parts of arrays are known, those of another group may begin or end elsewhere in theirs: the kernel must reach
 // nothing that was not compared.
-void MadeBefore::add(const Likeness& l, Dispatch made, const std::vector<bool>& exact) {
-  if (l.parts && std::ranges::find(exact, false) != exact.end()) return;
+void MadeBefore::add(const Likeness& l, Dispatch made, bool exact) {
+  if (l.parts && !exact) return;
   for (BufferUse& u : made.step.uses) {
     const auto base = std::ranges::find(l.bases, u.buffer, &BufferRef::buffer);
     if (base == l.bases.end()) return;  // of a constant in the body of a loop

@@ -31,8 +31,8 @@ class MadeBefore {
 
   /// The step of a group that is like one before, of which no invocation runs more iterations.
   std::optional<Step> find(const Likeness& l, uint64_t most_iterations) const;
-  /// Pre: `exact[j]`: the kernel reaches all of what step.uses[j] names and nothing else.
-  void add(const Likeness& l, Dispatch made, const std::vector<bool>& exact);
+  /// `exact`: the kernel reaches all of what the step's uses name, and nothing else.
+  void add(const Likeness& l, Dispatch made, bool exact);
   /// Forgets kernels from this number on.
   void erase_from(size_t kernel);
 

@@ -127,13 +127,12 @@ std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) 
   return out;
 }
 
-// Where part of a whole that is cut along the first axis lies.
+}  // namespace
+
 BufferRef part_of(BufferRef whole, const Type& type, int64_t start) {
   const int64_t row = type.shape.count() / std::max<int64_t>(1, type.shape[0]);
   return {whole.buffer, whole.offset + static_cast<uint64_t>(start * row) * device_bytes(type.dtype)};
 }
-
-}  // namespace
 
 void place_parts(const Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
                  Materialised& places) {

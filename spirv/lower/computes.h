@@ -40,6 +40,9 @@ std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> grou
 /// The same, and all that is stored though it only shows elements of another array: that one is read instead.
 std::set<uint32_t> computed_roots_and_views(const Region& r, std::span<const Compute> group);
 
+/// Where the rows from `start` on of a whole of this type lie.
+BufferRef part_of(BufferRef whole, const Type& type, int64_t start);
+
 /// Gives parts of a whole that have a buffer a place in that of the whole, if they lie there in one piece.
 void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
                  Materialised& places);

@@ -242,12 +242,10 @@ class Lowering {
       }
       Step step;
       step.groups = static_cast<uint32_t>((made.kernel.invocations + made.kernel.workgroup - 1) / made.kernel.workgroup);
-      std::vector<bool> exact;
       for (const Inliner::Bound& b : made.bound) {
         const bool writes = b.access != kernel::Access::Read;
         const bool reads = b.access != kernel::Access::Write;
         step.uses.push_back({b.buffer, b.offset, b.bytes, reads, writes});
-        exact.push_back(b.exact);
       }
       step.label = std::move(label);
       const kernel::Executed each = kernel::executed(made.kernel);
@@ -255,7 +253,8 @@ class Lowering {
                   (each.operations + each.loads * target_.price.load + each.stores * target_.price.store);
       check_limits(made, step);
       step.kernel = kernel_number(std::move(made.kernel), schedule_lines(group, made, region.partial));
-      if (like && !views) made_before_.add(*like, {step, iterations}, exact);
+      if (like && !views)
+        made_before_.add(*like, {step, iterations}, std::ranges::all_of(made.bound, &Inliner::Bound::exact));
       plan_.steps.push_back(std::move(step));
     }
   }

@@ -291,8 +291,7 @@ class Chooser {
     const Node& n = g_[id];
     if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
       if (buffers_read(extent_(id)) + own_buffers(id) <= kernel_buffers(target_)) return;
-      for (NodeId in : n.in)
-        if (!is_leaf(g_[in]) && g_[in].op != Op::Const && !is_loop_result(g_[in])) c_.roots.insert(in.v);
+      for (NodeId in : n.in) store_to_read_less(in);
       return;
     }
     if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
@@ -318,16 +317,17 @@ class Chooser {
   // What a node is made of is read instead of computed.
   void store_operands(NodeId id) {
     const Node& n = g_[id];
-    const auto store = [&](NodeId at) {
-      if (is_leaf(g_[at]) || g_[at].op == Op::Const || is_loop_result(g_[at]) || c_.roots.contains(at.v)) return;
-      c_.roots.insert(at.v);
-      ++stored_to_read_less_;
-    };
-    if (has_parts(n)) return store(id);
+    if (has_parts(n)) return store_to_read_less(id);
     for (NodeId at : n.in) {
       while (ir::is_unary_layout(g_[at].op) && !c_.roots.contains(at.v)) at = g_[at].in[0];
-      store(at);
+      store_to_read_less(at);
     }
+  }
+
+  void store_to_read_less(NodeId id) {
+    if (is_leaf(g_[id]) || g_[id].op == Op::Const || is_loop_result(g_[id]) || c_.roots.contains(id.v)) return;
+    c_.roots.insert(id.v);
+    ++stored_to_read_less_;
   }
 
   NodeId best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>& vain) {
