@@ -15,10 +15,14 @@ Expr read(Maker& m, Expr x, const std::vector<int64_t>& place) {
   return gather(x, index);
 }
 
-Program chain(int64_t n) {
-  return make({f64({n})}, [n](Maker& m, In in) {
-    Expr s = read(m, in[0], {0});
-    for (int64_t i = 0; i < n; ++i) s = s + fn(Op::Sin, read(m, in[0], {i * 7 % n}) * read(m, in[0], {(i * 7 + 1) % n}));
+// Of an array of the shape [n / columns, columns], or [n] without columns.
+Program chain(int64_t n, int64_t columns = 0) {
+  return make({columns > 0 ? f64({n / columns, columns}) : f64({n})}, [=](Maker& m, In in) {
+    const auto at = [&](int64_t k) {
+      return read(m, in[0], columns > 0 ? std::vector{k % n / columns, k % columns} : std::vector{k % n});
+    };
+    Expr s = at(0);
+    for (int64_t i = 0; i < n; ++i) s = s + fn(Op::Sin, at(i * 7) * at(i * 7 + 1));
     return s;
   });
 }
@@ -34,11 +38,14 @@ double work(const Program& p) {
 TEST(CotangentSum, ReadsAtWrittenPlacesCostLinearWork) {
   for (const int64_t n : {11, 101, 401})
     EXPECT_LT(work(rewrite::simplify(grad(chain(n)).value())), 10 * static_cast<double>(n)) << n;
+  for (const int64_t n : {33, 99, 396})
+    EXPECT_LT(work(rewrite::simplify(grad(chain(n, 3)).value())), 10 * static_cast<double>(n)) << n << " in rows of 3";
 }
 
 TEST(CotangentSum, ReadsAtWrittenPlacesHaveRightGradients) {
   std::mt19937 rng(3);
   check_derivatives(chain(11), {random_values(rng, 11, -1, 1)}, rng, 2);
+  check_derivatives(chain(12, 3), {random_values(rng, 12, -1, 1)}, rng, 2);
 }
 
 // Elements, rows and slices along any axis, out of range as well: beside each other, one over the other, twice the same.

@@ -1,4 +1,5 @@
 // Gradients with known values: scalar functions, reductions, indexing, layout, ties, guards, higher order, sharing, errors.
+#include "ad/delta.h"
 #include "tests/grad/grad_support.h"
 
 namespace spirograd::grad_test {
@@ -48,6 +49,15 @@ TEST(Grad, FooAndBarAtKnownPoints) {
   const Program same = make(kOne, [](Maker&, In in) { return bar(in[0], in[0]); });
   expect_near(gradient(same, {{1}}), {{3.6174114266850617}});
   expect_near(run(jvp(same).value(), {{1}, {1.1}})[1], {3.9791525693535674});
+}
+
+TEST(Grad, WhatIsDoneToNoTangentIsNoTangent) {
+  ad::Deltas d;
+  const ad::DeltaId x = d.input(f64({3}), 0);
+  EXPECT_EQ(d.neg(ad::kZeroDelta), ad::kZeroDelta);
+  EXPECT_EQ(d.add(ad::kZeroDelta, x), x);
+  EXPECT_EQ(d.add(x, ad::kZeroDelta), x);
+  EXPECT_EQ(d.neg(d.neg(x)), x);
 }
 
 TEST(Grad, FooOfMatricesActsElementwise) {

@@ -135,6 +135,21 @@ TEST(KernelFacts, PathsDivideByTheirConditions) {
   EXPECT_TRUE(k.b.uniform_path());
 }
 
+// Of `not (i < 4 and j < 4)` follows nothing where it holds, and both where it does not.
+TEST(KernelFacts, WhatIsNotTrueTellsTheOpposite) {
+  for (const bool holds : {true, false}) {
+    Lanes k;
+    const Value i = k.b.load(k.given, k.word(0)), j = k.b.load(k.given, k.word(1)), four = k.word(4);
+    const Value both = k.b.op(KOp::And, k.b.op(KOp::Lt, i, four), k.b.op(KOp::Lt, j, four));
+    const Value neither_nor = k.b.op(KOp::Not, both);
+    k.b.begin_if(neither_nor);
+    if (!holds) k.b.begin_else();
+    for (const Value v : {i, j}) EXPECT_EQ(k.b.interval(v).hi, holds ? std::numeric_limits<uint32_t>::max() : 3);
+    k.b.end_if();
+    for (const Value v : {i, j}) EXPECT_EQ(k.b.interval(v).hi, std::numeric_limits<uint32_t>::max());
+  }
+}
+
 // What an invocation does, by the lengths of its loops: the number of a loop and of the invocation come for nothing.
 TEST(KernelFacts, WhatIsExecutedIsCounted) {
   Builder b("k", 64, 64);

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "frontend/ir/elementary.h"
 #include "support/simplified.h"
 
 namespace spirograd::test {
@@ -270,6 +271,17 @@ TEST(GatherRules, GatherOfGatherIsOneGatherOnlyWhenInRange) {
   checked_simplify(program_of(g, types, {gather(inner, inside)}));
   const Program s = checked_simplify(program_of(g, types, {gather(inner, hostile)}));
   EXPECT_EQ(count_ops(s, Op::Gather), 2);
+}
+
+// Of one row of a gather only the places of that row are read.
+TEST(GatherRules, ARowOfAGatherReadsItsPlacesAlone) {
+  const auto g = std::make_shared<Graph>();
+  const Expr x = param(*g, 0, f32({5})), t = param(*g, 1, i32({3, 4})), place = param(*g, 2, i32({}));
+  const Expr row = clamp(place, scalar(*g, DType::I32, 0), scalar(*g, DType::I32, 2));
+  const Expr inner[] = {t}, outer[] = {row};
+  const Program s = checked_simplify(program_of(g, {f32({5}), i32({3, 4}), i32({})}, {gather(gather(x, inner), outer)}));
+  for (NodeId id : postorder(*s.graph, roots_of(s)))
+    if (const Node& n = (*s.graph)[id]; n.op == Op::Gather && n.type.dtype == DType::F32) EXPECT_EQ(n.type.shape, Shape{4});
 }
 
 TEST(GatherRules, ChoiceBetweenTwoPartsIsASelect) {
