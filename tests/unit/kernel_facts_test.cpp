@@ -141,8 +141,8 @@ TEST(KernelFacts, WhatIsNotTrueTellsTheOpposite) {
     Lanes k;
     const Value i = k.b.load(k.given, k.word(0)), j = k.b.load(k.given, k.word(1)), four = k.word(4);
     const Value both = k.b.op(KOp::And, k.b.op(KOp::Lt, i, four), k.b.op(KOp::Lt, j, four));
-    const Value neither_nor = k.b.op(KOp::Not, both);
-    k.b.begin_if(neither_nor);
+    const Value not_both = k.b.op(KOp::Not, both);
+    k.b.begin_if(not_both);
     if (!holds) k.b.begin_else();
     for (const Value v : {i, j}) EXPECT_EQ(k.b.interval(v).hi, holds ? std::numeric_limits<uint32_t>::max() : 3);
     k.b.end_if();
