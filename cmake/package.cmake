@@ -45,6 +45,7 @@ if(TARGET spirograd_c)  # an export of its own: who uses C alone needs nothing t
   install(TARGETS spirograd_c EXPORT spirograd-c-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(EXPORT spirograd-c-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+  install(FILES $<TARGET_FILE:spirograd_c> DESTINATION . RENAME libspirograd.so.0 COMPONENT python EXCLUDE_FROM_ALL)  # pip install .
 endif()
 install(EXPORT spirograd-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake.in ${PROJECT_BINARY_DIR}/spirograd-config.cmake

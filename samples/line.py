@@ -2,8 +2,7 @@
 import numpy as np
 import spirograd as sg
 
-text = "def loss(w: f32[2], x: f32[N], y: f32[N]) -> (loss: f32) = mean(square(w[0] + w[1] * x - y))"
-line = sg.Program.from_text(text, N=4)
+line = sg.function("def loss(w: f32[2], x: f32[N], y: f32[N]) -> (loss: f32) = mean(square(w[0] + w[1] * x - y))")
 x = np.array([0, 1, 2, 3], np.float32)
 y = 2 * x + 1
 

@@ -74,6 +74,19 @@ std::vector<Signature> Module::functions() const {
   return out;
 }
 
+std::optional<DType> element_type(const Signature& function, const DeclaredParam& param, std::span<const NamedType> inputs) {
+  if (param.type_parameter.empty()) {
+    const std::string head = param.type.substr(0, param.type.find_first_of("[ "));
+    for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F64})
+      if (head == name(t)) return t;
+    return DType::F32;  // and what cannot be read: that is left to instantiate()
+  }
+  for (const DeclaredParam& p : function.params)
+    for (const NamedType& i : inputs)
+      if (i.name == p.name && p.type_parameter == param.type_parameter) return i.type.dtype;
+  return {};
+}
+
 std::vector<SourceFile> Module::files() const {
   std::vector<SourceFile> out;
   for (const FileSyntax& f : state_->source.files) out.push_back({f.name, f.text});

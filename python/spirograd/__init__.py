@@ -1,13 +1,14 @@
 """Functions over NumPy arrays, and their exact gradients, on any Vulkan device.
 
-    line = spirograd.Program.from_text(text, N=4)
-    out = line.value_and_grad("w")(w=[1, 0], x=[0, 1, 2, 3], y=[1, 3, 5, 7])
+    loss = spirograd.function("def loss(w: f32[2], x: f32[N], y: f32[N]) = mean(square(w[0] + w[1] * x - y))")
+    out = loss.value_and_grad("w")(w=[1, 0], x=[0, 1, 2, 3], y=[1, 3, 5, 7])
     out["d_w"]
 
 Calls take what NumPy or DLPack makes an array, by name or in order, and give a dict of NumPy arrays. Arrays keep their
-element type, which has to be that of the input; lists and numbers of Python take it. Programs and devices may be shared by
-threads; a Session is for one thread at a time.
+element type, which has to be that of the input; lists and numbers of Python take it. Functions, programs and devices may be
+shared by threads; a Session is for one thread at a time.
 """
+import collections
 import ctypes
 import os
 import threading
@@ -17,7 +18,7 @@ import numpy as np
 from . import _c
 from ._c import SpirogradError
 
-__all__ = ["Device", "Program", "Session", "SpirogradError", "devices", "load"]
+__all__ = ["Device", "Function", "Program", "Session", "SpirogradError", "devices", "function", "load"]
 __version__ = _c.version()
 
 _NUMPY = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.uint32), 4: np.dtype(np.float32),
@@ -65,6 +66,17 @@ def _default_device():
         return _default
 
 
+def _typed(value):
+    """An array of what has an element type of its own, else None."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+        return np.asarray(value)
+    return None
+
+
 class Array:
     """Name, NumPy element type and shape of an input or output."""
 
@@ -76,13 +88,8 @@ class Array:
 
     def contents(self, value):
         """`value` as elements that lie in order."""
-        if isinstance(value, (np.ndarray, np.generic)):
-            array = np.asarray(value)
-        elif hasattr(value, "__dlpack__"):
-            array = np.from_dlpack(value)
-        elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
-            array = np.asarray(value)
-        else:
+        array = _typed(value)
+        if array is None:
             array = self._of_python(np.asarray(value))
         if array.dtype not in _NUMBER or array.dtype != self.dtype:
             raise SpirogradError("SG0501", f"input '{self.name}' has elements of {self.dtype}, and {array.dtype} are given",
@@ -106,15 +113,23 @@ def _view(array):
     return _c.Input(array.ctypes.data if array.nbytes else None, array.nbytes, _NUMBER[array.dtype])
 
 
-def _options(function, file, dtype, sizes):
+def _options(function, file, dtype, sizes, inputs=None):
+    """`inputs`: (name or None, number of the element type or 0, shape) of each; None: declared types and sizes tell all."""
     try:
         number = 0 if dtype is None else _NUMBER[np.dtype(dtype)]
     except KeyError:
         raise SpirogradError("SG0509", f"there are no elements of {np.dtype(dtype)}",
                              "bool, int32, uint32, float32 or float64") from None
     table = (_c.Size * len(sizes))(*[_c.Size(name.encode(), extent) for name, extent in sizes.items()])
-    return _c.TextOptions(struct_size=ctypes.sizeof(_c.TextOptions), function=_bytes(function), file=_bytes(file),
-                          sizes=table, n_sizes=len(sizes), dtype=number)
+    options = _c.TextOptions(struct_size=ctypes.sizeof(_c.TextOptions), function=_bytes(function), file=_bytes(file),
+                             sizes=table, n_sizes=len(sizes), dtype=number)
+    if inputs is not None:
+        types = (_c.NamedType * max(len(inputs), 1))()
+        for to, (name, element, shape) in zip(types, inputs):
+            to.name, to.type.dtype, to.type.rank = _bytes(name), element, len(shape)
+            to.type.extents[:] = (*shape, *[0] * _c.MAX_RANK)[:_c.MAX_RANK]
+        options.inputs, options.n_inputs = types, len(inputs)
+    return options
 
 
 class Program:
@@ -239,6 +254,79 @@ class Session:
         if steps < 1:
             raise SpirogradError("SG0501", f"run: the number of steps is {steps}", "run(1) is one step")
         _c.call("session_run_steps", self._handle, steps)
+
+
+class Function:
+    """A function of the language for arrays of any shape. A call takes the program for the shapes and element types of its
+    arguments, which is made at the first call with such ones; the `limit` used last are kept. Made by function()."""
+
+    def __init__(self, make, derivatives=(), limit=64):
+        self._make, self._derivatives, self.limit = make, derivatives, limit
+        self._programs, self._lock = collections.OrderedDict(), threading.Lock()
+
+    def grad(self, *names):
+        """The gradient of the first scalar result by these inputs, as a function; by all floats if none is named."""
+        return self._derived("grad", names)
+
+    def value_and_grad(self, *names):
+        return self._derived("value_and_grad", names)
+
+    def vjp(self, *names):
+        """Takes cotangents, too, by name: ct_y=.."""
+        return self._derived("vjp", names)
+
+    def jvp(self, *names):
+        """Takes tangents, too, by name: dot_w=.."""
+        return self._derived("jvp", names)
+
+    def _derived(self, how, names):
+        return Function(self._make, (*self._derivatives, (how, names)), self.limit)
+
+    def program(self, *arrays, **by_name):
+        """The program that a call with arrays like these runs."""
+        more = tuple({"jvp": "dot_", "vjp": "ct_"}[how] for how, _ in self._derivatives if how in ("jvp", "vjp"))
+        types = [(None, *_element_and_shape(i + 1, array)) for i, array in enumerate(arrays)]
+        types += [(name, *_element_and_shape(f"'{name}'", array)) for name, array in by_name.items()
+                  if not (more and name.startswith(more))]
+        types = tuple(types)
+        with self._lock:
+            if types not in self._programs:
+                program = self._make(types)
+                for how, names in self._derivatives:
+                    program = getattr(program, how)(*names)
+                self._programs[types] = program
+                while len(self._programs) > max(self.limit, 1):
+                    self._programs.popitem(last=False)
+            self._programs.move_to_end(types)
+            return self._programs[types]
+
+    def __call__(self, *arrays, **by_name):
+        return self.program(*arrays, **by_name)(*arrays, **by_name)
+
+
+def _element_and_shape(what, value):
+    """Number of the element type, 0 for lists and numbers of Python, and shape."""
+    array = _typed(value)
+    if array is None:
+        return 0, np.shape(value)
+    if array.dtype not in _NUMBER:
+        raise SpirogradError("SG0501", f"input {what} has elements of {array.dtype}, which programs do not have",
+                             "bool, int32, uint32, float32 or float64: x.astype(np.float32)")
+    return _NUMBER[array.dtype], array.shape
+
+
+def function(source, name=None, *, dtype=None, **sizes):
+    """The function `name` of a text, or of a file "f.sg"; the last one if not given. `sizes` and `dtype`: what no input
+    shows, of shape variables and type parameters."""
+    if isinstance(source, os.PathLike) or (source.endswith(".sg") and "\n" not in source):
+        how, file = "program_from_file", None
+    else:
+        how, file = "program_from_text", "text"
+
+    def make(types):
+        return Program(_c.Handle("program", how, _bytes(source), _options(name, file, dtype, sizes, types)))
+
+    return Function(make)
 
 
 def load(path, function=None, *, dtype=None, **sizes):

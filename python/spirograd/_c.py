@@ -18,9 +18,13 @@ class Size(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("extent", c_int64)]
 
 
+class NamedType(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("type", Type)]
+
+
 class TextOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("function", c_char_p), ("file", c_char_p), ("sizes", POINTER(Size)),
-                ("n_sizes", c_size_t), ("dtype", c_int32)]
+                ("n_sizes", c_size_t), ("dtype", c_int32), ("inputs", POINTER(NamedType)), ("n_inputs", c_size_t)]
 
 
 class DeviceOptions(ctypes.Structure):
@@ -61,12 +65,13 @@ FUNCTIONS = {
 
 
 def _load():
-    name = os.environ.get("SPIROGRAD_LIBRARY", "libspirograd.so.0")
+    beside = os.path.join(os.path.dirname(__file__), "libspirograd.so.0")  # where `pip install .` puts it
+    name = os.environ.get("SPIROGRAD_LIBRARY") or (beside if os.path.exists(beside) else "libspirograd.so.0")
     try:
         library = ctypes.CDLL(name)
     except OSError as error:
-        raise ImportError(f"cannot load '{name}': {error}; install Spirograd (cmake --install), or set SPIROGRAD_LIBRARY to "
-                          "the path of libspirograd.so") from None
+        raise ImportError(f"cannot load '{name}': {error}; build it with the package (pip install .), install it (cmake "
+                          "--install), or set SPIROGRAD_LIBRARY to the path of libspirograd.so") from None
     for function, parameters in FUNCTIONS.items():
         getattr(library, "sg_" + function).argtypes = parameters
         getattr(library, "sg_" + function).restype = c_int32

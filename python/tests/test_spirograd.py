@@ -125,6 +125,49 @@ class Spirograd(unittest.TestCase):
         self.expect("SG0503", "'z'", session.read, "z")
         self.expect("SG0501", "steps is 0", session.run, 0)
 
+    def test_a_function_takes_its_sizes_from_what_it_is_given(self):
+        loss = sg.function(LINE)
+        self.assertEqual(loss([1, 0], X, Y)["loss"], 14)
+        gradient = loss.value_and_grad("w")
+        np.testing.assert_allclose(gradient(w=[1, 0], x=X[:2], y=Y[:2])["d_w"], [-2, -2])
+        self.assertEqual(gradient(w=[1, 0], x=X, y=Y)["d_w"].tolist(), [-6, -14])
+        self.assertIs(gradient.program([1, 0], X, Y), gradient.program([1, 0], X + 1, Y))
+        self.assertIsNot(gradient.program([1, 0], X, Y), gradient.program([1, 0], X[:3], Y[:3]))
+        both = loss.jvp("w")
+        out = both([1, 0], X, Y, dot_w=[0, 1])
+        self.assertEqual(out["dot_loss"], -14)
+        self.assertEqual(loss.vjp("w")(x=X, y=Y, w=[1, 0], ct_loss=2)["d_w"].tolist(), [-12, -28])
+        self.assertEqual(loss.grad("w").jvp("w")([1, 0], X, Y, dot_w=[1, 0])["dot_d_w"].tolist(), [2, 3])
+
+    def test_functions_keep_what_was_used_last(self):
+        twice = sg.Function(sg.function("def f(x: T[N]) -> (y: T[N]) = 2 * x\n")._make, limit=2)
+        first = twice.program(X)
+        self.assertEqual(twice(np.arange(3, dtype=np.int32))["y"].tolist(), [0, 2, 4])
+        self.assertIs(twice.program(X), first)
+        twice(X[:1])
+        self.assertIs(twice.program(X), first)
+        twice(X[:2]), twice(X[:3])
+        self.assertIsNot(twice.program(X), first)
+
+    def test_functions_tell_what_is_wrong_with_arguments(self):
+        loss = sg.function(LINE)
+        self.expect("SG0502", "'y'", loss, [1, 0], X)
+        self.expect("SG0503", "no parameter 4", loss, [1, 0], X, Y, Y)
+        self.expect("SG0503", "'z'", loss, [1, 0], X, Y, z=1)
+        self.expect("SG0503", "'w'", loss, [1, 0], X, Y, w=[1, 0])
+        self.expect("SG0104", "N", loss, [1, 0], X, Y[:3])
+        self.expect("SG0501", "float16", loss, [1, 0], X.astype(np.float16), Y)
+        self.expect("SG0509", "0 to 6 axes", loss, [1, 0], np.zeros([1] * 7, np.float32), Y)
+        self.expect("SG0106", "what T stands for", sg.function("def f(x: T[N]) = 2 * x\n"), [1, 2])
+        self.assertEqual(sg.function("def f(x: T[N]) = 2 * x\n", dtype="float64")([1, 2])["out"].dtype, np.float64)
+        self.expect("SG0504", "none.sg", sg.function("none.sg"), X)
+        self.expect("SG0403", "'g'", sg.function(LINE, "g"), X)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "line.sg"
+            file.write_text(LINE)
+            for source in (file, str(file)):
+                self.assertEqual(sg.function(source, "loss")([1, 0], X, Y)["loss"], 14)
+
     def test_threads_share_a_program(self):
         twice = sg.Program.from_text("def f(x: f32[4]) -> (y: f32[4]) = 2 * x\n")
         wrong = []

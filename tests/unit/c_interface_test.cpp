@@ -83,6 +83,53 @@ TEST(CInterface, AFunctionIsChosenByName) {
   expect_error(parse(two, &o), "SG0403", "'h'");
 }
 
+TEST(CInterface, SizesAndElementTypesFollowFromWhatIsGiven) {
+  const char* text = "def f(a: T[N,K], b: T[K], n: i32, s: f32) -> (y: T[N]) = a @ b\n";
+  const sg_type matrix{SG_F64, 2, {3, 2}}, untyped{0, 1, {2}}, number{0, 0, {}};
+  std::vector<sg_named_type> given = {{nullptr, matrix}, {nullptr, untyped}, {nullptr, number}, {nullptr, number}};
+  sg_text_options o = {};
+  o.struct_size = sizeof o;
+  const auto made_of = [&](const char* source, sg_program** out) {
+    o.inputs = given.data();
+    o.n_inputs = given.size();
+    return sg_program_from_text(source, &o, out);
+  };
+  const auto types = [&] { return made<sg_program>([&](sg_program** out) { return made_of(text, out); }); };
+  const auto refused = [&](const char* source) {
+    sg_program* none = nullptr;
+    return made_of(source, &none);
+  };
+  EXPECT_EQ(inputs_of(types().get()), "a: 5[3,2] b: 5[2] n: 2[] s: 4[]");
+  EXPECT_EQ(outputs_of(types().get()), "y: 5[3]");
+  given = {{"s", number}, {"b", {SG_F32, 1, {7}}}, {"n", number}, {"a", {0, 2, {0, 7}}}};
+  EXPECT_EQ(inputs_of(types().get()), "a: 4[0,7] b: 4[7] n: 2[] s: 4[]");
+
+  given.pop_back();
+  expect_error(refused(text), "SG0502", "'a'");
+  given.push_back({"a", {SG_F32, 2, {3, 8}}});
+  expect_error(refused(text), "SG0104", "'K'");
+  given.back() = {"c", matrix};
+  expect_error(refused(text), "SG0503", "no parameter 'c'");
+  given.back() = {"s", number};
+  expect_error(refused(text), "SG0503", "'s' is given twice");
+  given.push_back({nullptr, number});
+  expect_error(refused(text), "SG0503", "no parameter 5");
+  given = {{"a", {0, 2, {3, 2}}}, {"b", untyped}, {"n", number}, {"s", number}};
+  expect_error(refused(text), "SG0106", "what T stands for");
+  o.dtype = SG_F32;
+  EXPECT_EQ(inputs_of(types().get()), "a: 4[3,2] b: 4[2] n: 2[] s: 4[]");
+  given[0].type.rank = 7;
+  expect_error(refused(text), "SG0509", "7 are given");
+  o.inputs = nullptr;
+  expect_error(parse(text, &o), "SG0509", "options->inputs");
+  o = {};
+  o.struct_size = sizeof o;
+  given.clear();
+  given.reserve(1);
+  expect_error(refused(text), "SG0502", "'a'");
+  expect_error(refused(""), "SG0403", "no function");
+}
+
 TEST(CInterface, MistakesInTextHaveTheirPlace) {
   sg_text_options o = {};
   o.struct_size = sizeof o;

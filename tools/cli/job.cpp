@@ -22,14 +22,6 @@
 namespace spirograd::cli {
 namespace {
 
-// "f32[K,D]" -> f32. What it cannot read is left to the checks of the language.
-DType declared_dtype(const std::string& type) {
-  const std::string head = type.substr(0, type.find_first_of("[ "));
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F64})
-    if (head == name(t)) return t;
-  return DType::F32;
-}
-
 // Whether `word` stands anywhere in the text as a name.
 bool mentions(const std::string& text, const std::string& word) {
   const auto letter = [&](size_t i) {
@@ -94,7 +86,7 @@ void InputList::add(const std::string& name, const std::string& text, const io::
   for (const text::DeclaredParam& p : source_.signature.params)
     if (p.name == name) {
       if (!p.type_parameter.empty()) return add_generic(p, file ? text + ":" + name : text);
-      const DType wanted = declared_dtype(p.type);
+      const DType wanted = *text::element_type(source_.signature, p, {});
       given_.push_back(
           {name, file ? io::load_member(name, *file, wanted, cast_, text) : io::load_argument(name, text, wanted, cast_)});
       return;
@@ -120,12 +112,9 @@ void InputList::add_generic(const text::DeclaredParam& param, const std::string&
 
 // Numbers as they are typed have no element type: that of an input with the same type parameter.
 void InputList::add_untyped() {
-  const auto& params = source_.signature.params;
+  const std::vector<text::NamedType> typed = types();
   for (const Untyped& u : untyped_) {
-    std::optional<DType> t;
-    for (const text::DeclaredParam& p : params)
-      for (const Given& g : given_)
-        if (!t && p.name == g.name && p.type_parameter == u.param.type_parameter) t = g.array.type.dtype;
+    const std::optional<DType> t = text::element_type(source_.signature, u.param, typed);
     if (!t)
       throw Error("SG0106", "input '" + u.param.name + "' is declared " + u.param.type + ", and no input says what " +
                                 u.param.type_parameter + " stands for")
@@ -140,15 +129,19 @@ void InputList::add_all_of(const std::string& npz) {
   for (const std::string& name : reader.names()) add(name, npz, &reader);
 }
 
+std::vector<text::NamedType> InputList::types() const {
+  std::vector<text::NamedType> out;
+  for (const Given& g : given_) out.push_back({g.name, g.array.type});
+  return out;
+}
+
 Program InputList::instantiate() const {
   // A mistyped name is told as such, not as the input that is missing then. Names of directions are known later only.
   std::vector<std::string> names;
   for (const text::DeclaredParam& p : source_.signature.params) names.push_back(p.name);
   for (const Open& o : open_)
     if (!o.name.starts_with("dot_")) throw unknown(o.name, names);
-  std::vector<text::NamedType> types;
-  for (const Given& g : given_) types.push_back({g.name, g.array.type});
-  return warned(text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value());
+  return warned(text::instantiate(source_.module, source_.signature.name, types(), shapes_, nullptr, element_).value());
 }
 
 Program InputList::instantiate_types() const {

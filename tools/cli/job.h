@@ -70,6 +70,7 @@ class InputList {
   void add_generic(const text::DeclaredParam& param, const std::string& text);
   void add_untyped();
   void add_all_of(const std::string& npz);
+  std::vector<text::NamedType> types() const;
   Error unknown(const std::string& name, std::vector<std::string> known) const;
   const Source& source_;
   bool cast_;

@@ -22,16 +22,57 @@ sg_program* handle_of(Program program) {
   return out.release();
 }
 
+// What the caller leaves open: names, which are those of the parameters in order, and element types.
+std::vector<text::NamedType> inputs_of(const text::Signature& to, const sg_text_options& o, std::optional<DType> element,
+                                       std::string_view function) {
+  std::vector<text::NamedType> typed, open;
+  for (size_t i = 0; i < o.n_inputs; ++i) {
+    sg_named_type in = o.inputs[i];
+    if (!in.name && i >= to.params.size())
+      throw Error("SG0503", std::string(function) + ": '" + to.name + "' has no parameter " + std::to_string(i + 1) +
+                                " for the input without a name")
+          .note(to.str())
+          .hint("inputs that are no parameters of the text, as tangents, are given when the program runs");
+    std::string name = in.name ? in.name : to.params[i].name;
+    auto& list = in.type.dtype == 0 ? open : typed;
+    if (in.type.dtype == 0) in.type.dtype = SG_F32;
+    list.push_back({std::move(name), type_of(&in.type, function)});
+  }
+  std::vector<text::NamedType> all = typed;
+  for (text::NamedType& in : open) {
+    const auto is_it = [&](const text::DeclaredParam& p) { return p.name == in.name; };
+    if (const auto p = std::find_if(to.params.begin(), to.params.end(), is_it); p != to.params.end()) {
+      if (!p->type_parameter.empty() && element)
+        in.type.dtype = *element;
+      else if (const auto found = text::element_type(to, *p, typed))
+        in.type.dtype = *found;
+      else
+        throw Error("SG0106", "input '" + p->name + "' is declared " + p->type + ", and no input says what " +
+                                  p->type_parameter + " stands for")
+            .hint("give an array that has an element type, or choose it: dtype in the options");
+    }
+    all.push_back(std::move(in));
+  }
+  return all;
+}
+
 Program instantiated(std::string text, std::string file, const text::FileLoader& load, const sg_text_options& o,
                      std::string_view function) {
   if (o.n_sizes > 0) given(o.sizes, function, "options->sizes");
+  if (o.n_inputs > 0) given(o.inputs, function, "options->inputs");
   text::ShapeVariables sizes;
   for (size_t i = 0; i < o.n_sizes; ++i)
     sizes.emplace_back(text_of(o.sizes[i].name, function, "the name of a size"), o.sizes[i].extent);
   std::optional<DType> element;
   if (o.dtype != 0) element = element_of(o.dtype, function);
   const text::Module module = text::parse(std::move(text), std::move(file), load).value();
-  return text::instantiate(module, text_of(o.function), sizes, nullptr, element).value();
+  const std::string name = text_of(o.function);
+  const std::vector<text::Signature> all = module.functions();
+  const auto is_it = [&](const text::Signature& s) { return name.empty() || s.name == name; };
+  const auto signature = std::find_if(all.rbegin(), all.rend(), is_it);
+  if (!o.inputs || signature == all.rend()) return text::instantiate(module, name, sizes, nullptr, element).value();
+  const std::vector<text::NamedType> inputs = inputs_of(*signature, o, element, function);
+  return text::instantiate(module, name, inputs, sizes, nullptr, element).value();
 }
 
 void argument(const std::vector<Param>& all, size_t index, const char** name, sg_type* type, std::string_view function) {

@@ -65,6 +65,10 @@ using FileLoader = std::function<Result<std::string>(const std::string& path)>;
 /// A loader that reads regular files.
 Result<std::string> read_file(const std::string& path);
 
+/// The element type for what has none of its own, a list or a number as it is typed: the declared one. Of a type parameter,
+/// that of an input with the same one; nothing if no input has it.
+std::optional<DType> element_type(const Signature& function, const DeclaredParam& param, std::span<const NamedType> inputs);
+
 /// Checks the syntax; names and types are checked by instantiate(), where shapes are known. Without `load`, a file imports
 /// libraries only.
 Result<Module> parse(std::string source, std::string file_name, const FileLoader& load = {});

@@ -121,6 +121,13 @@ typedef struct sg_size {
   int64_t extent;
 } sg_size;
 
+/// What is given for a parameter. `name`: NULL for the parameter at that place. `type.dtype`: 0 for what has no element type
+/// of its own; the declared one then, or for a type parameter that of an input with the same one.
+typedef struct sg_named_type {
+  const char* name;
+  sg_type type;
+} sg_named_type;
+
 typedef struct sg_text_options {
   size_t struct_size;
   const char* function;  // NULL or "": the last one of the text
@@ -128,6 +135,9 @@ typedef struct sg_text_options {
   const sg_size* sizes;
   size_t n_sizes;
   sg_dtype dtype;  // what type parameters stand for
+  // Of all parameters, in any order: sizes and type parameters follow from them. NULL: declared types and `sizes` tell all.
+  const sg_named_type* inputs;
+  size_t n_inputs;
 } sg_text_options;
 
 /// A function of the language, for fixed shapes and element types. Text imports libraries alone; a file imports others, too.
