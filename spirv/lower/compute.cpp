@@ -231,6 +231,7 @@ void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<c
       local = b.add(local, b.i32(0));
       if (!b.constant_bits(local)) b.assume(local, {0, n - 1});
     }
+    inliner.set_points(s.domain.count());
     switch (s.kind) {
       case Compute::Kind::Map: emit_map(inliner, b, s, local); break;
       case Compute::Kind::Scatter: emit_scatter(inliner, b, g, s, local); break;

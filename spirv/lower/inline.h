@@ -94,6 +94,8 @@ class Inliner {
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
+  /// All invocations together compute so many points from here on.
+  void set_points(int64_t points) { points_ = points; }
 
   /// In the loops of the reduction `of`, `node` has an element for each element: `store` is told its point and value, and
   /// whether there is such an element (none: always).
@@ -225,6 +227,7 @@ class Inliner {
   std::optional<GroupTile> tile_;
   int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
+  int64_t points_ = 1;  // that all invocations compute
   std::vector<Companion> companions_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   struct StageArray {

@@ -312,6 +312,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
+  facts.copies = copies_;
+  facts.results = points_;
   if (group_ > 0 && same_in_group(points)) facts.group = group_;
   facts.shared = b_.shared_bytes();
   std::optional<Staging> staging;
@@ -325,7 +327,6 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
     common.emplace(*this, n, points);
     facts.lanes = lanes_;
     facts.common = common->count();
-    facts.copies = copies_;
   }
   const schedule::ReduceSchedule s = schedule::legal(facts, scheduler_.reduction(facts, target_), target_);
   reductions_.push_back(

@@ -65,6 +65,7 @@ struct ReduceFacts {
   int64_t lanes = 0;         // of a subgroup that computes neighbouring points, all on the same path; 0: not known
   int64_t common = 0;        // values that change along the last axis and are the same for these lanes, per point
   int64_t copies = 1;        // of the reduction itself, where those around it are written out
+  int64_t results = 1;       // of all invocations, each of so many elements
 };
 
 /// A reduction as a whole, before it is known in which kernel it runs.

@@ -48,6 +48,12 @@ inline constexpr int64_t kMergedCode = 700;      // of a kernel that several com
 inline constexpr int64_t kSideBySideCode = 400;  // of several elements in one invocation, elementwise,
 inline constexpr int64_t kTileCode = 1200;       // and where they share the loads of a reduction
 inline constexpr int64_t kUnrolledCode = 400;    // of the body of a loop that is repeated: an exponential at 8 points
-inline constexpr size_t kMostCode = 6000;        // made in fact, before dead instructions are dropped, at most
+/// Of code that is written out so that long work takes less time, `most` at most: drivers take about as long for an
+/// instruction as a processor for a million operations, and what runs for a moment is not waited for so long.
+inline int64_t worth_writing_out(int64_t most, double operations) {
+  constexpr double kOperations = 2000;  // of a run, for each instruction
+  return std::clamp(static_cast<int64_t>(std::min(operations / kOperations, 1e9)), std::min(kUnrolledCode, most), most);
+}
+inline constexpr size_t kMostCode = 6000;  // made in fact, before dead instructions are dropped, at most
 
 }  // namespace spirograd::schedule

@@ -23,6 +23,14 @@ double cost_per_element(const MapFacts& f, const Shape& tile, const Target& t) {
   return (t.price.load * loads + kLoopOverhead) / static_cast<double>(tile.count());
 }
 
+// Instructions that one invocation may have for the points of its tile.
+int64_t tile_code(const MapFacts& f) {
+  double length = 1;
+  for (const Reduction& r : f.reductions) length = std::max(length, r.length);
+  const auto code = std::max<int64_t>(1, f.code);
+  return worth_writing_out(kTileCode, static_cast<double>(f.domain.count()) * length * static_cast<double>(code)) / code;
+}
+
 Shape ones(int rank) {
   Shape s;
   for (int a = 0; a < rank; ++a) s.push_back(1);
@@ -42,7 +50,7 @@ Shape best_tile(const MapFacts& f, const Target& t) {
   Shape best = ones(f.domain.rank());
   // Enough tiles must be left to keep all lanes of all processors busy.
   const int64_t spare = f.domain.count() / wanted_invocations(t);
-  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
+  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), tile_code(f)});
   // Where loads are served together neighbours along the last axis stay with neighbouring invocations.
   const int rank = f.domain.rank() - (t.price.coalesces ? 1 : 0);
   double least = cost_per_element(f, best, t);
@@ -270,7 +278,7 @@ LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
   LaneTile best, g;
   const auto rank = static_cast<size_t>(f.domain.rank());
   const int64_t spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
-  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), kTileCode / std::max<int64_t>(1, f.code)});
+  const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), tile_code(f)});
   for (g.lanes = rank; g.lanes-- > 0;)  // what is alike is stored at neighbouring places, at least
     for (g.rows = 0; g.rows < rank; ++g.rows)
       for (g.columns = 1; g.columns <= most_columns(f, t, g); ++g.columns)
@@ -305,8 +313,7 @@ void take_several(MapSchedule& s, const MapFacts& f, const Target& t, const Lane
     if (a == g.lanes || a == g.rows) continue;
     int64_t several = 1;
     while (static_cast<double>(own) * length < kLeastElements && f.domain[static_cast<int>(a)] % (2 * several) == 0 &&
-           2 * own <= std::min<int64_t>(t.price.tile, kTileCode / std::max<int64_t>(1, f.code)) &&
-           2 * own * wanted_invocations(t) <= f.domain.count()) {
+           2 * own <= std::min<int64_t>(t.price.tile, tile_code(f)) && 2 * own * wanted_invocations(t) <= f.domain.count()) {
       several *= 2;
       own *= 2;
     }

@@ -22,13 +22,20 @@ int64_t block_length(int64_t extent, int64_t unroll) {
   return kPlainBlock;
 }
 
+// Of all runs of the reduction in one dispatch.
+double operations(const ReduceFacts& f) {
+  double out = static_cast<double>(f.results) * static_cast<double>(std::max<int64_t>(1, f.code));
+  for (int64_t n : f.extents) out *= static_cast<double>(n);
+  return out;
+}
+
 // Processors with narrow vectors have few, and lose more by spilling than a loop costs.
 bool has_few_registers(const Target& t) { return !t.price.coalesces && t.price.lanes <= 4; }
 
 // Small enough to be written out several times; with few registers, all copies together.
 bool small_body(const ReduceFacts& f, const Target& t) {
   const int64_t together = has_few_registers(t) ? kUnroll : 1;
-  return f.dtype != DType::F64 && together * f.code * f.points <= kUnrolledCode;
+  return f.dtype != DType::F64 && together * f.code * f.points * f.copies <= kUnrolledCode;
 }
 
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
@@ -98,7 +105,7 @@ ReduceSchedule staged(const ReduceFacts& f, const Target& t) {
 int64_t broadcast_length(const ReduceFacts& f) {
   constexpr int64_t kBroadcastCode = 4000;  // of what is written out
   const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points * f.copies);
-  const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, kBroadcastCode / code));
+  const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, worth_writing_out(kBroadcastCode, operations(f)) / code));
   if (n <= most) return n;
   if (n % f.lanes == 0 && f.lanes <= most) return f.lanes;
   for (int64_t length = most; 2 * length >= std::min(f.lanes, most); --length)
@@ -139,7 +146,8 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   // What is repeated may be large only once: neighbours share loads and address arithmetic.
   const bool small = f.points <= 16 && small_body(f, t);
   int64_t unroll = kUnroll;
-  while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points <= kUnrolledCode) unroll *= 2;
+  while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points * f.copies <= kUnrolledCode)
+    unroll *= 2;
   int64_t length = blocks ? block_length(last, unroll) : last;
   while (length % unroll != 0 && unroll > kUnroll) unroll /= 2;
   const bool exact = last % length == 0 && length % unroll == 0;

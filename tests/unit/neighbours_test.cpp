@@ -148,7 +148,7 @@ TEST(Facts, EveryFieldIsInTheLine) {
   add(r);
   for (int64_t ReduceFacts::*field :
        {&ReduceFacts::points, &ReduceFacts::code, &ReduceFacts::plain, &ReduceFacts::group, &ReduceFacts::members,
-        &ReduceFacts::shared, &ReduceFacts::lanes, &ReduceFacts::common, &ReduceFacts::copies}) {
+        &ReduceFacts::shared, &ReduceFacts::lanes, &ReduceFacts::common, &ReduceFacts::copies, &ReduceFacts::results}) {
     ReduceFacts f = r;
     f.*field = 99;
     add(f);

@@ -238,10 +238,11 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   MapFacts merged = product(512, 512, 512);
   merged.alone = false;
   EXPECT_EQ(map(merged).find("lane"), std::string::npos) << "in a kernel of others";
-  const auto reduction = [&](int64_t n, int64_t points) {
+  const auto reduction = [&](int64_t n, int64_t points, int64_t results = 1 << 20) {
     ReduceFacts f{DType::F32, {n}, points, 7, kPlainSum};
     f.lanes = 8;
     f.common = 1;
+    f.results = results;
     const ReduceSchedule s = scheduler.reduction(f, target);
     EXPECT_FALSE(check(f, s, target)) << to_string(s);
     return to_string(s);
@@ -256,10 +257,20 @@ TEST(Schedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(reduction(512, 4), "k = serial 8 serial 8 unroll 8; accumulators 4; broadcast 8")
       << "few points, one chain each";
   EXPECT_EQ(reduction(512, 5), "k = serial 8 serial 8 unroll 8; broadcast 8");
+  EXPECT_EQ(reduction(16, 32, 1000), "k = serial 16 unroll 1; broadcast 8") << "over before its code would be compiled";
+  EXPECT_EQ(reduction(16, 8, 1000), "k = serial 4 unroll 4; broadcast 8");
+  const auto points = [&](int64_t n, double k) {
+    MapFacts f = product(n, n, k);
+    f.code = 50;
+    return tile(scheduler.map(f, target));
+  };
+  EXPECT_GT(points(512, 512), 16);
+  EXPECT_LE(points(32, 8), 8) << "likewise";
   ReduceFacts inner{DType::F32, {16}, 32, 7};
   inner.lanes = 8;
   inner.common = 1;
   inner.copies = 4;
+  inner.results = 1 << 20;
   EXPECT_EQ(to_string(scheduler.reduction(inner, target)), "k = serial 4 unroll 4; broadcast 8") << "written out 4 times";
   target.price.coalesces = true;
   EXPECT_EQ(map(product(512, 512, 512)).find("lane"), std::string::npos) << "neighbours' loads are one";
