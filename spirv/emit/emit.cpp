@@ -27,11 +27,7 @@ std::vector<uint32_t> Emitter::run() {
   declare_bindings();
   declare_arrays();
   number_invocations();
-  for (size_t at = 0; at < kernel_.body.size(); ++at) {
-    ids_[at] = emit(at);
-    const bool own = kind(kernel_.body[at].op) != Kind::Leaf;  // others may share an id
-    if (options_.value_names && ids_[at] && own) module_.name(ids_[at], "v" + std::to_string(at));
-  }
+  for (size_t at = 0; at < kernel_.body.size(); ++at) ids_[at] = emit(at);
   put(Op::OpReturn, {});
   put(Op::OpFunctionEnd, {});
 

@@ -17,10 +17,11 @@ namespace spirograd::spirv {
 
 struct EmitOptions {
   bool native_float_atomics = true;  // where the target has them; otherwise a compare-exchange loop on the bits
-  bool value_names = false;          // name each value by its number in the kernel
 };
 
-/// Pre: kernel::verify finds nothing. Records what the module needs; throws SG0303 for what the target lacks of it.
+/// Pre: kernel::verify finds nothing. The words do not hold the kernel's name, so that kernels alike are one in the caches
+/// of drivers; the runtime names pipelines for debuggers. Records what the module needs; throws SG0303 for what the target
+/// lacks of it.
 KernelBinary emit(const kernel::Kernel& kernel, const Target& target, BindingForm form, const EmitOptions& options = {});
 
 /// Whether this build has SPIRV-Tools (SPIROGRAD_SPIRV_TOOLS). Without, validate and disassemble end in SG0307.

@@ -151,7 +151,6 @@ void Emitter::declare_entry(Id function) {
   float_mode(needs_.round_to_even, kEven, spv::ExecutionMode::RoundingModeRTE, 32);
   float_mode(needs_.round_to_even64, kEven, spv::ExecutionMode::RoundingModeRTE, 64);
   module_.put(Section::Debug, Op::OpSource, {static_cast<uint32_t>(spv::SourceLanguage::Unknown), 0});
-  module_.name(function, kernel_.name);
 }
 
 // What can be counted in the kernel; features are recorded where the module declares them.

@@ -84,13 +84,6 @@ void Module::decorate_member(Id target, uint32_t member, spv::Decoration decorat
   put(Section::Annotation, spv::Op::OpMemberDecorate, operands);
 }
 
-void Module::name(Id target, std::string_view text) {
-  std::vector<uint32_t> operands{target};
-  const std::vector<uint32_t> words = literal(text);
-  operands.insert(operands.end(), words.begin(), words.end());
-  put(Section::Debug, spv::Op::OpName, operands);
-}
-
 std::vector<uint32_t> Module::finish() const {
   std::vector<uint32_t> words{spv::MagicNumber, kVersion, 0, next_, 0};
   for (const std::vector<uint32_t>& section : sections_) words.insert(words.end(), section.begin(), section.end());

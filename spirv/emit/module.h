@@ -60,7 +60,6 @@ class Module {
 
   void decorate(Id target, spv::Decoration decoration, Words extra = {});
   void decorate_member(Id target, uint32_t member, spv::Decoration decoration, Words extra = {});
-  void name(Id target, std::string_view text);
 
   /// SPIR-V 1.3.
   std::vector<uint32_t> finish() const;

@@ -68,7 +68,7 @@ TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
           std::memcpy(at.bytes.data() + 4 * i, &place, 4);
           ++expected[place];
         }
-        EXPECT_EQ(run(std::move(b).finish(), form, {native, false}, {at}, f32({places})), expected)
+        EXPECT_EQ(run(std::move(b).finish(), form, {native}, {at}, f32({places})), expected)
             << places << (native ? " native " : " exchange ") << form_name(form);
       }
 }

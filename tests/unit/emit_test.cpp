@@ -174,6 +174,13 @@ TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
   EXPECT_EQ(off.find("OpAtomicFAddEXT"), std::string::npos);
 }
 
+TEST(Emit, KernelsThatDifferInTheirNamesAreTheSameModule) {
+  Kernel renamed = axpy();
+  renamed.name = "another";
+  for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
+    EXPECT_EQ(spirv::emit(renamed, device(), form).words, spirv::emit(axpy(), device(), form).words);
+}
+
 TEST(Emit, ReadOnlyBuffersAreNotWritable) {
   for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
     EXPECT_EQ(occurrences(valid_text(axpy(), device(), form), "NonWritable"), 1u);
