@@ -21,6 +21,7 @@ spirograd_test(unit/while_test.cpp LABELS unit LINK spirograd_test_support spiro
 spirograd_test(unit/growth_test.cpp LABELS unit slow LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/neighbours_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/schedule_test.cpp LABELS unit LINK spirograd_compile)
+spirograd_test(unit/contraction_schedule_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/legal_rules_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/map_schedule_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/scratch_test.cpp LABELS unit LINK spirograd_compile)
