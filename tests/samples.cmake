@@ -1,4 +1,8 @@
 spirograd_test(unit/samples_test.cpp LABELS unit LINK spirograd_text spirograd_dsl spirograd_ad)
+spirograd_test(unit/gallery_test.cpp LABELS unit LINK spirograd_text)
+if(TARGET spirograd_vk)  # on one driver: what costs is that it compiles some fifty kernels
+  spirograd_gpu_test(gpu/device_gallery_test.cpp DRIVERS lavapipe LINK spirograd_ad spirograd_text spirograd_compile gpu_fixture)
+endif()
 if(TARGET spirograd_png)
   spirograd_test(unit/png_test.cpp LABELS unit LINK spirograd_png)
 endif()
