@@ -34,6 +34,9 @@ foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
   add_test(NAME ${driver}.python.Sample COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/samples/line.py)
   set_tests_properties(${driver}.python.Sample PROPERTIES PASS_REGULAR_EXPRESSION
     "^loss 14.0 gradient \\[ -6. -14.\\]\nw \\[1. 2.\\]\nerror\\[SG0103\\]: 'x' of 'loss' is declared f32\\[N\\], given f64\\[4\\]: the element types differ\n")
+  add_test(NAME ${driver}.python.Recipe COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/samples/valley.py)
+  set_tests_properties(${driver}.python.Recipe PROPERTIES PASS_REGULAR_EXPRESSION
+    "^lowest at \\[1. 1.\\]\ncurvature \\[ +0.4 101.6\\]\n")
   set(bridge_tests)
   foreach(module IN LISTS bridges)
     add_test(NAME ${driver}.python.${module} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/tests/test_${module}.py)
@@ -42,6 +45,6 @@ foreach(driver IN ITEMS lavapipe swiftshader lavapipe25)
   add_test(NAME ${driver}.python.Beside COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DSOURCE=${PROJECT_SOURCE_DIR}
     -DTO=${CMAKE_CURRENT_BINARY_DIR}/python/${driver} -DPYTHON=${Python3_EXECUTABLE} -P ${PROJECT_SOURCE_DIR}/python/tests/beside.cmake)
   set_tests_properties(${driver}.python.Beside PROPERTIES LABELS "python;gpu;${driver}" ENVIRONMENT "${environment}")
-  set_tests_properties(${driver}.python.Package ${driver}.python.Sample ${bridge_tests} PROPERTIES LABELS "python;gpu;${driver}"
+  set_tests_properties(${driver}.python.Package ${driver}.python.Sample ${driver}.python.Recipe ${bridge_tests} PROPERTIES LABELS "python;gpu;${driver}"
     ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;SPIROGRAD_LIBRARY=$<TARGET_FILE:spirograd_c>;${environment}")
 endforeach()

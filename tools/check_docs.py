@@ -12,6 +12,7 @@ What is run:
   ```cpp     or ```c, with int main(): built as docs_<file>_<number>; the ```text block behind it is the output
   ```cpp     behind a comment `<!-- before the code: ... -->`: compiled after that text, and a closing brace
   <!-- file: NAME -->            the block behind it is that file
+  <!-- written to: NAME -->      the block behind it is a file for the commands of the document
   <!-- output of: COMMAND -->    everything up to <!-- end of output --> is the output
 Links to files of the tree have to lead somewhere.
 """
@@ -47,6 +48,9 @@ class Commands:
         places = [build / p for p in ("", "tools", "tests")] if build else []
         path = os.pathsep.join([*map(str, places), os.environ["PATH"]])
         self.env = dict(os.environ, PATH=path, SPIROGRAD_CACHE="", NO_COLOR="1")
+
+    def write(self, name, text):
+        pathlib.Path(self.folder.name, name).write_text(text, encoding="utf-8")
 
     def run(self, command):
         done = subprocess.run(["bash", "-c", "set -o pipefail\n" + command], cwd=self.folder.name, env=self.env, text=True,
@@ -101,6 +105,9 @@ def check_document(path, text, commands):
         file = re.search(r"<!-- file: (\S+) -->\s*\Z", text[:block.start()])
         if file and (ROOT / file[1]).read_text(encoding="utf-8") != block[2]:
             wrong.append(f"{path.name}:{line(block.start())}: this is not {file[1]}")
+        written = re.search(r"<!-- written to: (\S+) -->\s*\Z", text[:block.start()])
+        if written:
+            commands.write(written[1], block[2])
         lines = block[2].splitlines()
         if block[1] == "sh" and lines and all(l.startswith("spirograd ") for l in lines):
             expect_output(block[2].rstrip("\n"), block.end(), following)
@@ -151,6 +158,7 @@ def all_codes():
 
 def self_test():
     block = lambda kind, body: f"```{kind}\n{body}```\n"
+    written = "<!-- written to: t -->\n" + block("text", "yes\n")
     cases = [  # document, number of complaints
         ("plain\n" + block("sh", "./tools/never\n"), 0),
         (block("sh", "spirograd yes\n") + "\n" + block("text", "yes\n"), 0),
@@ -159,6 +167,8 @@ def self_test():
         (block("sh", "spirograd yes\n") + "prose\n" + block("text", "no\n"), 0),
         ("<!-- output of: spirograd a -->\na\n<!-- end of output -->\n", 0),
         ("<!-- output of: spirograd a -->\nb\n<!-- end of output -->\n", 1),
+        (written + block("sh", "spirograd $(cat t)\n") + block("text", "yes\n"), 0),
+        (written + block("sh", "spirograd $(cat t)\n") + block("text", "no\n"), 1),
         ("<!-- file: LICENSE -->\n" + block("text", "something else\n"), 1),
         ("[there](README.md) [nowhere](nothing.md) [far](https://example.org)\n", 1),
     ]
