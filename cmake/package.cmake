@@ -55,7 +55,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/spirograd-config-version.
 install(FILES ${PROJECT_BINARY_DIR}/spirograd-config.cmake ${PROJECT_BINARY_DIR}/spirograd-config-version.cmake
   DESTINATION ${package_dir})
 install(FILES ${library_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/spirograd/library)  # for reading: the binaries hold them
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN *.sg PATTERN data EXCLUDE)
 
 # cpack -G DEB --config build/release/CPackConfig.cmake
 if(PROJECT_IS_TOP_LEVEL)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what README.md, docs/ and tests/golden/ show, and compares with what they say comes out.
+"""Runs what README.md and its neighbours, docs/ and tests/golden/ show, and compares with what they say comes out.
 
   tools/check_docs.py --build build/release [FILE.md ...]    checks; names each block that differs
   tools/check_docs.py --build build/release --update         writes the outputs anew: git diff is the review
@@ -33,7 +33,7 @@ LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 
 
 def documents(names=()):
-    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
+    files = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")),
              *sorted((ROOT / "tests" / "golden").glob("*.md"))]
     return [f for f in files if f.exists() and (not names or f.name in names)]
 
