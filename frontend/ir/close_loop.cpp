@@ -13,6 +13,23 @@ bool is_literal(const Graph& g, const Node& n) {
   return n.op == Op::Const || n.op == Op::Iota || (n.op == Op::Broadcast && g[n.in[0]].op == Op::Const);
 }
 
+// Sums and products of positions, laid out anew, a few: from these the compiler reads which elements a gather takes. As an
+// operand they would be arrays of numbers, and where such gathers are differentiated, places of scatters.
+bool is_position(const Graph& g, NodeId root) {
+  constexpr int kMost = 64;
+  std::vector<NodeId> pending = {root};
+  for (int seen = 0; !pending.empty(); ++seen) {
+    const Node& n = g[pending.back()];
+    pending.pop_back();
+    if (is_literal(g, n)) continue;
+    const bool keeps_them = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Mul || n.op == Op::Neg ||
+                            n.op == Op::Broadcast || n.op == Op::Reshape || n.op == Op::Transpose;
+    if (seen == kMost || n.type.dtype != DType::I32 || !keeps_them) return false;
+    for (NodeId operand : n.in) pending.push_back(operand);
+  }
+  return true;
+}
+
 // Nodes that must stay in the body: they use a variable of the body or an index of a build inside it.
 NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<const Expr> vars) {
   NodeSet bound;
@@ -34,7 +51,7 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span
   const NodeSet bound = bound_nodes(g, order, vars);
   NodeSet wanted;
   const auto want = [&](NodeId id) {
-    if (!bound.contains(id.v) && !is_literal(g, g[id])) wanted.insert(id.v);
+    if (!bound.contains(id.v) && !is_literal(g, g[id]) && !is_position(g, id)) wanted.insert(id.v);
   };
   for (NodeId root : roots) want(root);
   for (NodeId id : order)

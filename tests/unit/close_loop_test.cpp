@@ -67,6 +67,19 @@ TEST(CloseLoop, LiteralsStayInside) {
   EXPECT_EQ(c.parts().n_consts, 0);
 }
 
+TEST(CloseLoop, PlacesOfAGatherStayInsideIfTheyAreMadeOfPositions) {
+  Graph g;
+  const Expr x = param(g, 0, f32({9})), k = param(g, 1, i32({4})), s = fresh_var(g, f32({9}));
+  const Expr places = broadcast(iota(g, {4}, 0) * full(g, i32({4}), 2) - full(g, i32({4}), 3), {4, 2}, {0});
+  const Expr read = sum_all(gather(s, std::vector{places}));
+  const Expr other = sum_all(gather(s, std::vector{k + iota(g, {4}, 0)}));
+  const Expr body[] = {s + broadcast(read + other, {9}, {})};
+  const Closed c{close_loop(g, {&x, 1}, {}, {&s, 1}, body, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 1) << "what an input says of places is computed once";
+  EXPECT_EQ(c.const_operand(0), (k + iota(g, {4}, 0)).id);
+  EXPECT_TRUE(uses_op(g, g.function(c.parts().function).results[0], Op::Iota));
+}
+
 TEST(CloseLoop, ParametersOfTheProgramAreNotTakenForThoseOfTheBody) {
   Graph g;
   const Expr outer0 = param(g, 0, f32()), start = scalar(g, DType::F32, 1);
