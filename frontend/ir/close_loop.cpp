@@ -58,8 +58,12 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span
     if (bound.contains(id.v))
       for (NodeId operand : g[id].in) want(operand);
   std::vector<Expr> captured;
-  for (NodeId id : order)
-    if (wanted.contains(id.v)) captured.push_back({&g, id});
+  NodeSet seen;
+  for (NodeId id : order) {
+    if (!wanted.contains(id.v)) continue;
+    while (g[id].op == Op::Broadcast) id = g[id].in[0];  // the body stretches it: an operand would be an array as long
+    if (!is_literal(g, g[id]) && seen.insert(id.v).second) captured.push_back({&g, id});
+  }
   return captured;
 }
 

@@ -11,8 +11,9 @@
 namespace spirograd::ir {
 
 /// Each largest term below `results` that uses none of `vars` and no index of a build inside, in the order in which a walk
-/// in postorder meets them. Var placeholders of builds and loops that are still open around count as such outer terms.
-/// Literals, iotas and broadcast literals do not, nor what i32 arithmetic and layout make of these: they stay inside.
+/// in postorder meets them; of a broadcast, its operand. Var placeholders of builds and loops that are still open around
+/// count as such outer terms. Literals, iotas and broadcasts of these do not, nor what a few operations of i32 make of them:
+/// they stay inside.
 std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
 
 /// `vars`: the Var nodes that stood for the state and then for the elements while the body was traced, one per entry of

@@ -80,6 +80,17 @@ TEST(CloseLoop, PlacesOfAGatherStayInsideIfTheyAreMadeOfPositions) {
   EXPECT_TRUE(uses_op(g, g.function(c.parts().function).results[0], Op::Iota));
 }
 
+TEST(CloseLoop, BroadcastsStayInsideAndTheirOperandsAreCaptured) {
+  Graph g;
+  const Expr w = param(g, 0, f32({4})), s = fresh_var(g, f32({2, 3, 4})), start = zeros(g, f32({2, 3, 4}));
+  const Expr stretched = broadcast(broadcast(w, {3, 4}, {1}), {2, 3, 4}, {1, 2});
+  const Expr number = broadcast(broadcast(scalar(g, DType::F32, 2), {4}, {}), {2, 3, 4}, {2});
+  const Expr body[] = {s * stretched * number + stretched};
+  const Closed c{close_loop(g, {&start, 1}, {}, {&s, 1}, body, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 1);
+  EXPECT_EQ(c.const_operand(0), w.id);
+}
+
 TEST(CloseLoop, ParametersOfTheProgramAreNotTakenForThoseOfTheBody) {
   Graph g;
   const Expr outer0 = param(g, 0, f32()), start = scalar(g, DType::F32, 1);
