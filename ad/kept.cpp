@@ -5,7 +5,9 @@
 #include "ad/kept.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "ad/scope.h"
@@ -81,61 +83,101 @@ class Pipes {
 int64_t bytes(const Type& t) { return static_cast<int64_t>(device_bytes(t)); }
 
 // A value of a step becomes a row of a stack.
-bool may_be_kept(const Node& n) { return n.op != Op::MapAccum && n.type.shape.rank() < kMaxRank; }
+bool may_be_row(const Node& n) { return n.op != Op::MapAccum && n.type.shape.rank() < kMaxRank; }
+
+// Values that nothing has to be known of but where they start, and which of them cotangents meet.
+class Between {
+ public:
+  /// `starts`: where water comes from, besides what `is_start` says of nodes below `results`.
+  Between(Graph& g, std::span<const Expr> starts, std::span<const Expr> results,
+          const std::function<bool(const Node&)>& is_start)
+      : g_(g) {
+    const std::vector<NodeId> roots = ids_of(results), order = postorder(g, roots);
+    std::vector<bool> wanted(g.size(), false);
+    for (NodeId id : order) wanted[id.v] = true;
+    for (Expr s : starts)
+      if (wanted[s.id.v]) enter(s.id, true);
+    for (NodeId id : order) {
+      const std::vector<NodeId>& in = g[id].in;
+      if (g[id].has_var) {
+        for (NodeId operand : in) meet(operand);
+      } else if (!number_.contains(id.v)) {
+        const bool start = is_start(g[id]);
+        if (start || std::any_of(in.begin(), in.end(), [&](NodeId operand) { return number_.contains(operand.v); }))
+          enter(id, start);
+      }
+    }
+    for (NodeId id : roots) meet(id);
+  }
+
+  std::vector<Expr> starts() const { return those(starts_); }
+  std::vector<Expr> met() const { return those(met_); }
+
+  bool any(const std::function<bool(const Node&)>& holds) const {
+    for (size_t j = 0; j < values_.size(); ++j)
+      if (!starts_[j] && holds(g_[values_[j]])) return true;
+    return false;
+  }
+
+  /// The fewest bytes that hold back all water; nothing where finding them would take long.
+  std::optional<std::vector<Expr>> narrowest(const std::function<bool(const Node&)>& may_be_kept) const {
+    const size_t source = 2 * values_.size(), sink = source + 1;
+    Pipes pipes(sink + 1);
+    for (size_t j = 0; j < values_.size(); ++j) {
+      const Node& n = g_[values_[j]];
+      pipes.join(2 * j, 2 * j + 1, starts_[j] || may_be_kept(n) ? bytes(n.type) : kUnbounded);
+      if (starts_[j]) pipes.join(source, 2 * j, kUnbounded);
+      if (met_[j]) pipes.join(2 * j + 1, sink, kUnbounded);
+      if (starts_[j]) continue;
+      for (NodeId operand : n.in)
+        if (const auto it = number_.find(operand.v); it != number_.end()) pipes.join(2 * it->second + 1, 2 * j, kUnbounded);
+    }
+    if (!pipes.fill(source, sink)) return std::nullopt;
+    std::vector<bool> kept(values_.size());
+    for (size_t j = 0; j < values_.size(); ++j) kept[j] = pipes.reached(2 * j) && !pipes.reached(2 * j + 1);
+    return those(kept);
+  }
+
+ private:
+  void enter(NodeId id, bool start) {
+    number_[id.v] = values_.size();
+    values_.push_back(id);
+    starts_.push_back(start);
+    met_.push_back(false);
+  }
+  void meet(NodeId id) {
+    if (const auto it = number_.find(id.v); it != number_.end()) met_[it->second] = true;
+  }
+  std::vector<Expr> those(const std::vector<bool>& wanted) const {
+    std::vector<Expr> out;
+    for (size_t j = 0; j < values_.size(); ++j)
+      if (wanted[j]) out.push_back({&g_, values_[j]});
+    return out;
+  }
+
+  Graph& g_;
+  std::unordered_map<uint32_t, size_t> number_;
+  std::vector<NodeId> values_;
+  std::vector<bool> starts_, met_;
+};
 
 }  // namespace
 
 std::vector<Expr> least_kept(Graph& g, std::span<const Expr> state, std::span<const Expr> results) {
-  const std::vector<NodeId> roots = ids_of(results);
-  // Values that follow from the state and not from a cotangent, by number, and which of them cotangents meet.
-  std::unordered_map<uint32_t, size_t> number;
-  std::vector<NodeId> values;
-  std::vector<bool> read;
-  const auto enter = [&](NodeId id) {
-    number[id.v] = values.size();
-    values.push_back(id);
-    read.push_back(false);
-  };
-  const std::vector<NodeId> order = postorder(g, roots);
-  std::vector<bool> wanted(g.size(), false);
-  for (NodeId id : order) wanted[id.v] = true;
-  for (Expr s : state)
-    if (wanted[s.id.v]) enter(s.id);
-  const size_t n_state = values.size();
-  const auto follows = [&](NodeId id) { return number.contains(id.v); };
-  for (NodeId id : order) {
-    const std::vector<NodeId>& in = g[id].in;
-    if (g[id].has_var) {
-      for (NodeId operand : in)
-        if (const auto it = number.find(operand.v); it != number.end()) read[it->second] = true;
-    } else if (!follows(id) && std::any_of(in.begin(), in.end(), follows)) {
-      enter(id);
-    }
-  }
-  for (NodeId id : roots)
-    if (const auto it = number.find(id.v); it != number.end()) read[it->second] = true;
-
-  std::vector<Expr> all;
+  const Between between(g, state, results, [](const Node&) { return false; });
+  std::vector<Expr> all = between.starts();
   int64_t all_bytes = 0;
-  for (size_t j = 0; j < n_state; ++j) all.push_back({&g, values[j]}), all_bytes += bytes(g[values[j]].type);
-  const auto smaller = [&](NodeId id) { return may_be_kept(g[id]) && bytes(g[id].type) < all_bytes; };
-  if (std::none_of(values.begin() + static_cast<std::ptrdiff_t>(n_state), values.end(), smaller)) return all;
+  for (Expr e : all) all_bytes += bytes(e.type());
+  if (!between.any([&](const Node& n) { return may_be_row(n) && bytes(n.type) < all_bytes; })) return all;
+  return between.narrowest(may_be_row).value_or(all);
+}
 
-  const size_t source = 2 * values.size(), sink = source + 1;
-  Pipes pipes(sink + 1);
-  for (size_t j = 0; j < values.size(); ++j) {
-    const Node& n = g[values[j]];
-    pipes.join(2 * j, 2 * j + 1, j < n_state || may_be_kept(n) ? bytes(n.type) : kUnbounded);
-    if (j < n_state) pipes.join(source, 2 * j, kUnbounded);
-    if (read[j]) pipes.join(2 * j + 1, sink, kUnbounded);
-    for (NodeId operand : n.in)
-      if (const auto it = number.find(operand.v); it != number.end()) pipes.join(2 * it->second + 1, 2 * j, kUnbounded);
-  }
-  if (!pipes.fill(source, sink)) return all;
-  std::vector<Expr> kept;
-  for (size_t j = 0; j < values.size(); ++j)
-    if (pipes.reached(2 * j) && !pipes.reached(2 * j + 1)) kept.push_back({&g, values[j]});
-  return kept;
+std::vector<Expr> least_passed(Graph& g, std::span<const Expr> results) {
+  const auto is_start = [](const Node& n) {
+    return n.op == Op::Param || n.op == Op::Proj || n.op == Op::Scatter || kind(n.op) == Kind::Reduce;
+  };
+  const Between between(g, {}, results, is_start);
+  return between.narrowest([](const Node& n) { return n.op != Op::MapAccum; }).value_or(between.met());
 }
 
 namespace {

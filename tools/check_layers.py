@@ -44,7 +44,7 @@ PUBLIC = {
     "array_text.h": "base",
     "array.h": "dsl", "build.h": "dsl", "bundle.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ravel.h": "dsl",
     "ops.h": "dsl", "trace.h": "dsl",
-    "keep.h": "base", "text.h": "text", "grad.h": "ad", "check.h": "ad",
+    "keep.h": "base", "text.h": "text", "grad.h": "ad", "split.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "bundle_file.h": "executable", "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",
     "spirograd.h": "c",

@@ -25,7 +25,7 @@ _NUMPY = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.uint32), 
           5: np.dtype(np.float64)}
 _NUMBER = {dtype: number for number, dtype in _NUMPY.items()}
 _KINDS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}  # of the numbers of Python that become elements of each kind
-_DERIVATIVES = {"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4}
+_DERIVATIVES = {"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4, "split_forward": 5, "split_backward": 6}
 
 
 def _bytes(text):
@@ -173,6 +173,11 @@ class Program:
 
     def jvp(self, *names):
         return self._derived("jvp", names)
+
+    def split(self, *names):
+        """vjp as two programs, (forward, backward). The second takes by name what it needs of inputs and results of the
+        first, and cotangents, ct_y."""
+        return self._derived("split_forward", names), self._derived("split_backward", names)
 
     def save(self, device=None, *, deterministic=False):
         """The bytes of a bundle: for every device, or with what this one has."""

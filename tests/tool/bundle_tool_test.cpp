@@ -113,6 +113,22 @@ TEST_F(BundleTool, DerivativesApplyInTheirOrder) {
   EXPECT_EQ(names, (Words{"w", "x", "k", "dot_x", "loss", "rows", "count", "d_w", "dot_loss", "dot_rows", "dot_d_w"}));
 }
 
+TEST_F(BundleTool, HalvesOfReverseModeAreBundles) {
+  const auto names = [&](const char* half) {
+    EXPECT_EQ(compile({"-o", "m.sgb", half, "w"}).status, 0);
+    const Executable e = bundle("m.sgb").forms[0];
+    Words out;
+    for (uint32_t i = 0; i < e.n_inputs + e.n_outputs; ++i) out.push_back(e.buffers[i].name);
+    return out;
+  };
+  const Words forward = names("--split-forward"), backward = names("--split-backward");
+  EXPECT_EQ(backward.back(), "d_w");
+  EXPECT_NE(std::find(backward.begin(), backward.end(), "ct_loss"), backward.end());
+  for (const std::string& name : backward)
+    if (!name.starts_with("ct_") && name != "d_w")
+      EXPECT_NE(std::find(forward.begin(), forward.end(), name), forward.end()) << name;
+}
+
 TEST_F(BundleTool, TheSameProgramIsTheSameBytes) {
   ASSERT_EQ(compile({"-o", "a.sgb"}).status, 0);
   ASSERT_EQ(compile({"-o", "b.sgb"}).status, 0);

@@ -378,7 +378,8 @@ TEST_F(Cli, DamagedAndForeignCachesAreIgnored) {
 
 TEST_F(Cli, PrintedProgramsParseBackAtEveryStage) {
   for (const Words& stage : {Words{}, Words{"--bot"}, Words{"--bot", "--grad", "w"}, Words{"--grad", "w", "--simplify"},
-                             Words{"--jvp", "w,x"}, Words{"--grad", "w", "--jvp", "w", "--simplify"}}) {
+                             Words{"--jvp", "w,x"}, Words{"--grad", "w", "--jvp", "w", "--simplify"},
+                             Words{"--split-forward", "w"}, Words{"--split-backward", "w", "--simplify"}}) {
     Words words = {"opt", "model.sg", "N=3", "M=2"};
     words.insert(words.end(), stage.begin(), stage.end());
     const std::string text = good(words).out;

@@ -68,6 +68,10 @@ TEST(CInterface, DerivativesArePrograms) {
   EXPECT_EQ(inputs_of(forward.get()), "w: 4[2] x: 4[3] y: 4[3] dot_w: 4[2]");
   EXPECT_EQ(outputs_of(forward.get()), "loss: 4[] dot_loss: 4[]");
   EXPECT_EQ(inputs_of(derived(line, SG_VJP, {"w"}).get()), "w: 4[2] x: 4[3] y: 4[3] ct_loss: 4[]");
+  EXPECT_EQ(outputs_of(derived(line, SG_SPLIT_FORWARD, {"w"}).get()), "loss: 4[] r_0: 4[3]");
+  const auto backward = derived(line, SG_SPLIT_BACKWARD, {"w"});
+  EXPECT_EQ(inputs_of(backward.get()), "x: 4[3] r_0: 4[3] ct_loss: 4[]");
+  EXPECT_EQ(outputs_of(backward.get()), "d_w: 4[2]");
   EXPECT_EQ(outputs_of(derived(derived(line, SG_GRAD, {"w"}), SG_JVP, {"w"}).get()), "d_w: 4[2] dot_d_w: 4[2]");
 }
 

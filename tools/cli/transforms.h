@@ -9,7 +9,7 @@
 
 namespace spirograd::cli {
 
-/// --grad, --value-and-grad, --jvp.
+/// --grad, --value-and-grad, --jvp, and the halves of reverse mode.
 std::vector<OptionSpec> derivative_options();
 
 /// --bot and --simplify too, where a command has them. `stage` gets the name of the last one's stage.

@@ -4,6 +4,7 @@
 #include "spirograd/bundle_file.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
+#include "spirograd/split.h"
 #include "spirograd/text.h"
 #include "vk_runtime/c/call.h"
 #include "vk_runtime/c/handles.h"
@@ -139,10 +140,12 @@ sg_status sg_program_derive(const sg_program* program, sg_derivative derivative,
       case SG_VALUE_AND_GRAD: to = handle_of(value_and_grad(*of.program, wrt).value()); return;
       case SG_VJP: to = handle_of(vjp(*of.program, wrt).value()); return;
       case SG_JVP: to = handle_of(jvp(*of.program, wrt).value()); return;
+      case SG_SPLIT_FORWARD: to = handle_of(split(*of.program, wrt).value().forward); return;
+      case SG_SPLIT_BACKWARD: to = handle_of(split(*of.program, wrt).value().backward); return;
       default: break;
     }
     throw Error("SG0509", std::string(kHere) + ": " + std::to_string(derivative) + " is no derivative")
-        .hint("SG_GRAD, SG_VALUE_AND_GRAD, SG_VJP or SG_JVP");
+        .hint("SG_GRAD, SG_VALUE_AND_GRAD, SG_VJP, SG_JVP, SG_SPLIT_FORWARD or SG_SPLIT_BACKWARD");
   });
 }
 

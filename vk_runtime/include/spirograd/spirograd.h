@@ -150,8 +150,10 @@ sg_status sg_program_from_bundle(const void* data, size_t bytes, const char* fil
 
 typedef int32_t sg_derivative;
 /// The gradient of the first scalar float result ("d_w"); the results, then this; the results, then "d_w" for the cotangents
-/// "ct_y" that are inputs more; the results, then "dot_y" for the tangents "dot_w" that are inputs more.
-enum { SG_GRAD = 1, SG_VALUE_AND_GRAD = 2, SG_VJP = 3, SG_JVP = 4 };
+/// "ct_y" that are inputs more; the results, then "dot_y" for the tangents "dot_w" that are inputs more. SG_VJP as two
+/// programs: the results, then what is kept ("r_0", ..); of that, of inputs and of results, as its inputs name them, and of
+/// "ct_y", "d_w".
+enum { SG_GRAD = 1, SG_VALUE_AND_GRAD = 2, SG_VJP = 3, SG_JVP = 4, SG_SPLIT_FORWARD = 5, SG_SPLIT_BACKWARD = 6 };
 
 /// Another program: the derivative of this one by inputs of these names; by all float inputs if there are no names. Can be
 /// applied again. A bundle has no derivatives, but those that it was written with.
