@@ -1,6 +1,7 @@
 # The C++ surface and the closing of loop bodies that both surfaces use.
 spirograd_test(unit/close_loop_test.cpp LABELS unit LINK spirograd_ir)
 spirograd_test(unit/dsl_test.cpp LABELS unit LINK spirograd_dsl)
+spirograd_test(unit/counted_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_dsl spirograd_text)
 spirograd_test(unit/dsl_loops_test.cpp LABELS unit LINK spirograd_dsl)
 spirograd_test(unit/dsl_errors_test.cpp LABELS unit LINK spirograd_dsl)
 spirograd_test(unit/dsl_poison_test.cpp LABELS unit LINK spirograd_dsl)

@@ -6,6 +6,7 @@
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/counted.h"
 #include "frontend/ir/strip_mine.h"
 
 namespace spirograd::detail {
@@ -182,6 +183,27 @@ Array counted(const Arg& go, const Loc& loc) {
   return operation("while_loop", {&go, 1}, Numbers::Alone, loc, [&](ir::Graph& g, std::span<const ir::Expr> in) {
     return go.kind == Arg::Kind::Array ? ir::cast(in[0], DType::I32) : ir::scalar(g, DType::I32, go.number);
   });
+}
+
+int64_t counted_bound(const std::vector<Arg>& start, const Counting& step, const Loc& loc) {
+  Tracer* tracer = Tracer::current();
+  if (!tracer || tracer->first_error() || !step.go) return 0;
+  Exprs state, next, from;
+  for (const Arg& a : step.state) state.push_back(tracer->expr(a.array));
+  for (size_t j = 0; j < state.size(); ++j) {
+    const auto node = [&](const Arg& a) {
+      if (a.kind == Arg::Kind::Array) return tracer->expr(a.array);
+      return literal(tracer->nodes(), "while_loop", a, state[j].dtype());
+    };
+    from.push_back(node(start[j]));
+    next.push_back(node(step.next[j]));
+  }
+  const ir::CountedSteps counted = ir::counted_steps(tracer->nodes(), from, state, tracer->expr(*step.go), next);
+  if (counted.at_most) return *counted.at_most;
+  tracer->report(Error("SG0404", "while_loop: needs a bound, for " + counted.why)
+                     .hint("while_loop(condition, body, start, 50) takes at most 50 steps"),
+                 loc);
+  return 0;
 }
 
 }  // namespace spirograd::detail

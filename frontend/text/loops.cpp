@@ -1,6 +1,7 @@
 // fold, scan, map_accum_l, map_accum_r, fori over function literals, and map_accum over a definition (the printed form).
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/counted.h"
 #include "frontend/text/functions.h"
 #include "frontend/text/loop_types.h"
 
@@ -73,18 +74,51 @@ Value fori(Call& c) {
   return run_loop(c, step_of(c, 1), c.args[2], xs, false, n, LoopRows::None).state;
 }
 
+// The numbers of a state, or what is made of them, as nodes: what counts is i32 where it is open.
+std::vector<Expr> nodes_of(Call& c, const Value& v) {
+  std::vector<Value> flat;
+  leaves(v, flat);
+  std::vector<Expr> out;
+  for (const Value& leaf : flat)
+    out.push_back(leaf.is_weak()    ? c.elaborator.materialise(leaf, leaf.is_float ? DType::F32 : DType::I32)
+                  : leaf.is_array() ? leaf.expr
+                                    : Expr{});
+  return out;
+}
+
+// The bound of a `while` that is given none: the condition and one step tell it, if they count.
+int64_t counted_bound(Call& c, const Closure& body, const std::function<Expr(const Value&)>& goes_on) {
+  Expr go;
+  std::vector<Expr> state, next;
+  const auto step = [&](const Value& before, const Value&) {
+    const Value after = c.elaborator.apply(body, {before}, c.ast.place);
+    go = goes_on(before);
+    state = nodes_of(c, before);
+    next = nodes_of(c, after);
+    return c.elaborator.choose(go, after, before);
+  };
+  c.elaborator.count_repetition();
+  typed_loop(c.elaborator,
+             {std::string(c.name), c.args[2], Value::array(ir::iota(c.graph(), {1}, 0)), false, 1, LoopRows::None, {}},
+             step);
+  const ir::CountedSteps counted = ir::counted_steps(c.graph(), nodes_of(c, c.args[2]), state, go, next);
+  if (!counted.at_most) c.fail("needs the keyword 'at_most=', for " + counted.why, std::string(find_builtin(c.name)->usage));
+  return *counted.at_most;
+}
+
 // Steps behind the last one keep the state, so the condition stays false; what they compute counts for nothing, and carries
 // no derivative.
 Value while_loop(Call& c) {
   const Closure &condition = step_of(c, 0), &body = step_of(c, 1);
-  const int64_t most = static_integer(c.required("at_most"), "while: at_most");
-  ir::check_steps(c.name, most);
   const auto goes_on = [&](const Value& state) {
     const Value v = c.elaborator.apply(condition, {state}, c.ast.place);
     if (!v.is_array() || v.expr.type() != boolean())
       throw Error("SG0102", "while: the condition must be one bool, not " + describe(v)).hint("compare, as in s < 100.0");
     return v.expr;
   };
+  const Value* given = c.keyword("at_most");
+  const int64_t most = given ? static_integer(*given, "while: at_most") : counted_bound(c, body, goes_on);
+  ir::check_steps(c.name, most);
   const auto counted = [&](Expr go) { return ir::cast(go, DType::I32); };
   const auto step = [&](const Value& state_and_count, const Value&) {
     const Value &state = state_and_count.items[0], &count = state_and_count.items[1];

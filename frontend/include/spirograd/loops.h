@@ -40,6 +40,14 @@ std::vector<Array> count_loop(LoopRequest request,
 Array choose(const Arg& go, const Arg& next, const Arg& kept, const Loc& loc);
 Array counted(const Arg& go, const Loc& loc);
 
+/// What the condition and one step of a while_loop make of a state, for the bound that they tell.
+struct Counting {
+  std::vector<Arg> state, next;
+  std::optional<Array> go;
+};
+/// That bound; an error of the trace where they do not count.
+int64_t counted_bound(const std::vector<Arg>& start, const Counting& step, const Loc& loc);
+
 template <class F, class S, class E>
 auto map_accum(LoopRequest request, F& body, const S& start, const E& elements) {
   using Result = decltype(body(std::declval<state_of<S>>(), std::declval<state_of<E>>()));
@@ -127,6 +135,24 @@ std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const 
   };
   auto [state, count] = fori(at_most, step, std::pair(start, detail::counted(false, loc)), keep, loc);
   return {state, count + detail::counted(condition(state), loc)};
+}
+
+/// The same where condition and body count, as `i < 10` and `i + 1` from 0 on: the bound follows. What is compared is a
+/// whole number of the state; it starts, is moved and ends at numbers that depend on no array. SG0404 says why there is no
+/// bound.
+template <class C, class F, class S>
+std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, Keep keep = {},
+                                                 Loc loc = Loc::here()) {
+  detail::Counting seen;
+  const auto step = [&](Index, const auto& state) {
+    seen.go = condition(state);
+    seen.state = detail::flattened(state, loc);
+    const auto next = body(state);
+    seen.next = detail::flattened(next, loc);
+    return next;
+  };
+  fori(1, step, start, {}, loc);
+  return while_loop(condition, body, start, detail::counted_bound(detail::flattened(start, loc), seen, loc), keep, loc);
 }
 
 }  // namespace spirograd
