@@ -5,6 +5,7 @@
 
 #include "vk_runtime/cache_file.h"
 #include "vk_runtime/errors.h"
+#include "vk_runtime/feature_chain.h"
 #include "vk_runtime/self_test.h"
 
 namespace spirograd::vk {
@@ -35,26 +36,8 @@ void create_device(Device::Impl& d) {
   queue.queueFamilyIndex = d.plan.queue_family;
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-  VkPhysicalDeviceBufferDeviceAddressFeatures address{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
-  address.bufferDeviceAddress = VK_TRUE;
-  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
-  atomic.shaderBufferFloat32AtomicAdd = VK_TRUE;
-  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
-                                                      nullptr, VK_TRUE, VK_TRUE};
-  const auto chain = [&](auto& feature, bool enabled) {
-    if (!enabled) return;
-    feature.pNext = features.pNext;
-    features.pNext = &feature;
-  };
-  VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-  timeline.timelineSemaphore = VK_TRUE;
-  chain(address, d.plan.enable_device_address);
-  chain(timeline, d.plan.enable_timeline);
-  chain(atomic, d.plan.enable_atomic_float_add);
-  chain(size, d.plan.enable_subgroup_size);
-  features.features.shaderFloat64 = d.plan.enable_float64;
-  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
+  FeatureChain features(d.plan);
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, features.head()};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(d.plan.extensions.size());
@@ -272,7 +255,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;
-    if (d->facts.api_version < VK_API_VERSION_1_2) {  // nobody knows whether the host has enabled the extension
+    if (d->facts.api_version < VK_API_VERSION_1_2 && !e.shader_float_controls) {
       d->facts.signed_zero_inf_nan = d->facts.signed_zero_inf_nan64 = false;
       d->facts.round_to_even = d->facts.round_to_even64 = false;
     }

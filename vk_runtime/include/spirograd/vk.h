@@ -118,12 +118,43 @@ struct External {
   bool atomic_float_add = false;       // shaderBufferFloat32AtomicAdd enabled
   bool subgroup_size_control = false;  // subgroupSizeControl and computeFullSubgroups enabled
   bool timeline_semaphore = false;     // enabled; without it, runs are waited for by fences
+  bool shader_float_controls = false;  // of Vulkan 1.1: the extension enabled; later it is no extension
   /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
   /// run: a second Device of it too, and adopt refuses that one if either has no lock.
   void (*lock_queue)(void* user) = nullptr;
   void (*unlock_queue)(void* user) = nullptr;
   void* user = nullptr;
 };
+
+/// What sessions use of a physical device, for a host to create its own device with, and then for adopt(). It is only what
+/// the physical device has, and none of it is a must.
+class WantedFeatures {
+ public:
+  WantedFeatures(WantedFeatures&&) noexcept;
+  WantedFeatures& operator=(WantedFeatures&&) noexcept;
+  ~WantedFeatures();
+  /// For VkDeviceCreateInfo::pNext, as long as this object and `mine` are there; pEnabledFeatures stays null. `mine` is the
+  /// host's own chain: what is wanted is set in structs that it has (VkPhysicalDeviceFeatures2 and those of Vulkan 1.2 and
+  /// 1.3 too), and other structs stand in front of it.
+  const void* chain(void* mine = nullptr);
+  /// For ppEnabledExtensionNames: the host's own, and then those of ours that it does not name.
+  std::vector<const char*> extensions(std::span<const char* const> mine = {}) const;
+  /// The one that Device::create would take: compute without graphics, where there is such a family.
+  uint32_t queue_family() const;
+  /// For adopt(), of a device that was created with the chain and the extensions. A lock of the queue is yet to be set.
+  External external(VkDevice device, VkQueue queue, uint32_t queue_family) const;
+  struct Impl;  // defined in the library only
+
+ private:
+  friend Result<WantedFeatures> wanted_features(PFN_vkGetInstanceProcAddr, VkInstance, VkPhysicalDevice, uint32_t);
+  explicit WantedFeatures(std::unique_ptr<Impl>);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// `api_version`: what the instance was created with. Error SG0303: a handle that is null, or a device that cannot be used,
+/// and what it lacks (Vulkan 1.1, a queue with compute).
+Result<WantedFeatures> wanted_features(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+                                       VkPhysicalDevice physical_device, uint32_t api_version);
 
 /// A range of a buffer, yours or ours.
 struct Slice {
