@@ -1,4 +1,4 @@
-# Compiles GLSL compute shaders at build time: shaders/add.comp becomes the header add.h with `const uint32_t add[]`.
+# Compiles GLSL shaders at build time: shaders/add.comp becomes the header add.h with `const uint32_t add[]`.
 find_program(GLSLANG_VALIDATOR glslangValidator REQUIRED)  # Debian: glslang-tools
 
 function(spirograd_embed_spirv target)
@@ -9,7 +9,7 @@ function(spirograd_embed_spirv target)
     add_custom_command(OUTPUT ${header}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
       COMMAND ${GLSLANG_VALIDATOR} --quiet -V --target-env vulkan1.1 --vn ${name} -o ${header} ${shader}
-      DEPENDS ${shader} COMMENT "SPIR-V of ${name}.comp" VERBATIM)
+      DEPENDS ${shader} COMMENT "SPIR-V of ${shader}" VERBATIM)
     target_sources(${target} PRIVATE ${header})
   endforeach()
   target_include_directories(${target} PRIVATE $<BUILD_INTERFACE:${folder}>)

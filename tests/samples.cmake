@@ -13,6 +13,23 @@ if(TARGET train)
     PROPERTIES PASS_REGULAR_EXPRESSION "^line 1.000 \\+ 2.000 x, loss below 1e-9: 1, first half done: 1")
 endif()
 
+# A renderer draws, fits what it draws, and draws on, on every driver; without the lines that it has for this, it only draws.
+if(TARGET renderer)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/pictures)
+  spirograd_program_test(samples.Renderer COMMAND renderer ${CMAKE_CURRENT_BINARY_DIR}/pictures 32 48 40
+    PROPERTIES PASS_REGULAR_EXPRESSION "^mean square error 0.1[0-9]* before, 0.00[0-9]* after 40 frames\n$")
+  spirograd_program_test(samples.RendererPlain COMMAND renderer_plain ${CMAKE_CURRENT_BINARY_DIR}/pictures 32 48 2
+    PROPERTIES PASS_REGULAR_EXPRESSION "^mean square error 0.1[0-9]* before, 0.1[0-9]* after 2 frames\n$")
+  spirograd_driver(lavapipe environment)
+  if(environment)
+    # Messages of the layer go to the output, which then is another one.
+    add_test(NAME samples.RendererUnderValidation COMMAND renderer ${CMAKE_CURRENT_BINARY_DIR}/pictures 16 4 2)
+    set_tests_properties(samples.RendererUnderValidation PROPERTIES LABELS "gpu;lavapipe"
+      ENVIRONMENT "${environment};VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation"
+      PASS_REGULAR_EXPRESSION "^mean square error [0-9.]* before, [0-9.]* after 2 frames\n$")
+  endif()
+endif()
+
 # A bundle that the tool makes and a program without a compiler runs, on every driver.
 if(TARGET bundle AND TARGET spirograd AND NOT CMAKE_CROSSCOMPILING)
   set(bundles ${CMAKE_CURRENT_BINARY_DIR}/bundles)
