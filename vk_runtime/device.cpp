@@ -26,7 +26,7 @@ void create_messenger(Device::Impl& d) {
                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
   info.pfnUserCallback = on_message;
   info.pUserData = &d.options;
-  check(d.instance_fns.vkCreateDebugUtilsMessengerEXT(d.instance, &info, nullptr, &d.messenger),
+  check(or_null(d.instance_fns.vkCreateDebugUtilsMessengerEXT(d.instance, &info, nullptr, &d.messenger), d.messenger),
         "vkCreateDebugUtilsMessengerEXT", d.name());
 }
 
@@ -43,7 +43,8 @@ void create_device(Device::Impl& d) {
   info.enabledExtensionCount = static_cast<uint32_t>(d.plan.extensions.size());
   info.ppEnabledExtensionNames = d.plan.extensions.data();
   const auto create = [&] {
-    check(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), "vkCreateDevice", d.name());
+    check(or_null(d.instance_fns.vkCreateDevice(d.physical, &info, nullptr, &d.device), d.device), "vkCreateDevice",
+          d.name());
   };
   // Whoever says how many threads there are also decides where they run.
   d.facts.own_threads && !std::getenv("LP_NUM_THREADS") ? with_threads_apart(create) : create();
@@ -126,11 +127,14 @@ void Device::Impl::open_pipeline_cache() {
     cache.pInitialData = data->data();
     saved_cache_hash = hash64(*data);
   }
-  VkResult r = fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache);
+  const auto create = [&] {
+    return or_null(fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache), pipeline_cache);
+  };
+  VkResult r = create();
   cache_was_loaded = data && r == VK_SUCCESS;
   if (data && r != VK_SUCCESS) {  // the driver does not like its own data of another day
     cache.initialDataSize = 0;
-    r = fns.vkCreatePipelineCache(device, &cache, nullptr, &pipeline_cache);
+    r = create();
   }
   check(r, "vkCreatePipelineCache");
 }

@@ -35,6 +35,13 @@ struct InstanceFns {
 
 using DeviceFns = VolkDeviceTable;
 
+/// Of a call that has failed, what it should have made is undefined: it is null afterwards, so that nobody destroys it.
+template <class Handle>
+VkResult or_null(VkResult r, Handle& made) {
+  if (r != VK_SUCCESS) made = VK_NULL_HANDLE;
+  return r;
+}
+
 /// Through the host's function, or the loader's where the host gives none. That is opened once per process and kept. Throws
 /// SG0301 when it is missing.
 GlobalFns load_global(PFN_vkGetInstanceProcAddr get = nullptr);

@@ -101,9 +101,8 @@ uint32_t Memory::allocate_memory(Slab& slab, const VkMemoryRequirements& needs, 
   for (uint32_t type : types) {
     if (needs.size > config_.properties.memoryHeaps[config_.properties.memoryTypes[type].heapIndex].size) continue;
     allocate.memoryTypeIndex = type;
-    answer = fns_.vkAllocateMemory(device_, &allocate, nullptr, &slab.memory);
+    answer = or_null(fns_.vkAllocateMemory(device_, &allocate, nullptr, &slab.memory), slab.memory);
     if (answer == VK_SUCCESS) return type;
-    slab.memory = VK_NULL_HANDLE;
     if (answer != VK_ERROR_OUT_OF_DEVICE_MEMORY && answer != VK_ERROR_OUT_OF_HOST_MEMORY)
       check(answer, "vkAllocateMemory", config_.device);
   }
@@ -126,7 +125,8 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   buffer.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   if (kind != MemoryKind::Staging) buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   if (addressable) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  check(fns_.vkCreateBuffer(device_, &buffer, nullptr, &slab->buffer), "vkCreateBuffer", config_.device);
+  check(or_null(fns_.vkCreateBuffer(device_, &buffer, nullptr, &slab->buffer), slab->buffer), "vkCreateBuffer",
+        config_.device);
 
   VkMemoryRequirements needs{};
   fns_.vkGetBufferMemoryRequirements(device_, slab->buffer, &needs);

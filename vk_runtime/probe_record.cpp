@@ -29,9 +29,9 @@ std::vector<Finding> try_recording(const std::shared_ptr<Device>& device, const 
     d.memory->release(read);
   });
   const VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0, d.queue_family};
-  d.check(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
+  d.check(or_null(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), pool), "vkCreateCommandPool");
   const VkFenceCreateInfo fence_info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-  d.check(d.fns.vkCreateFence(d.device, &fence_info, nullptr, &fence), "vkCreateFence");
+  d.check(or_null(d.fns.vkCreateFence(d.device, &fence_info, nullptr, &fence), fence), "vkCreateFence");
   std::array<VkCommandBuffer, 3> commands{};
   VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   allocate.commandPool = pool;

@@ -45,7 +45,8 @@ DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const 
   pool.maxSets = static_cast<uint32_t>(layouts.size());
   pool.poolSizeCount = 1;
   pool.pPoolSizes = &size;
-  device_.check(device_.fns.vkCreateDescriptorPool(device_.device, &pool, nullptr, &pool_), "vkCreateDescriptorPool");
+  device_.check(or_null(device_.fns.vkCreateDescriptorPool(device_.device, &pool, nullptr, &pool_), pool_),
+                "vkCreateDescriptorPool");
   sets_.resize(layouts.size());
   VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocate.descriptorPool = pool_;

@@ -101,12 +101,12 @@ void Session::Impl::create(const Executable& x) {
   VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool_info.queueFamilyIndex = d.queue_family;
   pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-  d.check(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
+  d.check(or_null(d.fns.vkCreateCommandPool(d.device, &pool_info, nullptr, &pool), pool), "vkCreateCommandPool");
   if (d.plan.timestamp_bits > 0) {
     VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = 2;
-    d.check(d.fns.vkCreateQueryPool(d.device, &info, nullptr, &queries), "vkCreateQueryPool");
+    d.check(or_null(d.fns.vkCreateQueryPool(d.device, &info, nullptr, &queries), queries), "vkCreateQueryPool");
   }
   upload_constants(x);
   part_limit = {d.info.target.price.submission, d.commands_per_part};

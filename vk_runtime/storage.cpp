@@ -80,7 +80,7 @@ void Storage::through_staging(const std::function<void(uint8_t*)>& before, const
   d->memory->flush(staging);
   VkCommandPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool_info.queueFamilyIndex = d->queue_family;
-  d->check(d->fns.vkCreateCommandPool(d->device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
+  d->check(or_null(d->fns.vkCreateCommandPool(d->device, &pool_info, nullptr, &pool), pool), "vkCreateCommandPool");
   VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   allocate.commandPool = pool;
   allocate.commandBufferCount = 1;

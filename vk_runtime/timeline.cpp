@@ -15,7 +15,7 @@ VkResult Timeline::use_semaphore() {
   VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
-  return fns_.vkCreateSemaphore(device_, &info, nullptr, &semaphore_);
+  return or_null(fns_.vkCreateSemaphore(device_, &info, nullptr, &semaphore_), semaphore_);
 }
 
 VkResult Timeline::next(Signal& signal) {
@@ -28,7 +28,7 @@ VkResult Timeline::next(Signal& signal) {
     return fns_.vkResetFences(device_, 1, &signal.fence);
   }
   const VkFenceCreateInfo info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-  const VkResult r = fns_.vkCreateFence(device_, &info, nullptr, &signal.fence);
+  const VkResult r = or_null(fns_.vkCreateFence(device_, &info, nullptr, &signal.fence), signal.fence);
   if (r == VK_SUCCESS) idle_.push_back(std::make_shared<VkFence>(signal.fence));
   return r;
 }
