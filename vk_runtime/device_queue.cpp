@@ -97,7 +97,8 @@ uint64_t Device::Impl::submit_point(VkCommandBuffer commands) {
   work.pCommandBuffers = &commands;
   const std::lock_guard lock(queue_mutex);
   Timeline::Signal signal;
-  check(timeline->next(signal), signal.fence ? "vkResetFences" : "vkCreateFence");
+  const VkResult next = timeline->next(signal);
+  check(next, signal.fence ? "vkResetFences" : "vkCreateFence");
   if (signal.semaphore) {
     values.signalSemaphoreValueCount = 1;
     values.pSignalSemaphoreValues = &signal.point;

@@ -58,9 +58,10 @@ bool has(const std::vector<VkExtensionProperties>& list, const char* name) {
 
 bool has_layer(const GlobalFns& g) {
   uint32_t n = 0;
-  if (g.vkEnumerateInstanceLayerProperties(&n, nullptr) != VK_SUCCESS) return false;
+  VkResult r = g.vkEnumerateInstanceLayerProperties(&n, nullptr);
   std::vector<VkLayerProperties> list(n);
-  if (g.vkEnumerateInstanceLayerProperties(&n, list.data()) < 0) return false;
+  if (r == VK_SUCCESS) r = g.vkEnumerateInstanceLayerProperties(&n, list.data());
+  if (r < 0) throw vulkan_error(r, "vkEnumerateInstanceLayerProperties", "the Vulkan loader");
   return std::any_of(list.begin(), list.begin() + n, [](const auto& l) { return std::strcmp(l.layerName, kLayer) == 0; });
 }
 
@@ -171,7 +172,10 @@ std::vector<VkPhysicalDevice> physical_devices(const Instance& instance) {
       n = 0;
     else
       check(r, "vkEnumeratePhysicalDevices", "the Vulkan loader");
-    if (n == 0) throw no_driver("the Vulkan loader is installed, but its drivers offer no device");
+    if (n == 0)
+      throw no_driver(
+          "the Vulkan loader is installed, but its drivers offer no device: vkEnumeratePhysicalDevices answered " +
+          result_name(r));
     list.resize(n);
     return list;
   }

@@ -46,7 +46,7 @@ void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
     VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     set.bindingCount = bindings;
     set.pBindings = list.data();
-    device_.check(device_.fns.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set),
+    device_.check(or_null(device_.fns.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set), layout.set),
                   "vkCreateDescriptorSetLayout");
     info.setLayoutCount = 1;
     info.pSetLayouts = &layout.set;
@@ -56,12 +56,13 @@ void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
     info.pushConstantRangeCount = 1;
     info.pPushConstantRanges = &push;
   }
-  device_.check(device_.fns.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.pipeline),
-                "vkCreatePipelineLayout");
+  device_.check(
+      or_null(device_.fns.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.pipeline), layout.pipeline),
+      "vkCreatePipelineLayout");
 }
 
 // What failed is null afterwards.
-VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const {
+Pipelines::Answer Pipelines::create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const {
   const DeviceFns& f = device_.fns;
   std::vector<VkComputePipelineCreateInfo> infos(kernels.size());
   // A kernel made for so many lanes gets so many, and no subgroup that is not full.
@@ -87,10 +88,9 @@ VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::spa
     VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module.codeSize = kernels[i].words.size() * sizeof(uint32_t);
     module.pCode = kernels[i].words.data();
-    if (const VkResult r = f.vkCreateShaderModule(device_.device, &module, nullptr, &info.stage.module)) {
-      info.stage.module = VK_NULL_HANDLE;
-      return r;
-    }
+    VkShaderModule& made = info.stage.module;
+    if (const VkResult r = or_null(f.vkCreateShaderModule(device_.device, &module, nullptr, &made), made))
+      return {r, "vkCreateShaderModule"};
   }
   std::vector<VkPipeline> handles(kernels.size());
   const auto create_with = [&](VkPipelineCache cache) {
@@ -107,7 +107,7 @@ VkResult Pipelines::create_batch(std::span<const KernelBinary> kernels, std::spa
     out[i].handle = handles[i];
     device_.name_object(VK_OBJECT_TYPE_PIPELINE, handles[i], kernels[i].name);
   }
-  return r;
+  return {r, "vkCreateComputePipelines"};
 }
 
 void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernels) {
@@ -122,11 +122,11 @@ void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernel
   const size_t batch = std::clamp<size_t>(kernels.size() / std::max<size_t>(1, 4 * n_threads), 1, kLargestBatch);
   const size_t n_batches = (kernels.size() + batch - 1) / batch;
   std::atomic<size_t> next = 0;
-  std::vector<VkResult> results(n_batches, VK_SUCCESS);
+  std::vector<Answer> answers(n_batches);
   const auto work = [&] {
     for (size_t i = next++; i < n_batches; i = next++) {
       const size_t first = i * batch, n = std::min(batch, kernels.size() - first);
-      results[i] = create_batch({&kernels[first], n}, {&pipelines_[first], n});
+      answers[i] = create_batch({&kernels[first], n}, {&pipelines_[first], n});
     }
   };
   std::vector<std::thread> helpers;  // std::jthread is missing from libc++
@@ -138,11 +138,11 @@ void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernel
   work();
   for (std::thread& helper : helpers) helper.join();
   for (size_t i = 0; i < n_batches; ++i) {
-    if (results[i] == VK_SUCCESS) continue;
+    if (answers[i].result == VK_SUCCESS) continue;
     size_t failed = i * batch;
     while (pipelines_[failed].handle && failed + 1 < std::min((i + 1) * batch, kernels.size())) ++failed;
     try {
-      device_.check(results[i], "vkCreateComputePipelines");
+      device_.check(answers[i].result, answers[i].call);
     } catch (Error& e) {
       e.notes.push_back("kernel '" + kernels[failed].name + "'");
       throw;

@@ -33,7 +33,11 @@ class Pipelines {
  private:
   void create(BindingForm form, const std::vector<KernelBinary>& kernels);
   void create_layouts(BindingForm form, uint32_t bindings);
-  VkResult create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const;
+  struct Answer {
+    VkResult result = VK_SUCCESS;
+    const char* call = "";
+  };
+  Answer create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const;
   void destroy();
 
   struct Layout {

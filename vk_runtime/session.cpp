@@ -118,7 +118,7 @@ Result<bool> Session::done(Point point) {
   return guarded([&] {
     check_submitted(impl_->d, point);
     const VkResult r = impl_->d.timeline->status(point.value);
-    if (r != VK_NOT_READY) impl_->d.check(r, impl_->d.timeline->waiting());
+    if (r != VK_NOT_READY) impl_->d.check(r, impl_->d.timeline->asking());
     return r == VK_SUCCESS;
   });
 }

@@ -43,6 +43,8 @@ class Timeline {
   VkResult status(uint64_t point);
   /// VK_SUCCESS, VK_TIMEOUT, or what the driver answered.
   VkResult wait(uint64_t point, uint64_t timeout_ns);
+  /// The calls that status() and wait() make.
+  const char* asking() const { return semaphore_ ? "vkGetSemaphoreCounterValue" : "vkGetFenceStatus"; }
   const char* waiting() const { return semaphore_ ? "vkWaitSemaphores" : "vkWaitForFences"; }
 
  private:
