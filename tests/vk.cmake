@@ -19,9 +19,10 @@ if(NOT WIN32)  # permissions, pipes, the environment as POSIX knows them
   spirograd_test(unit/no_driver_test.cpp LABELS unit LINK spirograd_vk)
 endif()
 
-foreach(test session_test profile_test self_test_test fault_test inline_test)
+foreach(test session_test profile_test self_test_test inline_test)
   spirograd_gpu_test(gpu/${test}.cpp LINK gpu_fixture spirograd_volk)
 endforeach()
+spirograd_gpu_test(gpu/fault_test.cpp LINK gpu_fixture fault_calls spirograd_volk)
 spirograd_gpu_test(gpu/large_array_test.cpp LABELS slow LINK gpu_fixture spirograd_volk)
 spirograd_gpu_test(gpu/emitted_kernels_test.cpp LINK gpu_fixture spirograd_volk spirograd_emit)
 foreach(test long_loops_test device_repeat_test device_split_test device_array_test device_library_test scatters_test)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "tests/faults/calls.h"
 #include "tests/gpu/fixture.h"
 #include "vk_runtime/device.h"
 #include "vk_runtime/session_impl.h"
@@ -14,39 +15,10 @@ namespace spirograd::vk {
 namespace fault_test {
 
 using namespace testing;
+using faults::Faults;
+using faults::watch;
 
-// Which call fails: the countdown-th of that name, with that code. Calls are counted whether or not they fail.
-struct Faults {
-  std::map<std::string, int> calls;
-  std::string name;
-  int countdown = 0;
-  VkResult code = VK_SUCCESS;
-};
-Faults* active = nullptr;
 constexpr int64_t kElements = 100;
-
-VkResult hit(const char* name) {
-  if (!active) return VK_SUCCESS;
-  ++active->calls[name];
-  return active->name == name && --active->countdown == 0 ? active->code : VK_SUCCESS;
-}
-
-template <auto Member>
-struct Hook;
-template <class... A, VkResult (VKAPI_PTR* DeviceFns::*Member)(A...)>
-struct Hook<Member> {
-  static inline VkResult(VKAPI_PTR* real)(A...) = nullptr;
-  static inline const char* name = "";
-  static VKAPI_ATTR VkResult VKAPI_CALL call(A... a) {
-    const VkResult r = hit(name);
-    return r != VK_SUCCESS ? r : real(a...);
-  }
-  static void install(DeviceFns& fns, const char* as) {
-    name = as;
-    real = fns.*Member;
-    fns.*Member = call;
-  }
-};
 
 const char* const kFallible[] = {
     "vkQueueSubmit",
@@ -74,6 +46,7 @@ const char* const kFallible[] = {
 
 class FaultTest : public Gpu {
  protected:
+  FaultTest() { get_instance_proc_addr = faults::get_instance_proc_addr; }
   void SetUp() override {
     Gpu::SetUp();
     if (HasFatalFailure()) return;
@@ -82,30 +55,9 @@ class FaultTest : public Gpu {
     MemoryConfig config = Device::Impl::of(*device).memory->config();
     config.slab_bytes = 1;
     Device::Impl::of(*device).memory = std::make_unique<Memory>(f, Device::Impl::of(*device).device, config);
-    Hook<&DeviceFns::vkQueueSubmit>::install(f, "vkQueueSubmit");
-    Hook<&DeviceFns::vkAllocateMemory>::install(f, "vkAllocateMemory");
-    Hook<&DeviceFns::vkMapMemory>::install(f, "vkMapMemory");
-    Hook<&DeviceFns::vkCreateBuffer>::install(f, "vkCreateBuffer");
-    Hook<&DeviceFns::vkBindBufferMemory>::install(f, "vkBindBufferMemory");
-    Hook<&DeviceFns::vkCreateFence>::install(f, "vkCreateFence");
-    Hook<&DeviceFns::vkResetFences>::install(f, "vkResetFences");
-    Hook<&DeviceFns::vkWaitForFences>::install(f, "vkWaitForFences");
-    Hook<&DeviceFns::vkWaitSemaphores>::install(f, "vkWaitSemaphores");
-    Hook<&DeviceFns::vkCreateShaderModule>::install(f, "vkCreateShaderModule");
-    Hook<&DeviceFns::vkCreatePipelineLayout>::install(f, "vkCreatePipelineLayout");
-    Hook<&DeviceFns::vkCreateComputePipelines>::install(f, "vkCreateComputePipelines");
-    Hook<&DeviceFns::vkCreateDescriptorSetLayout>::install(f, "vkCreateDescriptorSetLayout");
-    Hook<&DeviceFns::vkCreateDescriptorPool>::install(f, "vkCreateDescriptorPool");
-    Hook<&DeviceFns::vkAllocateDescriptorSets>::install(f, "vkAllocateDescriptorSets");
-    Hook<&DeviceFns::vkCreateCommandPool>::install(f, "vkCreateCommandPool");
-    Hook<&DeviceFns::vkAllocateCommandBuffers>::install(f, "vkAllocateCommandBuffers");
-    Hook<&DeviceFns::vkBeginCommandBuffer>::install(f, "vkBeginCommandBuffer");
-    Hook<&DeviceFns::vkEndCommandBuffer>::install(f, "vkEndCommandBuffer");
-    Hook<&DeviceFns::vkCreateQueryPool>::install(f, "vkCreateQueryPool");
-    Hook<&DeviceFns::vkGetQueryPoolResults>::install(f, "vkGetQueryPoolResults");
   }
   void TearDown() override {
-    active = nullptr;
+    watch(nullptr);
     Gpu::TearDown();
   }
   // What devices without timeline semaphores do, here.
@@ -139,7 +91,7 @@ class FaultTest : public Gpu {
   void fail_each_call(BindingForm form, const std::function<std::string(const Executable&)>& live_once) {
     const Executable e = program(form);
     Faults counting;
-    active = &counting;
+    watch(&counting);
     ASSERT_EQ(live_once(e), "");
     for (const char* name : kFallible)
       for (int k = 1; k <= counting.calls[name]; ++k) {
@@ -147,11 +99,11 @@ class FaultTest : public Gpu {
         f.name = name;
         f.countdown = k;
         f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-        active = &f;
+        watch(&f);
         EXPECT_EQ(live_once(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
         ++failed[name];
       }
-    active = nullptr;
+    watch(nullptr);
     EXPECT_EQ(live_once(e), "") << "the device lives on";
   }
   std::map<std::string, int> failed;  // how often each call did
@@ -212,14 +164,14 @@ TEST_F(FaultTest, StepsInSteadyStateAllocateNothing) {
     for (int k = 0; k < 2; ++k) ASSERT_TRUE(s->run(3));
     ASSERT_TRUE(s->run(8));
     Faults counting;
-    active = &counting;
+    watch(&counting);
     for (int k = 0; k < 2; ++k) {
       ASSERT_TRUE(s->run(3));
       ASSERT_TRUE(s->run(3));
       ASSERT_TRUE(s->submit(8));
       ASSERT_TRUE(s->submit(8));
     }
-    active = nullptr;
+    watch(nullptr);
     counting.calls.erase("vkGetQueryPoolResults");
     EXPECT_EQ(counting.calls["vkQueueSubmit"], 8) << "eight steps of five dispatches are one submission";
     counting.calls.erase("vkQueueSubmit");
@@ -248,7 +200,7 @@ TEST_F(FaultTest, ALostDeviceIsAnErrorAndStaysOne) {
   f.name = "vkQueueSubmit";
   f.countdown = 1;
   f.code = VK_ERROR_DEVICE_LOST;
-  active = &f;
+  watch(&f);
   for (int i = 0; i < 3; ++i) {
     const auto y = s->run(std::vector{ramp(4)});
     ASSERT_FALSE(y);
@@ -331,12 +283,12 @@ TEST_F(FaultTest, SteadyStateAllocatesNothing) {
       const auto s = session(chain_program(form, 100, 5));
       ASSERT_TRUE(s->replay());
       Faults counting;
-      active = &counting;
+      watch(&counting);
       for (int i = 0; i < 5; ++i) {
         ASSERT_TRUE(s->run(std::vector{ramp(100)}));
         ASSERT_TRUE(s->replay());
       }
-      active = nullptr;
+      watch(nullptr);
       counting.calls.erase("vkGetQueryPoolResults");
       EXPECT_EQ(counting.calls, stage ? fences : semaphores);
     }
@@ -385,10 +337,10 @@ TEST_F(FaultTest, PipelinesAreCreatedInBatchesAndTheOneThatFailsIsNamed) {
   Executable e = affine_program(BindingForm::Address, kElements);
   e.kernels.assign(size_t{16} * host_cores(), affine(BindingForm::Address));
   Faults counting;
-  active = &counting;
+  watch(&counting);
   EXPECT_EQ(live(e), "");
   EXPECT_EQ(counting.calls["vkCreateComputePipelines"], 4 * static_cast<int>(host_cores()));
-  active = nullptr;
+  watch(nullptr);
   DeviceFns& f = Device::Impl::of(*device).fns;
   f.vkCreateComputePipelines = [](VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
                                   const VkAllocationCallbacks*, VkPipeline*) { return VK_ERROR_INVALID_SHADER_NV; };
@@ -405,12 +357,12 @@ TEST_F(FaultTest, WhatFailsWithCachedDataIsTriedWithout) {
   f.name = "vkCreateComputePipelines";
   f.countdown = 1;
   f.code = VK_ERROR_UNKNOWN;
-  active = &f;
+  watch(&f);
   EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "SG0305");
   f.countdown = 1;
   d.cache_was_loaded = true;
   EXPECT_EQ(live(affine_program(BindingForm::Address, kElements)), "");
-  active = nullptr;
+  watch(nullptr);
 
   d.options.cache_dir = (std::filesystem::temp_directory_path() / ("spirograd_fault_" + std::to_string(getpid()))).string();
   d.options.cache_pipelines = true;
@@ -461,9 +413,9 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
         d.commands_per_part = commands;
         const auto s = session(e);
         Faults counting;
-        active = &counting;
+        watch(&counting);
         const auto y = s->run(std::vector{ramp(kElements)});
-        active = nullptr;
+        watch(nullptr);
         EXPECT_TRUE(y) << y.error().str();
         EXPECT_EQ(first_wrong(ramp(kElements), (*y)[0], 1 << 20, (1 << 20) - 1), -1) << form_name(form);
         EXPECT_EQ(counting.calls[stage ? "vkWaitForFences" : "vkWaitSemaphores"],
@@ -487,7 +439,7 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
   repeat.body = 1;
   e.steps.insert(e.steps.begin(), repeat);
   Faults counting;
-  active = &counting;
+  watch(&counting);
   EXPECT_EQ(live(e), "");
   EXPECT_EQ(counting.calls["vkQueueSubmit"], (1000 + 6) / 7);
   EXPECT_LE(counting.calls["vkAllocateCommandBuffers"], 16 + 3);
@@ -498,10 +450,10 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
       f.name = name;
       f.countdown = k;
       f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-      active = &f;
+      watch(&f);
       EXPECT_EQ(live(e), "SG0601") << name << ", call " << k;
     }
-  active = nullptr;
+  watch(nullptr);
   auto late = session(e);
   EXPECT_EQ(Session::Impl::of(*late).run(std::vector{ramp(kElements)}, 1).error().code, "SG0312");
   const auto y = late->run(std::vector{ramp(kElements)});
@@ -567,12 +519,12 @@ TEST_F(FaultTest, RecordingIntoAHostsCommandBufferOnlyRecords) {
       ASSERT_EQ(d.fns.vkAllocateCommandBuffers(d.device, &allocate, &commands), VK_SUCCESS);
       ASSERT_EQ(d.fns.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
       Faults counting;
-      active = &counting;
+      watch(&counting);
       barriers_recorded = 0;
       d.fns.vkCmdPipelineBarrier = count_barrier;
       EXPECT_TRUE(
           s->record(commands, std::vector{Slice{x.buffer, x.offset, 400}}, std::vector{Slice{y.buffer, y.offset, 400}}));
-      active = nullptr;
+      watch(nullptr);
       d.fns.vkCmdPipelineBarrier = real_barrier;
       EXPECT_EQ(barriers_recorded, length == 1 ? 0 : 5);
       EXPECT_TRUE(counting.calls.empty()) << "a call that may fail or wait: " << counting.calls.begin()->first;

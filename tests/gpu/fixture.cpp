@@ -35,6 +35,7 @@ void Gpu::open() {
   options.cache_pipelines = !cache_dir.empty();
   // Else little programs would run on a device that tests do not see.
   options.inline_little_work = std::getenv("SPIROGRAD_TEST_INLINE") != nullptr;
+  options.get_instance_proc_addr = get_instance_proc_addr;
   auto created = Device::create(options);
   ASSERT_TRUE(created) << created.error().str();
   device = *created;

@@ -29,7 +29,8 @@ class Gpu : public ::testing::Test {
   std::unique_ptr<Session> session(const Executable& e);
 
   Messages messages;
-  std::string cache_dir;  // "": that of all tests, for verdicts only
+  std::string cache_dir;                                       // "": that of all tests, for verdicts only
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // what lies between the device and the loader, if anything
   std::shared_ptr<Device> device;
 };
 
