@@ -151,8 +151,8 @@ TEST(Split, TellsWhereResidualsComeFrom) {
 }
 
 TEST(Split, NamesThatAreTakenGetTheirPrefixOnceMore) {
-  const Program p = test::program(
-      "def f(r_0: f32[5,4], ct_y: f32) -> (y: f32[5], d_r_0: f32) = (exp(sum(r_0, axis=1)) * ct_y, ct_y)");
+  const Program p =
+      test::program("def f(r_0: f32[5,4], ct_y: f32) -> (y: f32[5], d_r_0: f32) = (exp(sum(r_0, axis=1)) * ct_y, ct_y)");
   const Split s = split(p).value();
   EXPECT_EQ(text_of(s.residuals), "ct_y: f32, r_r_0: f32[5]");
   ASSERT_EQ(s.backward.params.size(), 4u);

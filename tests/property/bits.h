@@ -1,10 +1,20 @@
 // Comparison of a device with the host evaluator of the same kernels: bit by bit.
 #pragma once
 
+#include <cstdlib>
+#include <string_view>
+
 #include "spirv/lower/plan.h"
 #include "tests/property/property.h"
 
 namespace spirograd::property {
+
+/// Of the driver that the test runs on: each draws programs of its own, so that together they see three times as many.
+inline uint64_t driver_number() {
+  const char* driver = std::getenv("SPIROGRAD_TEST_DRIVER");
+  const std::string_view name = driver ? driver : "";
+  return name == "swiftshader" ? 1 : name == "lavapipe25" ? 2 : 0;
+}
 
 inline bool adds_floats_atomically(const lower::Plan& plan) {
   for (const kernel::Kernel& k : plan.kernels)

@@ -117,12 +117,12 @@ class DeviceProperty : public vk::testing::Gpu {
 };
 
 TEST_F(DeviceProperty, RandomProgramsGiveTheBitsOfTheHost) {
-  check_programs(10000, 200, {.max_size = 40}, property(), 150);
+  check_programs(100000 * driver_number() + 10000, 140, {.max_size = 40}, property(), 150);
   report(6);
 }
 
 TEST_F(DeviceProperty, RandomProgramsOfHostileValuesGiveTheBitsOfTheHost) {
-  check_programs(20000, 100, {.hostile_values = true, .max_size = 40}, property(), 150);
+  check_programs(100000 * driver_number() + 20000, 70, {.hostile_values = true, .max_size = 40}, property(), 150);
   report(6);
 }
 
@@ -140,9 +140,9 @@ TEST_F(DeviceProperty, RandomGradientsGiveTheBitsOfTheHost) {
     }
     return of_program(gradient);
   };
-  check_programs(30000, 72, {.differentiable_only = true, .max_size = 40}, of_gradient, 150);
+  check_programs(100000 * driver_number() + 30000, 54, {.differentiable_only = true, .max_size = 40}, of_gradient, 150);
   report(2);
-  EXPECT_GE(counts.programs, 60);
+  EXPECT_GE(counts.programs, 45);
 }
 
 TEST_F(DeviceProperty, ProgramsAsPeopleWriteThemGiveTheBitsOfTheHost) {
@@ -152,7 +152,7 @@ TEST_F(DeviceProperty, ProgramsAsPeopleWriteThemGiveTheBitsOfTheHost) {
     return RandomProgram{test::program(source.text), source.inputs};
   };
   const Generator generate = {made, [](const Decisions& d) { return test::random_source(d, Spelling::Rich).text; }};
-  check_generated(40000, 60, generate, property(), 150);
+  check_generated(100000 * driver_number() + 40000, 45, generate, property(), 150);
   report(2);
 }
 

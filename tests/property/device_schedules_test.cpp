@@ -10,14 +10,14 @@
 namespace spirograd::property {
 namespace device_schedules_test {
 
-constexpr uint64_t kPrograms = 180;
+constexpr uint64_t kPrograms = 120;
 
 class DeviceSchedules : public vk::testing::Gpu {};
 
 TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   Drawn drawn;
   for (uint64_t k = 0; k < kPrograms && !HasFailure(); ++k) {
-    const uint64_t seed = base_seed() * 104729 + k;
+    const uint64_t seed = (base_seed() + driver_number()) * 104729 + k;
     const RandomProgram r = scheduled_program(seed);
     const Program simple = rewrite::optimise_for_lowering(r.program, {.verify = true});
     Target target = device->target();
@@ -38,12 +38,12 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
     drawn += scheduler.counts();
   }
   std::cout << kPrograms << " programs, " << drawn << "\n";
-  EXPECT_GE(drawn.maps + drawn.reductions, 200);
-  EXPECT_GE(drawn.shared, 5);
+  EXPECT_GE(drawn.maps + drawn.reductions, 130);
+  EXPECT_GE(drawn.shared, 3);
   EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) ? 1 : 0);
-  EXPECT_GE(drawn.staged, 2);
-  EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 5 : 0);
-  EXPECT_GE(drawn.scans, 15);
+  EXPECT_GE(drawn.staged, 1);
+  EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 3 : 0);
+  EXPECT_GE(drawn.scans, 10);
 }
 
 }  // namespace device_schedules_test

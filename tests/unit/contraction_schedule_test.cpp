@@ -90,8 +90,10 @@ TEST(ContractionSchedule, ContractionsAreTilesOfWorkgroups) {
     return f;
   };
   const auto map = [&](const MapFacts& f, const Target& t) { return to_string(scheduler.map(f, t)); };
-  EXPECT_EQ(map(product(512, 512, 512), test::gpu()), "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256");
-  EXPECT_EQ(map(product(256, 256, 256), test::gpu()), "i = grid 8 local 16 register 2; j = grid 8 register 2 local 16; group 256");
+  EXPECT_EQ(map(product(512, 512, 512), test::gpu()),
+            "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256");
+  EXPECT_EQ(map(product(256, 256, 256), test::gpu()),
+            "i = grid 8 local 16 register 2; j = grid 8 register 2 local 16; group 256");
   EXPECT_EQ(map(product(128, 128, 32), test::gpu()), "i = grid 8 local 16; j = grid 8 local 16; group 256");
   EXPECT_EQ(map(product(128, 128, 31), test::gpu()), "i = grid 128; j = grid 128") << "too short a reduction";
   EXPECT_EQ(map(product(64, 64, 64), test::gpu()), "i = grid 8 local 8; j = grid 8 local 8; group 64");

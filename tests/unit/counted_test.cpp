@@ -124,8 +124,7 @@ constexpr Refused kRefused[] = {
 
 TEST(Counted, WhatDoesNotCountNeedsABoundAndSaysWhy) {
   for (const Refused& c : kRefused) {
-    const Result<Program> p =
-        guarded([&] { return program(counting(c.start, c.go, c.next)); });
+    const Result<Program> p = guarded([&] { return program(counting(c.start, c.go, c.next)); });
     ASSERT_FALSE(p) << c.go << ", " << c.next;
     EXPECT_EQ(p.error().code, "SG0404");
     EXPECT_NE(p.error().message.find("needs the keyword 'at_most=', for "), std::string::npos) << p.error().message;
@@ -135,9 +134,9 @@ TEST(Counted, WhatDoesNotCountNeedsABoundAndSaysWhy) {
 
 TEST(Counted, IsTheSameInCpp) {
   const auto loop = [](Array x) {
-    const auto [state, n] = while_loop([](const std::pair<Array, Array>& s) { return s.first < 10; },
-                                       [](const auto& s) { return std::pair(s.first + 3, s.second * 0.5); },
-                                       std::pair(0, x));
+    const auto [state, n] =
+        while_loop([](const std::pair<Array, Array>& s) { return s.first < 10; },
+                   [](const auto& s) { return std::pair(s.first + 3, s.second * 0.5); }, std::pair(0, x));
     return std::vector<Named>{{"i", state.first}, {"s", state.second}, {"n", n}};
   };
   const Program p = trace("f", {{"x", f32()}}, loop).value();
