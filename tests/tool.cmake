@@ -2,11 +2,11 @@
 if(TARGET spirograd)
   find_package(ZLIB REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  foreach(test npy_test npz_test arguments_test table_test subprocess_test)
+  foreach(test npy_test npz_test arguments_test sparkline_test table_test subprocess_test)
     spirograd_test(unit/${test}.cpp LABELS unit LINK spirograd_io ZLIB::ZLIB)
   endforeach()
   if(NOT WIN32)  # they start processes as POSIX does
-    foreach(test bad_input_test bundle_tool_test cli_test completion_test fit_tool_test tune_tool_test)
+    foreach(test bad_input_test bundle_tool_test checkpoint_tool_test cli_test completion_test fit_tool_test tune_tool_test)
       spirograd_test(tool/${test}.cpp ALONE LABELS tool LINK spirograd_io spirograd_executable nlohmann_json::nlohmann_json)
       target_compile_definitions(${test} PRIVATE SPIROGRAD_TOOL="$<TARGET_FILE:spirograd>")
       add_dependencies(${test} spirograd)

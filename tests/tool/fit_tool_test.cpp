@@ -222,7 +222,6 @@ TEST_F(Fit, RefusesWhatMakesNoSense) {
       {{"--by", "w", "--rate", "fast"}, 2, "'--rate' needs a positive number"},
       {{"--by", "w", "--method", "newton"}, 2, "'--method' is one of adam, adamw"},
       {{"--by", "w", "--every", "0"}, 2, "'--every' needs"},
-      {{"--by", "w", "--every", "1", "--json"}, 2, "exclude each other"},
       {{"--by", "w", "--save", "o.npy"}, 2, "does not end in .npz"},
       {{"--by", "w", "--history", "no/h.npy"}, 5, "error[SG0505]"},
       {{"--by", "w", "z=1"}, 2, "no parameter 'z'"},

@@ -1,12 +1,19 @@
 #include "tools/cli/descent.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
+#include "frontend/base/near_name.h"
 #include "spirograd/derivatives.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
 #include "spirograd/text.h"
 #include "spirograd/trace.h"
+#include "tools/cli/options.h"
+#include "tools/io/arguments.h"
+#include "tools/io/table.h"
 
 namespace spirograd::cli {
 namespace {
@@ -73,6 +80,67 @@ std::vector<Array> moved(const text::Module& steps, const std::vector<Array>& no
   return next;
 }
 
+// Those of each weight, no bounds where none are given.
+std::vector<Bounds> bounds_by_weight(const Program& p, const std::vector<size_t>& weights,
+                                     const std::vector<Bounds>& given) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  std::vector<Bounds> out;
+  std::vector<std::string> names;
+  for (const size_t w : weights) {
+    names.push_back(p.params[w].name);
+    out.push_back({names.back(), -kNone, kNone});
+  }
+  for (const Bounds& b : given) {
+    const auto at = std::ranges::find(names, b.name);
+    if (at == names.end())
+      throw usage_error("'--bounds': '" + b.name + "' is no input that changes")
+          .note("those are " + io::listed(names))
+          .hint(did_you_mean(b.name, names));
+    out[static_cast<size_t>(at - names.begin())] = b;
+  }
+  return out;
+}
+
+// What is no number stays so.
+Array within(Array a, const Bounds& b) {
+  if (std::isfinite(b.low)) a = where(a < constant(a.dtype(), b.low), constant(a.dtype(), b.low), a);
+  if (std::isfinite(b.high)) a = where(a > constant(a.dtype(), b.high), constant(a.dtype(), b.high), a);
+  return a;
+}
+
+HostArray within(const HostArray& a, const Bounds& b) {
+  std::vector<double> values = a.values();
+  for (double& x : values) x = x < b.low ? b.low : x > b.high ? b.high : x;
+  return HostArray(a.type, values);
+}
+
+// A shuffle by Fisher and Yates.
+HostArray shuffled(int64_t n, uint64_t seed) {
+  std::vector<double> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0.0);
+  for (size_t j = order.size(); j-- > 1;) {
+    const double draw = io::random_element(seed, j, DType::F64) * static_cast<double>(j + 1);
+    std::swap(order[j], order[static_cast<size_t>(draw)]);
+  }
+  return HostArray(Type{DType::I32, {n}}, order);
+}
+
+// 0 .. n-1, for numbers below 2 n.
+Array wrapped(Array a, int64_t n) {
+  const Array end = constant(DType::I32, static_cast<double>(n));
+  return where(a < end, a, a - end);
+}
+
+// The elements of one axis at these places.
+Array picked(Array a, Array places, int axis) {
+  std::vector<int> front = {axis}, back;
+  for (int j = 0; j < a.shape().rank(); ++j) {
+    if (j != axis) front.push_back(j);
+    back.push_back(j < axis ? j + 1 : j == axis ? 0 : j);
+  }
+  return transpose(gather(transpose(a, front), {places}), back);
+}
+
 }  // namespace
 
 std::vector<std::string> descent_methods() {
@@ -87,26 +155,43 @@ Descent descent(const Program& p, const std::vector<HostArray>& inputs, const De
   const Method& method = method_of(how.method);
   const text::Module steps = library_steps(method);
   const size_t states = static_cast<size_t>(method.states);
+  const std::vector<Bounds> bounds = bounds_by_weight(p, step.weights, how.bounds);
+  const Batch& batch = how.batch;
+  for (const Batch::Axis& a : batch.axes)
+    if (std::ranges::find(step.weights, a.param) != step.weights.end())
+      throw usage_error("'--batch': '" + p.params[a.param].name + "' changes, and has the axis " + batch.variable)
+          .note("each step would see and change a part of it only");
   Layout layout;
   Descent& out = layout.out;
   out.inputs = inputs;
   out.weights = step.weights;
+  for (size_t k = 0; k < bounds.size(); ++k) {
+    HostArray& start = out.inputs[step.weights[k]];
+    start = within(start, bounds[k]);
+  }
   for (size_t w : step.weights) out.fed.push_back({"w" + std::to_string(w), "in" + std::to_string(w), inputs[w].type});
   for (size_t w : step.weights) {
     for (size_t j = 0; j < states; ++j) layout.add(HostArray(inputs[w].type));
-    out.good.push_back(layout.add(inputs[w]));
+    out.good.push_back(layout.add(out.inputs[w]));
   }
+  const size_t next_of_batch = out.inputs.size();
+  if (batch.part > 0) layout.add(HostArray(Type{DType::I32, {}}));
   out.count = layout.add(HostArray(Type{DType::I32, {}}));
   out.alive = layout.add(HostArray(Type{DType::I32, {}}, {1}));
   out.losses = layout.add(HostArray(Type{real, {how.kept}}));
   const size_t state = inputs.size(), limits = out.inputs.size();
   out.inputs.emplace_back(Type{real, {}}, std::vector<double>{how.rate});
   out.inputs.emplace_back(Type{real, {}}, std::vector<double>{how.bound});
+  if (batch.part > 0) out.inputs.push_back(shuffled(batch.all, batch.seed));
 
   std::vector<Param> params;
   for (size_t j = 0; j < out.inputs.size(); ++j) params.push_back({"in" + std::to_string(j), out.inputs[j].type});
   const auto body = [&](std::span<const Array> in) {
-    const std::vector<Array> own(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+    std::vector<Array> own(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+    if (batch.part > 0) {
+      const Array places = gather(in[limits + 2], {wrapped(in[next_of_batch] + iota(batch.part), batch.all)});
+      for (const Batch::Axis& a : batch.axes) own[a.param] = picked(own[a.param], places, a.axis);
+    }
     const std::vector<Array> found = call(step.gradient, own);
     const Array loss = found[step.loss], rate = in[limits], bound = in[limits + 1];
     const Array looks = in[limits - 3], alive = in[limits - 2] != 0, losses = in[limits - 1];
@@ -118,10 +203,11 @@ Descent descent(const Program& p, const std::vector<HostArray>& inputs, const De
       std::vector<Array> now = {in[step.weights[k]]};
       for (size_t j = 0; j < states; ++j) now.push_back(in[first + j]);
       const std::vector<Array> then = moved(steps, now, found[step.values + k], rate, looks);
-      results.emplace_back(out.fed[k].result, where(ok, then[0], now[0]));
+      results.emplace_back(out.fed[k].result, where(ok, within(then[0], bounds[k]), now[0]));
       for (size_t j = 1; j < then.size(); ++j) next.push_back(where(ok, then[j], now[j]));
       next.push_back(where(ok, now[0], in[first + states]));
     }
+    if (batch.part > 0) next.push_back(wrapped(in[next_of_batch] + static_cast<int32_t>(batch.part), batch.all));
     next.push_back(looks + cast(alive, DType::I32));
     next.push_back(cast(ok, DType::I32));
     const Array slot = rem(looks, constant(DType::I32, static_cast<double>(how.kept)));

@@ -32,6 +32,20 @@ bool mentions(const std::string& text, const std::string& word) {
   return false;
 }
 
+// What stands between the commas of "f32[N, D]".
+std::vector<std::string> axis_names(const std::string& type) {
+  std::vector<std::string> out;
+  const size_t open = type.find('[');
+  if (open == std::string::npos) return out;
+  out.emplace_back();
+  for (const char c : type.substr(open + 1))
+    if (c == ',')
+      out.emplace_back();
+    else if (c != ' ' && c != ']')
+      out.back() += c;
+  return out;
+}
+
 Program warned(Program program) {
   for (const std::string& line : constant_indices_out_of_range(program)) tell("warning: " + line + "\n");
   return program;
@@ -135,13 +149,41 @@ std::vector<text::NamedType> InputList::types() const {
   return out;
 }
 
-Program InputList::instantiate() const {
+Program InputList::instantiate() const { return instantiate_as(types()); }
+
+Program InputList::instantiate_as(const std::vector<text::NamedType>& types) const {
   // A mistyped name is told as such, not as the input that is missing then. Names of directions are known later only.
   std::vector<std::string> names;
   for (const text::DeclaredParam& p : source_.signature.params) names.push_back(p.name);
   for (const Open& o : open_)
     if (!o.name.starts_with("dot_")) throw unknown(o.name, names);
-  return warned(text::instantiate(source_.module, source_.signature.name, types(), shapes_, nullptr, element_).value());
+  return warned(text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value());
+}
+
+Program InputList::instantiate_part(const std::string& variable, int64_t n) const {
+  std::vector<text::NamedType> part = types();
+  std::vector<std::string> names;
+  int64_t least = -1;
+  for (text::NamedType& t : part)
+    for (const text::DeclaredParam& p : source_.signature.params) {
+      if (p.name != t.name) continue;
+      const std::vector<std::string> axes = axis_names(p.type);
+      for (size_t j = 0; j < axes.size() && j < static_cast<size_t>(t.type.shape.rank()); ++j) {
+        names.push_back(axes[j]);
+        if (axes[j] != variable) continue;
+        int64_t& extent = t.type.shape[static_cast<int>(j)];
+        least = least < 0 ? extent : std::min(least, extent);
+        extent = n;
+      }
+    }
+  if (least < 0)
+    throw usage_error("no input has an axis '" + variable + "'")
+        .note(source_.signature.str())
+        .hint(did_you_mean(variable, names));
+  if (n > least)
+    throw usage_error("a part of " + std::to_string(n) + " elements of '" + variable + "' is more than the " +
+                      std::to_string(least) + " that there are");
+  return instantiate_as(part);
 }
 
 Program InputList::instantiate_types() const {

@@ -51,6 +51,9 @@ class InputList {
   Program instantiate() const;
   /// The same; without any input from the declared types and shape variables.
   Program instantiate_types() const;
+  /// The same for `n` elements of the axis that `variable` names in the types of parameters, of which the inputs have more.
+  /// Usage errors: no such axis, not that many elements.
+  Program instantiate_part(const std::string& variable, int64_t n) const;
   /// Whether there is any input, apart from shape variables.
   bool any() const { return !given_.empty(); }
   /// The inputs of `program`, which has the parameters of the function and maybe more. Throws SG0502, SG0503.
@@ -69,6 +72,7 @@ class InputList {
   void add(const std::string& name, const std::string& text, const io::NpzReader* file = nullptr);
   void add_generic(const text::DeclaredParam& param, const std::string& text);
   void add_untyped();
+  Program instantiate_as(const std::vector<text::NamedType>& types) const;
   void add_all_of(const std::string& npz);
   std::vector<text::NamedType> types() const;
   Error unknown(const std::string& name, std::vector<std::string> known) const;
