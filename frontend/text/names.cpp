@@ -6,6 +6,7 @@
 #include "frontend/base/near_name.h"
 #include "frontend/text/builtins.h"
 #include "frontend/text/library.h"
+#include "frontend/text/synonyms.h"
 
 namespace spirograd::text {
 namespace {
@@ -182,7 +183,8 @@ void Elaborator::unknown_function(std::string_view name, const Env& env, Place p
     throw source_.error("SG0403", in_quotes(name) + " is no function", place);
   std::vector<std::string> names = operation_names(), tops = source_.names_from(view_);
   names.insert(names.end(), tops.begin(), tops.end());
-  std::string help = did_you_mean(name, names);
+  std::string help = synonym_hint(name);
+  if (help.empty()) help = did_you_mean(name, names);
   if (const std::string other = library_hint(name); help.empty() || other.starts_with("import")) help = other;
   throw source_.error("SG0403", "unknown operation " + in_quotes(name), place).hint(help);
 }
