@@ -2,7 +2,7 @@
 if(TARGET spirograd)
   find_package(ZLIB REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  foreach(test npy_test npz_test arguments_test sparkline_test table_test subprocess_test)
+  foreach(test npy_test npz_test array_file_test arguments_test sparkline_test table_test subprocess_test)
     spirograd_test(unit/${test}.cpp LABELS unit LINK spirograd_io ZLIB::ZLIB)
   endforeach()
   if(NOT WIN32)  # they start processes as POSIX does

@@ -236,7 +236,7 @@ const Case kCases[] = {
     {"OutputFolderIsMissing", run({"-o", "loss=absent/out.npy"}), 5, {"SG0505", "no folder 'absent'"}},
     {"OutputFolderIsAFile", run({"-o", "loss=w.npy/out.npy"}), 5, {"SG0505", "w.npy/out.npy"}},
     {"OutputDeviceIsFull", run({"-o", "rows=out.npy", "-o", "loss=/dev/full"}), 5, {"SG0505", "No space left"}},
-    {"OutputOfUnknownKind", run({"-o", "loss=out.tiff"}), 2, {"neither .npy nor .npz"}},
+    {"OutputOfUnknownKind", run({"-o", "loss=out.tiff"}), 2, {"does not end in .npy, .npz, .csv"}},
     {"TwoOutputsInOneFile", run({"-o", "loss=out.npy", "-o", "rows=out.npy"}), 2, {"two outputs"}},
     {"OneFileByTwoPaths", run({"-o", "loss=out.npy", "-o", "rows=./out.npy"}), 2, {"two outputs", "'./out.npy'"}},
     {"OneFileByALink", run({"-o", "loss=out.npy", "-o", "rows=link.npy"}), 2, {"two outputs", "'link.npy'"}},

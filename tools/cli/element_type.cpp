@@ -2,9 +2,9 @@
 
 #include "tools/cli/job.h"
 #include "tools/io/arguments.h"
+#include "tools/io/array_file.h"
 #include "tools/io/files.h"
 #include "tools/io/npy.h"
-#include "tools/io/npz.h"
 #include "tools/io/system.h"
 
 namespace spirograd::cli {
@@ -43,11 +43,10 @@ std::optional<HostArray> load_typed(const std::string& name, const std::string& 
       const auto t = dtype_named(text.substr(text.find_last_of(":x") + 1));
       return t ? std::optional(io::load_argument(name, text, *t, false)) : std::nullopt;
     }
-  if (colon != std::string::npos && head.ends_with(".npz"))
-    return as_it_is(io::NpzReader(io::read_file(head), head).read(text.substr(colon + 1)), where);
+  if (std::optional<io::StoredArray> stored = io::read_array_file(name, text))
+    return stored->typed ? std::optional(as_it_is(std::move(stored->array), where)) : std::nullopt;
   const bool number = text.find_first_not_of("+-.0123456789[") != 0;
-  if (text.ends_with(".npy") || (!number && io::exists(text)))
-    return as_it_is(io::parse_npy(io::read_file(text), text), where);
+  if (!number && io::exists(text)) return as_it_is(io::parse_npy(io::read_file(text), text), where);
   return std::nullopt;
 }
 

@@ -9,17 +9,11 @@
 #include "spirograd/array_text.h"
 #include "tools/cli/tool.h"
 #include "tools/io/arguments.h"
+#include "tools/io/array_file.h"
 #include "tools/io/files.h"
-#include "tools/io/npz.h"
 #include "tools/io/table.h"
 
 namespace spirograd::cli {
-namespace {
-
-bool is_npz(const std::string& path) { return path.ends_with(".npz"); }
-
-}  // namespace
-
 Outputs::Outputs(const Options& options) : json_(options.has("--json")) {
   for (const std::string& text : options.values("--output")) {
     const auto named = io::split_argument(text);
@@ -36,10 +30,11 @@ Outputs::Outputs(const Options& options) : json_(options.has("--json")) {
       io::check_writable(w.path);
       if (w.identity == io::file_identity("-") && !w.path.starts_with("/dev/"))
         throw usage_error("'" + w.path + "' is the file that stdout goes to");
-      if (!is_npz(w.path) && !w.path.ends_with(".npy") && !w.path.starts_with("/dev/"))
-        throw usage_error("'" + w.path + "' is neither .npy nor .npz")
+      if (!io::takes_all_arrays(w.path) && !io::takes_one_array(w.path) && !w.path.starts_with("/dev/"))
+        throw usage_error("'" + w.path + "' does not end in " + io::array_endings())
             .hint("-o " + (w.name.empty() ? "y" : w.name) + "=y.npy");
-      if (is_npz(w.path) && !w.name.empty()) throw usage_error("an .npz file takes all results").hint("-o " + w.path);
+      if (io::takes_all_arrays(w.path) && !w.name.empty())
+        throw usage_error("'" + w.path + "' takes all results").hint("-o " + w.path);
     }
     wishes_.push_back(std::move(w));
   }
@@ -54,13 +49,13 @@ void Outputs::check_names(const std::vector<std::pair<std::string, std::string>>
     all += (all.empty() ? "" : ", ") + name;
   }
   for (const Wish& w : wishes_) {
-    if (is_npz(w.path))
+    if (io::takes_all_arrays(w.path))
       for (const auto& [name, alias] : names)
         if (name.find_first_of("/\\") != std::string::npos || name == ".." || name == ".")
           throw Error("SG0508", "result '" + name + "' cannot be a member of " + w.path + ": its name is a path")
               .hint("-o '" + name + "=y.npy' writes it alone");
     if (w.name.empty()) {
-      if (!is_npz(w.path) && names.size() != 1)
+      if (!io::takes_all_arrays(w.path) && names.size() != 1)
         throw Error("SG0508", "-o " + w.path + ": there are " + std::to_string(names.size()) + " results")
             .note("results: " + all)
             .hint("-o NAME=" + w.path + ", or -o FILE.npz for all of them");
@@ -80,10 +75,10 @@ void Outputs::write(const std::vector<NamedArray>& results) const {
   io::OutputFiles files;
   std::string shown, log;
   for (const Wish& w : wishes_) {
-    if (is_npz(w.path)) {
+    if (io::takes_all_arrays(w.path)) {
       std::vector<std::pair<std::string, HostArray>> all;
       for (const NamedArray& r : results) all.emplace_back(r.name, r.array);
-      files.add(w.path, io::npz_bytes(all));
+      files.add(w.path, io::array_file_bytes(w.path, all));
       log += "wrote " + w.path + "  " + std::to_string(all.size()) + " arrays\n";
       continue;
     }
@@ -97,7 +92,7 @@ void Outputs::write(const std::vector<NamedArray>& results) const {
       if (!json_) shown += result_text(*it);
       continue;
     }
-    files.add(w.path, io::npy_bytes(it->array));
+    files.add(w.path, io::array_file_bytes(w.path, it->array));
     log += "wrote " + w.path + "  " + to_string(it->array.type) + "\n";
   }
   if (!shown.empty()) print(shown);

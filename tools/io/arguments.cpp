@@ -6,6 +6,7 @@
 
 #include "frontend/base/near_name.h"
 #include "frontend/base/number.h"
+#include "tools/io/array_file.h"
 #include "tools/io/files.h"
 #include "tools/io/npz.h"
 #include "tools/io/system.h"
@@ -14,7 +15,8 @@ namespace spirograd::io {
 namespace {
 
 constexpr const char* kForms =
-    "forms: a.npy, a.npz:member, 3.5, [1,2,3], zeros:64x64xf32, ones:.., iota:.., random:SEED:64x64xf32";
+    "forms: a.npy, a.npz:member, a.csv, a.png, a.idx, a.safetensors:name, 3.5, [1,2,3], zeros:64x64xf32, ones:.., iota:.., "
+    "random:SEED:64x64xf32";
 
 Error bad(const std::string& name, const std::string& text, const std::string& why) {
   return Error("SG0506", "input '" + name + "': '" + text + "' " + why);
@@ -226,13 +228,11 @@ HostArray load_argument(const std::string& name, const std::string& text, DType 
       if (made.type.dtype == wanted) return made;
       return to_host(as_file_array(std::move(made)), wanted, cast, "input '" + name + "': '" + text + "'");
     }
-  if (text.ends_with(".npz")) throw bad(name, text, "names no array of the file").hint(name + "=" + text + ":" + name);
-  if (colon != std::string::npos && head.ends_with(".npz"))
-    return to_host(NpzReader(read_file(head), head).read(tail), wanted, cast, "input '" + name + "': " + text);
-  if (colon != std::string::npos && !head.ends_with(".npy") && head.find('/') == std::string::npos)
+  if (std::optional<StoredArray> stored = read_array_file(name, text))
+    return to_host(std::move(stored->array), wanted, cast || !stored->typed, "input '" + name + "': " + text);
+  if (colon != std::string::npos && head.find('/') == std::string::npos)
     throw bad(name, text, "begins with no known word").note(kForms).hint(did_you_mean(head, makers()));
-  if (!text.ends_with(".npy") && !exists(text))
-    throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, makers()));
+  if (!exists(text)) throw bad(name, text, "is neither a file nor a number").note(kForms).hint(did_you_mean(head, makers()));
   return to_host(parse_npy(read_file(text), text), wanted, cast, "input '" + name + "': " + text);
 }
 
