@@ -85,10 +85,10 @@ int64_t bytes(const Type& t) { return static_cast<int64_t>(device_bytes(t)); }
 // A value of a step becomes a row of a stack.
 bool may_be_row(const Node& n) { return n.op != Op::MapAccum && n.type.shape.rank() < kMaxRank; }
 
-// Values that nothing has to be known of but where they start, and which of them cotangents meet.
+// What lies between values that are there and cotangents that meet what is computed of them.
 class Between {
  public:
-  /// `starts`: where water comes from, besides what `is_start` says of nodes below `results`.
+  /// Water comes from `starts`, and from nodes below `results` of which `is_start` says so.
   Between(Graph& g, std::span<const Expr> starts, std::span<const Expr> results,
           const std::function<bool(const Node&)>& is_start)
       : g_(g) {
@@ -111,8 +111,10 @@ class Between {
   }
 
   std::vector<Expr> starts() const { return those(starts_); }
+  /// Where a cotangent meets one: what has to be known if nothing is computed again.
   std::vector<Expr> met() const { return those(met_); }
 
+  /// Of those that are computed.
   bool any(const std::function<bool(const Node&)>& holds) const {
     for (size_t j = 0; j < values_.size(); ++j)
       if (!starts_[j] && holds(g_[values_[j]])) return true;
