@@ -188,6 +188,7 @@ Array counted(const Arg& go, const Loc& loc) {
 int64_t counted_bound(const std::vector<Arg>& start, const Counting& step, const Loc& loc) {
   Tracer* tracer = Tracer::current();
   if (!tracer || tracer->first_error() || !step.go) return 0;
+  if (tracer->expr(*step.go).type() != boolean()) return 0;  // the loop says so
   Exprs state, next, from;
   for (const Arg& a : step.state) state.push_back(tracer->expr(a.array));
   for (size_t j = 0; j < state.size(); ++j) {

@@ -1,7 +1,10 @@
 // fold, scan, map_accum_l, map_accum_r, fori over function literals, and map_accum over a definition (the printed form).
+#include <algorithm>
+
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/counted.h"
+#include "frontend/ir/traverse.h"
 #include "frontend/text/functions.h"
 #include "frontend/text/loop_types.h"
 
@@ -74,15 +77,32 @@ Value fori(Call& c) {
   return run_loop(c, step_of(c, 1), c.args[2], xs, false, n, LoopRows::None).state;
 }
 
-// The numbers of a state, or what is made of them, as nodes: what counts is i32 where it is open.
-std::vector<Expr> nodes_of(Call& c, const Value& v) {
+// The arrays of a state as its condition sees them: what is open stands in it as whole numbers of one type.
+std::vector<Expr> seen_by(Call& c, Expr condition, const Value& state) {
+  const std::vector<ir::NodeId> below = ir::postorder(c.graph(), {&condition.id, 1});
+  std::vector<Value> flat;
+  leaves(state, flat);
+  std::vector<Expr> out;
+  for (const Value& leaf : flat) {
+    out.push_back(leaf.is_array() ? leaf.expr : Expr{});
+    for (const DType t : {DType::I32, DType::U32, DType::F32, DType::F64})
+      if (const Expr e = leaf.may_become(t) ? c.elaborator.materialise(leaf, t) : Expr{};
+          e && std::find(below.begin(), below.end(), e.id) != below.end())
+        out.back() = e;
+  }
+  return out;
+}
+
+// What the state starts as, or becomes, in the types of `like`.
+std::vector<Expr> nodes_like(Call& c, std::span<const Expr> like, const Value& v) {
   std::vector<Value> flat;
   leaves(v, flat);
   std::vector<Expr> out;
-  for (const Value& leaf : flat)
-    out.push_back(leaf.is_weak()    ? c.elaborator.materialise(leaf, leaf.is_float ? DType::F32 : DType::I32)
-                  : leaf.is_array() ? leaf.expr
-                                    : Expr{});
+  for (size_t j = 0; j < flat.size() && j < like.size(); ++j) {
+    const bool opens = like[j] && flat[j].may_become(like[j].dtype());
+    out.push_back(opens ? c.elaborator.materialise(flat[j], like[j].dtype()) : flat[j].is_array() ? flat[j].expr : Expr{});
+  }
+  out.resize(like.size());
   return out;
 }
 
@@ -93,15 +113,15 @@ int64_t counted_bound(Call& c, const Closure& body, const std::function<Expr(con
   const auto step = [&](const Value& before, const Value&) {
     const Value after = c.elaborator.apply(body, {before}, c.ast.place);
     go = goes_on(before);
-    state = nodes_of(c, before);
-    next = nodes_of(c, after);
+    state = seen_by(c, go, before);
+    next = nodes_like(c, state, after);
     return c.elaborator.choose(go, after, before);
   };
   c.elaborator.count_repetition();
   typed_loop(c.elaborator,
              {std::string(c.name), c.args[2], Value::array(ir::iota(c.graph(), {1}, 0)), false, 1, LoopRows::None, {}},
              step);
-  const ir::CountedSteps counted = ir::counted_steps(c.graph(), nodes_of(c, c.args[2]), state, go, next);
+  const ir::CountedSteps counted = ir::counted_steps(c.graph(), nodes_like(c, state, c.args[2]), state, go, next);
   if (!counted.at_most) c.fail("needs the keyword 'at_most=', for " + counted.why, std::string(find_builtin(c.name)->usage));
   return *counted.at_most;
 }

@@ -56,6 +56,8 @@ constexpr Case kCases[] = {
     {"0", "not (i > 9 or s < 0.0)", "i + 1", 10, 10},
     {"0", "i < 10 and i < 6", "i + 1", 6, 6},
     {"0u", "i < 10u", "i + 4u", 3, 12},
+    {"0", "i < 10u", "i + 4", 3, 12},
+    {"0", "i < 10", "i + 4u", 3, 12},
     {"5", "i < 5", "i + 1", 0, 5},
     {"9", "i < 5", "i + 1", 0, 9},
     {"9", "i <= 5", "i - 1", 0, 9},
@@ -142,6 +144,12 @@ TEST(Counted, IsTheSameInCpp) {
   const Program p = trace("f", {{"x", f32()}}, loop).value();
   EXPECT_EQ(lengths(p), std::vector<int64_t>{4});
   EXPECT_EQ(run(p, {{64}}), (Values{12, 4, 4}));
+
+  const auto no_bool = [](Array x) {
+    return while_loop([](Array s) { return s; }, [](Array s) { return s * 0.5; }, x).first;
+  };
+  const auto no_condition = trace("f", {{"x", f32()}}, no_bool);
+  EXPECT_EQ(no_condition.error().code, "SG0102") << no_condition.error().str();
 
   const auto until = [](Array x) {
     return while_loop([](Array s) { return s > 1; }, [](Array s) { return s * 0.5; }, x).first;
