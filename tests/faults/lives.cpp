@@ -253,6 +253,8 @@ std::span<const Life> lives() {
   return all;
 }
 
+void prepare(const Settings& settings) { Device::create(options_of(settings.cache_dir)).value(); }
+
 std::string take_messages() {
   vk::testing::Messages& m = messages();
   const std::lock_guard lock(m.mutex);

@@ -18,6 +18,9 @@ struct Life {
 };
 std::span<const Life> lives();
 
+/// Makes a device, so that its cache folder knows it.
+void prepare(const Settings& settings);
+
 /// What validation has said since the last call.
 std::string take_messages();
 

@@ -27,10 +27,15 @@ bool in_a_process(const std::function<void(const std::function<void(std::string)
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    f([&](std::string line) {
-      line += '\n';
-      if (::write(ends[1], line.data(), line.size()) < 0) ::_exit(3);
-    });
+    try {
+      f([&](std::string line) {
+        line += '\n';
+        if (::write(ends[1], line.data(), line.size()) < 0) ::_exit(3);
+      });
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      ::_exit(4);
+    }
     ::_exit(0);
   }
   ::close(ends[1]);
@@ -127,9 +132,13 @@ std::string to_string(const Place& p) {
          ", " + vk::result_name(static_cast<VkResult>(p.code)) + (p.for_good ? " for good" : "");
 }
 
-std::vector<Place> all_places(const Settings& settings, int seconds) {
+std::vector<Place> all_places(const Settings& settings, std::string_view only, int seconds) {
   std::vector<Place> out;
+  std::string ended;
+  if (!in_a_process([&](const auto&) { prepare(settings); }, [](const std::string&) {}, seconds, ended))
+    throw Error("SG0901", "a process that makes a device " + ended);
   for (size_t life = 0; life < lives().size(); ++life) {
+    if (!only.empty() && only != lives()[life].name) continue;
     std::vector<int> counts(fallible_calls().size());
     std::string error, how;
     const auto count = [&](const auto& say) {
@@ -164,8 +173,13 @@ std::vector<Place> all_places(const Settings& settings, int seconds) {
   return out;
 }
 
-std::vector<Tried> try_places(const std::vector<Place>& places, const Settings& settings, int seconds) {
+std::vector<Tried> try_places(const std::vector<Place>& places, const Settings& settings, int seconds,
+                              const std::function<void(const Tried&)>& told) {
   std::vector<Tried> out;
+  const auto add = [&](Tried t) {
+    out.push_back(std::move(t));
+    told(out.back());
+  };
   while (out.size() < places.size()) {
     const Place& first = places[out.size()];
     // What a process does once is done by a process that does nothing else. The others have done it before they begin.
@@ -184,12 +198,12 @@ std::vector<Tried> try_places(const std::vector<Place>& places, const Settings& 
     };
     const auto hear = [&](const std::string& line) {
       const Place& place = places[out.size()];
-      out.push_back({place, static_cast<Kind>(line[0] - '0'), line.substr(1)});
+      add({place, static_cast<Kind>(line[0] - '0'), line.substr(1)});
     };
     std::string how;
     const size_t before = out.size();
     if (!in_a_process(work, hear, seconds, how) && out.size() < places.size())
-      out.push_back({places[out.size()], Kind::Bad, how});
+      add({places[out.size()], Kind::Bad, how});
     else if (out.size() == before)
       throw Error("SG0901", "a process that tried " + to_string(first) + " said nothing");
   }

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/faults/lives.h"
@@ -33,9 +34,11 @@ struct Tried {
   std::string text;  // the error, or what is bad
 };
 
-/// Bounds are seconds without a sign of life. Throws Error where a life fails with nothing failing.
-std::vector<Place> all_places(const Settings& settings, int seconds);
-std::vector<Tried> try_places(const std::vector<Place>& places, const Settings& settings, int seconds);
+/// Of one life, or of all if none is named. Bounds are seconds without a sign of life; `told` hears of each place as it has
+/// been tried. Throws Error where a life fails with nothing failing.
+std::vector<Place> all_places(const Settings& settings, std::string_view only, int seconds);
+std::vector<Tried> try_places(const std::vector<Place>& places, const Settings& settings, int seconds,
+                              const std::function<void(const Tried&)>& told);
 
 /// For tests: of each call one, in the middle of a life, with one code; lives and codes take turns.
 std::vector<Place> sample(const std::vector<Place>& places);
