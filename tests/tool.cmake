@@ -5,6 +5,9 @@ if(TARGET spirograd)
   foreach(test npy_test npz_test array_file_test arguments_test sparkline_test table_test subprocess_test)
     spirograd_test(unit/${test}.cpp LABELS unit LINK spirograd_io ZLIB::ZLIB)
   endforeach()
+  if(NOT WIN32)  # limits as POSIX knows them
+    spirograd_test(unit/full_disk_test.cpp LABELS unit LINK spirograd_io)
+  endif()
   if(NOT WIN32)  # they start processes as POSIX does
     foreach(test bad_input_test bundle_tool_test checkpoint_tool_test cli_test completion_test fit_tool_test tune_tool_test)
       spirograd_test(tool/${test}.cpp ALONE LABELS tool LINK spirograd_io spirograd_executable nlohmann_json::nlohmann_json)

@@ -1,9 +1,11 @@
 // Damaged or foreign cache files are never handed to a driver.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -122,6 +124,26 @@ TEST(CacheFile, NothingButAFileIsRead) {
   EXPECT_FALSE(load_cache(path, identity())) << "a folder";
   EXPECT_FALSE(save_cache(path, identity(), payload()));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 2) << "no temporary file";
+}
+
+// The system takes so many bytes of a file and no more, as a full disk does.
+TEST(CacheFile, AFullDiskLeavesWhatWasThere) {
+  const Folder folder;
+  const std::string path = cache_path(folder.path.string(), "pipelines", identity());
+  ASSERT_TRUE(save_cache(path, identity(), payload()));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t room : {0, 1, 4096}) {
+    const rlimit full{room, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    const bool saved = save_cache(path, identity(), std::vector<uint8_t>(10'000, 1));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_FALSE(saved) << room;
+    EXPECT_EQ(load_cache(path, identity()), payload()) << room;
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1) << "no temporary file";
+  }
+  std::signal(SIGXFSZ, ignored);
 }
 
 TEST(CacheFile, UnwritableFolderIsNoError) {
