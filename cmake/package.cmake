@@ -5,7 +5,7 @@
 # the tools are installed.
 set(spirograd_exported base ir rewrite text dsl ad executable kernel emit compile)
 if(SPIROGRAD_VULKAN)
-  list(APPEND spirograd_exported vk tune jit)
+  list(APPEND spirograd_exported vk tune jit shards)
 endif()
 
 add_library(spirograd_spirograd INTERFACE)

@@ -10,6 +10,8 @@ spirograd_test(unit/feature_chain_test.cpp LABELS unit LINK spirograd_vk spirogr
 spirograd_test(unit/little_work_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/system_test.cpp LABELS unit LINK spirograd_vk)
 spirograd_test(unit/tune_compare_test.cpp LABELS unit LINK spirograd_tune)
+spirograd_test(unit/division_test.cpp LABELS unit LINK spirograd_shards)
+spirograd_test(unit/how_joined_test.cpp LABELS unit LINK spirograd_shards spirograd_ad spirograd_text)
 spirograd_test(unit/in_place_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile spirograd_vk)
 spirograd_test(unit/memory_test.cpp LABELS unit LINK spirograd_vk spirograd_volk)
 spirograd_test(unit/probes_test.cpp LABELS unit LINK spirograd_vk spirograd_probes spirograd_compile)

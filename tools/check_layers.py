@@ -28,6 +28,7 @@ ALLOWED = {
     "vk": {"base", "executable"},
     "tune": {"base", "executable", "schedule", "lower", "compile", "vk"},
     "jit": {"base", "dsl", "executable", "compile", "vk"},
+    "shards": {"base", "ir", "executable", "compile", "vk"},
     "c": {"base", "text", "ad", "executable", "compile", "vk"},
 }
 
@@ -36,7 +37,7 @@ FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
     "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
     "spirv/probes": "probes", "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
-    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit", "vk_runtime/c": "c",
+    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit", "vk_runtime/shards": "shards", "vk_runtime/c": "c",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -47,7 +48,7 @@ PUBLIC = {
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "split.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "bundle_file.h": "executable", "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",
-    "spirograd.h": "c",
+    "shards.h": "shards", "spirograd.h": "c",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"},
