@@ -34,6 +34,13 @@ spirograd_gpu_test(gpu/free_arithmetic_test.cpp LINK gpu_fixture pretended_devic
 spirograd_gpu_test(gpu/jit_test.cpp LINK gpu_fixture spirograd_jit)
 spirograd_gpu_test(gpu/transforms_test.cpp LINK gpu_fixture spirograd_jit)
 spirograd_gpu_test(gpu/tune_test.cpp LINK gpu_fixture spirograd_tune spirograd_jit spirograd_text)
+# Each driver with itself, then the drivers beside each other.
+spirograd_gpu_test(gpu/shards_test.cpp ALONE LINK gpu_fixture spirograd_shards spirograd_volk spirograd_ad spirograd_text)
+if(LAVAPIPE_ICD AND SWIFTSHADER_ICD AND EXISTS "${LAVAPIPE_ICD}" AND EXISTS "${SWIFTSHADER_ICD}")
+  set(both_drivers "VK_DRIVER_FILES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}:${SWIFTSHADER_ICD}")
+  gtest_discover_tests(shards_test DISCOVERY_MODE PRE_TEST TEST_PREFIX both. TEST_LIST shards_test_both)
+  spirograd_test_properties(shards_test_both "gpu" "${both_drivers};SPIROGRAD_TEST_DRIVER=both")
+endif()
 if(TARGET Vulkan::Vulkan)  # the host links the loader itself: no symbol may clash
   add_library(gpu_host STATIC EXCLUDE_FROM_ALL gpu/host.cpp)
   target_include_directories(gpu_host PRIVATE ${PROJECT_SOURCE_DIR})

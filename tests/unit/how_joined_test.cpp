@@ -24,6 +24,32 @@ const std::vector<HostArray> kInputs = {HostArray(f32({2}), {0.5, -2}),
 Result<std::vector<JoinedResult>> asked(const std::string& source, std::vector<JoinedResult> told = {}) {
   return how_joined(made_from(source), kParams, {{"x", 0}}, kInputs, std::move(told));
 }
+// "sum", "concatenated 1", or the code of the error.
+std::string answer(const std::string& body) {
+  const auto found = asked("def f(w: f32[2], x: f32[N,2]) = " + body);
+  if (!found) return found.error().code;
+  const JoinedResult& r = found->at(0);
+  return std::string(name(r.how)) + (r.how == Joined::Concatenate ? " " + std::to_string(r.axis) : "");
+}
+
+TEST(HowJoined, SumsMeansAndWhatIsConcatenatedAreTold) {
+  EXPECT_EQ(answer("sum(x)"), "sum");
+  EXPECT_EQ(answer("sum(square(matmul(x, w)))"), "sum");
+  EXPECT_EQ(answer("mean(square(matmul(x, w)))"), "mean");
+  EXPECT_EQ(answer("mean(square(matmul(x, w))) + 3 * sum(square(w))"), "mean") << "each piece adds it, with its weight";
+  EXPECT_EQ(answer("matmul(x, w)"), "concatenated 0");
+  EXPECT_EQ(answer("transpose(x)"), "concatenated 1");
+  EXPECT_EQ(answer("sum(w)"), "mean") << "the same in all pieces";
+}
+
+TEST(HowJoined, WhatCannotBeSharedIsRefused) {
+  EXPECT_EQ(answer("max(x)"), "SG0510");
+  EXPECT_EQ(answer("sum(x) + sum(w)"), "SG0510") << "each piece would add w";
+  EXPECT_EQ(answer("log(sum(exp(x)))"), "SG0510");
+  EXPECT_EQ(answer("cumsum(matmul(x, w))"), "SG0510");
+  EXPECT_EQ(answer("matmul(x, transpose(x))"), "SG0510");
+  EXPECT_EQ(answer("sum(f32(iota(N)) * matmul(x, w))"), "SG0510") << "a piece counts from 0";
+}
 
 TEST(HowJoined, ZerosTellNothingUnlessSomebodySaysIt) {
   const std::string source = "def f(w: f32[2], x: f32[N,2]) -> (r: f32, s: f32) = (0 * sum(x), sum(x))";

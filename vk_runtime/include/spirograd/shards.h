@@ -1,5 +1,5 @@
 // One program over several devices, of any vendors, in one process: inputs that are data are cut along an axis, a piece for
-// each device, parameters are given to all, and what the pieces give is put together.
+// each device, parameters are given to all, and what the pieces give is put together. docs/several-devices.md.
 //
 //   auto make = [&](std::span<const Param> params) { return value_and_grad(trace("loss", {..}, loss).value(), {"w"}); };
 //   auto shards = Shards::create(usable_devices().value(), make, {{"w", f32({2})}, {"x", f32({1000})}, {"y", f32({1000})}},
