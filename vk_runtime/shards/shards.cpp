@@ -97,7 +97,9 @@ struct Shards::Impl {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (!inputs[i].array) throw Error("SG0502", "input '" + plan.whole().params[i].name + "' was never set");
     if (!any_living()) throw Error("SG0310", "all devices were lost");
-    ShardStep step{steps, steps % shards::kSlots, inputs, counts, {}};
+    // Who never has two steps under way needs one session for each device.
+    const size_t slot = under_way.empty() ? 0 : 1 - under_way.back().slot;
+    ShardStep step{steps, slot, inputs, counts, {}};
     ++steps;
     start(step, counts, 0);
     under_way.push_back(std::move(step));
