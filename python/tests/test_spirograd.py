@@ -45,8 +45,8 @@ class Spirograd(unittest.TestCase):
         forward = line.jvp("w")(w=[1, 0], x=X, y=Y, dot_w=direction)
         self.assertAlmostEqual(float(forward["dot_loss"]), float(out["d_w"] @ direction), places=4)
         np.testing.assert_array_equal(line.vjp("w")([1, 0], X, Y, 2)["d_w"], 2 * out["d_w"])
-        forward, backward = line.split("w")
-        kept = forward([1, 0], X, Y)
+        first_half, backward = line.split("w")
+        kept = first_half([1, 0], X, Y)
         given = {**kept, "x": X, "ct_loss": np.float32(2)}
         given = {a.name: given[a.name] for a in backward.inputs}
         np.testing.assert_allclose(backward(**given)["d_w"], 2 * out["d_w"], rtol=1e-6)

@@ -2,8 +2,8 @@
 #include "spirograd/shards.h"
 
 #include <atomic>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "spirograd/grad.h"
@@ -254,19 +254,19 @@ TEST_F(ShardsTest, WhatCannotBeSharedIsSaid) {
     change(out);
     return out;
   };
-  EXPECT_EQ(refused(with([](auto& o) { o.cut.clear(); })), "SG0510");
+  EXPECT_EQ(refused(with([](auto& o) { o.cut.clear(); })), "SG0511");
   EXPECT_EQ(refused(with([](auto& o) { o.cut[1].input = "z"; })), "SG0503");
   EXPECT_EQ(refused(with([](auto& o) { o.cut[1].input = "x"; })), "SG0503") << "cut twice";
-  EXPECT_EQ(refused(with([](auto& o) { o.cut[1].axis = 1; })), "SG0510");
-  EXPECT_EQ(refused(with([](auto& o) { o.cut[1].axis = -1; })), "SG0510");
-  EXPECT_EQ(refused(with([](auto& o) { o.cut.push_back({"w", 0}); })), "SG0510") << "3 elements, not 1001";
-  EXPECT_EQ(refused(with([](auto& o) { o.results.pop_back(); })), "SG0510") << "nothing is said of d_w";
+  EXPECT_EQ(refused(with([](auto& o) { o.cut[1].axis = 1; })), "SG0511");
+  EXPECT_EQ(refused(with([](auto& o) { o.cut[1].axis = -1; })), "SG0511");
+  EXPECT_EQ(refused(with([](auto& o) { o.cut.push_back({"w", 0}); })), "SG0511") << "3 elements, not 1001";
+  EXPECT_EQ(refused(with([](auto& o) { o.results.pop_back(); })), "SG0511") << "nothing is said of d_w";
   EXPECT_EQ(refused(with([](auto& o) { o.results.push_back({"sum"}); })), "SG0503");
   EXPECT_EQ(refused(with([](auto& o) { o.results.push_back({"loss"}); })), "SG0503") << "joined twice";
-  EXPECT_EQ(refused(with([](auto& o) { o.results[1].how = Joined::Mean; })), "SG0510") << "of whole numbers";
-  EXPECT_EQ(refused(with([](auto& o) { o.results[3].how = Joined::Concatenate; })), "SG0510") << "d_w has 3 elements";
-  EXPECT_EQ(refused(with([](auto& o) { o.shares.assign(99, 1.0); })), "SG0510");
-  EXPECT_EQ(refused(with([](auto& o) { o.shares = {1, NAN}; })), "SG0510");
+  EXPECT_EQ(refused(with([](auto& o) { o.results[1].how = Joined::Mean; })), "SG0511") << "of whole numbers";
+  EXPECT_EQ(refused(with([](auto& o) { o.results[3].how = Joined::Concatenate; })), "SG0511") << "d_w has 3 elements";
+  EXPECT_EQ(refused(with([](auto& o) { o.shares.assign(99, 1.0); })), "SG0511");
+  EXPECT_EQ(refused(with([](auto& o) { o.shares = {1, NAN}; })), "SG0511");
   devices.clear();
   EXPECT_EQ(refused(usual_options()), "SG0303");
 }
@@ -276,7 +276,7 @@ TEST_F(ShardsTest, AResultWhoseTypeFollowsTheDataIsNoSum) {
   ShardOptions options = usual_options();
   options.results[2].how = Joined::Sum;
   const auto s = shards(kElements, options);
-  EXPECT_EQ(s->run(inputs_for(kElements)).error().code, "SG0510");
+  EXPECT_EQ(s->run(inputs_for(kElements)).error().code, "SG0511");
 }
 
 TEST_F(ShardsTest, InputsOfAnotherTypeAreRefused) {

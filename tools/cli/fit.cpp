@@ -115,7 +115,6 @@ Command fit_command() {
            {"--checkpoint-every", "K", "between two of them: 500 steps, or 30s (30s)"},
            {"--resume", "", "go on from the checkpoint, if there is one"}}),
       {"spirograd fit model.sg --by w,b x=x.npy y=y.npy w=zeros:64 b=0 --steps 5000 --save fitted.npz",
-       "spirograd fit model.sg --by w,b x=x.npy y=y.npy fitted.npz --rate 0.001 --history losses.npy",
        "spirograd fit net.sg --by net data.npz net.npz --batch N=128 --checkpoint state.npz --resume --plot loss.svg"},
       fit};
 }

@@ -35,8 +35,7 @@ class Question {
            std::span<const HostArray> inputs)
       : cut_(cut) {
     if (inputs.size() != params.size())
-      throw Error("SG0501",
-                  std::to_string(inputs.size()) + " inputs for " + std::to_string(params.size()) + " parameters");
+      throw Error("SG0501", std::to_string(inputs.size()) + " inputs for " + std::to_string(params.size()) + " parameters");
     for (size_t i = 0; i < params.size(); ++i) {
       const auto c = cut_of(params[i].name);
       arrays_.push_back(c ? spread(inputs[i], c->axis) : inputs[i]);

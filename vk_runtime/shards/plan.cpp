@@ -61,8 +61,7 @@ Program Plan::program_for(int64_t count) {
     if (r.name != whole_.results[j].name || r.type != wanted)
       throw Error("SG0511", "result '" + whole_.results[j].name + "' is " + to_string(wanted) + " for " +
                                 std::to_string(count) + " of " + std::to_string(extent_) +
-                                " elements, but the program gives '" +
-                                r.name + "', " + to_string(r.type));
+                                " elements, but the program gives '" + r.name + "', " + to_string(r.type));
   }
   return programs_.emplace(count, std::move(program)).first->second;
 }

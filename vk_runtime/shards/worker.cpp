@@ -14,9 +14,8 @@ constexpr size_t kMostLanes = 2 * kSlots;
 
 std::shared_ptr<Worker::Lane> Worker::lane_for(int64_t count, size_t slot) {
   const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(lanes_.begin(), lanes_.end(), [&](const std::shared_ptr<Lane>& l) {
-    return l->count == count && l->slot == slot;
-  });
+  const auto known = std::find_if(lanes_.begin(), lanes_.end(),
+                                  [&](const std::shared_ptr<Lane>& l) { return l->count == count && l->slot == slot; });
   if (known != lanes_.end()) {
     lanes_.splice(lanes_.begin(), lanes_, known);
     return lanes_.front();

@@ -45,7 +45,7 @@ class Worker {
     int64_t count = 0;
     size_t slot = 0;
     std::unique_ptr<vk::Session> session;
-    int64_t first = -1;             // of what the cut inputs hold
+    int64_t first = -1;              // of what the cut inputs hold
     std::vector<uint64_t> versions;  // of each input
     bool warm = false;
   };

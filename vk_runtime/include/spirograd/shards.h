@@ -41,9 +41,7 @@ enum class Joined : uint8_t {
   Concatenate  // one after the other along an axis
 };
 
-constexpr std::string_view name(Joined j) {
-  return j == Joined::Sum ? "sum" : j == Joined::Mean ? "mean" : "concatenated";
-}
+constexpr std::string_view name(Joined j) { return j == Joined::Sum ? "sum" : j == Joined::Mean ? "mean" : "concatenated"; }
 
 struct JoinedResult {
   std::string result;
