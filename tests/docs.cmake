@@ -54,6 +54,9 @@ foreach(document IN LISTS documents)
   set_tests_properties(docs.${name} PROPERTIES LABELS docs TIMEOUT 300
     ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
 endforeach()
+add_test(NAME docs.MachinesTakeWhatTheTableSays
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/bench/machines.py --check ${PROJECT_SOURCE_DIR}/docs/several-devices.md)
+set_tests_properties(docs.MachinesTakeWhatTheTableSays PROPERTIES LABELS docs)
 add_custom_target(update_docs
   COMMAND ${check_coverage} --fix
   COMMAND ${CMAKE_COMMAND} -E env VK_DRIVER_FILES=${LAVAPIPE_ICD} VK_ICD_FILENAMES=${LAVAPIPE_ICD}

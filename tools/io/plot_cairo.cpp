@@ -29,7 +29,7 @@ void mark_evenly(Axis& a, double n) {
   const double wide = (a.high - a.low) / n, power = std::pow(10, std::floor(std::log10(wide)));
   const double ratio = wide / power, step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
   for (double j = std::ceil(a.low / step - 1e-9); j * step <= a.high + 1e-9 * step; ++j)
-    a.marks.emplace_back(j * step, short_number(j * step, 6));
+    a.marks.emplace_back(j * step + 0.0, short_number(j * step + 0.0, 6));  // no negative zero
 }
 
 Axis x_axis(size_t n) {
