@@ -8,12 +8,10 @@ constexpr int64_t kWholeLoop = 32;                  // iterations of loops that 
 // Accesses that a kernel gains by what is unrolled, at most. llvmpipe makes several branches of an access that checks its
 // bounds, and takes time that grows with the third power of their number.
 constexpr int64_t kMoreAccesses = 80;
-// Instructions that a kernel gains by what is unrolled, at most: drivers take about a millisecond for each.
-constexpr int64_t kMoreInstructions = 400;
 
 struct Loop {
   size_t at = 0;
-  int64_t instructions = 0, accesses = 0;  // of its body, in which loops are unrolled
+  int64_t instructions = 0, accesses = 0;  // of its body; accesses: after unrolling
   bool breaks = false;
 };
 
@@ -22,7 +20,7 @@ struct Loop {
 std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
   std::vector<bool> out(k.body.size(), false);
   std::vector<Loop> open(1);
-  int64_t gained_accesses = 0, gained_instructions = 0;
+  int64_t gained = 0;
   for (size_t at = 0; at < k.body.size(); ++at) {
     const Inst& i = k.body[at];
     ++open.back().instructions;
@@ -34,15 +32,11 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
     open.pop_back();
     const Inst& count = k.body[k.body[loop.at].in[0]];
     const int64_t times = count.op == KOp::Const ? static_cast<int64_t>(count.imm) : kWholeLoop + 1;
-    const int64_t again = times <= kWholeLoop ? times - 1 : 0;
-    const int64_t accesses = loop.accesses * again, instructions = loop.instructions * again;
-    if (!loop.breaks && (times <= kLongLoop || loop.instructions <= kLongBody) &&
-        gained_accesses + accesses <= kMoreAccesses && gained_instructions + instructions <= kMoreInstructions) {
+    const int64_t more = times <= kWholeLoop ? loop.accesses * (times - 1) : 0;
+    if (!loop.breaks && (times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= kMoreAccesses) {
       out[loop.at] = true;
-      gained_accesses += accesses;
-      gained_instructions += instructions;
-      loop.accesses += accesses;
-      loop.instructions += instructions;
+      gained += more;
+      loop.accesses += more;
     }
     open.back().instructions += loop.instructions;
     open.back().accesses += loop.accesses;
