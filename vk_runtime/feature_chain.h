@@ -11,7 +11,7 @@ class FeatureChain {
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
   /// For VkDeviceCreateInfo::pNext, as long as this object is there. Vulkan wants each feature in one struct only: where
-  /// `others` have one that can say it, it is set there; else a struct of ours stands in front of them.
+  /// `others` have one that can say it, it is set there; else a struct of ours goes in front of them.
   const void* head(void* others = nullptr);
 
  private:

@@ -77,7 +77,7 @@ Value fori(Call& c) {
   return run_loop(c, step_of(c, 1), c.args[2], xs, false, n, LoopRows::None).state;
 }
 
-// The arrays of a state as its condition sees them: what is open stands in it as whole numbers of one type.
+// The arrays of a state as its condition sees them: what is open is there as whole numbers of one type.
 std::vector<Expr> seen_by(Call& c, Expr condition, const Value& state) {
   const std::vector<ir::NodeId> below = ir::postorder(c.graph(), {&condition.id, 1});
   std::vector<Value> flat;

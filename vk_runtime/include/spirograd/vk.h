@@ -135,7 +135,7 @@ class WantedFeatures {
   ~WantedFeatures();
   /// For VkDeviceCreateInfo::pNext, as long as this object and `mine` are there; pEnabledFeatures stays null. `mine` is the
   /// host's own chain: what is wanted is set in structs that it has (VkPhysicalDeviceFeatures2 and those of Vulkan 1.2 and
-  /// 1.3 too), and other structs stand in front of it.
+  /// 1.3 too), and other structs go in front of it.
   const void* chain(void* mine = nullptr);
   /// For ppEnabledExtensionNames: the host's own, and then those of ours that it does not name.
   std::vector<const char*> extensions(std::span<const char* const> mine = {}) const;
