@@ -54,6 +54,12 @@ TEST(InPlace, EachElementIsReadByWhoWritesIt) {
             }),
             kFirst)
       << "tiles";
+  EXPECT_EQ(mapped([](Builder& b, Value i) {
+              const Value tile = rem(b, i, 16);
+              return b.add(times(b, rem(b, tile, 4), 4), b.add(quot(b, tile, 4), times(b, quot(b, i, 16), 16)));
+            }),
+            kFirst)
+      << "tiles, from what is left";
   EXPECT_EQ(mapped([](Builder& b, Value) {
               return b.bitcast(Scalar::I32, b.add(b.local_index(), b.mul(b.group_index(), b.constant(Scalar::U32, 64))));
             }),
@@ -69,6 +75,12 @@ TEST(InPlace, OthersReadOrWriteTheSameElement) {
   EXPECT_EQ(mapped([](Builder& b, Value) { return b.i32(0); }), kNone) << "all write one";
   EXPECT_EQ(mapped([](Builder& b, Value i) { return b.add(rem(b, i, 8), times(b, quot(b, i, 8), 7)); }), kNone)
       << "rows that overlap";
+  EXPECT_EQ(mapped([](Builder& b, Value i) {
+              const Value row = rem(b, i, 15);
+              return b.add(rem(b, row, 7), b.add(times(b, quot(b, row, 7), 7), times(b, quot(b, i, 15), 14)));
+            }),
+            kNone)
+      << "15 are no tiles of 7";
   EXPECT_EQ(mapped([](Builder& b, Value i) { return b.mul(i, i); }), kNone) << "not linear";
   EXPECT_EQ(mapped([](Builder& b, Value i) { return b.op(KOp::Min, i, b.i32(900)); }), kNone) << "the last ones write one";
   EXPECT_EQ(mapped([](Builder& b, Value) { return b.bitcast(Scalar::I32, b.lane_index()); }, self, 8), kNone);

@@ -10,6 +10,7 @@
 #include "spirograd/grad.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/kernel/verify.h"
+#include "spirv/lower/loops.h"
 #include "support/loop_programs.h"
 #include "support/lowered.h"
 
@@ -75,6 +76,23 @@ TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
   lower::Plan plan;
   EXPECT_TRUE(right(p, {{0.1, -0.2, 0.3}}, test::cpu_target(), &plan));
   EXPECT_EQ(plan.steps.size(), 1u);
+}
+
+// A loop in a body is state of whoever runs the body.
+TEST(LoopForms, AnInvocationKeepsNoLargerStateOfALoopInALoop) {
+  const auto form = [](int inner) {
+    const std::string n = std::to_string(inner);
+    const Program p = rewrite::optimise_for_lowering(
+        program("def main(a: f32[2]) -> (y: f32[2]) = fori(7, fn(i, s) => {\n"
+                "  let u = fori(2, fn(j, u) => u * u + s[1], for k: " + n + " => s[0] * f32(k))\n"
+                "  [sum(u), u[1]]\n}, a)\n"));
+    for (ir::NodeId at : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[0].node}}))
+      if ((*p.graph)[at].op == ir::Op::MapAccum) return lower::loop_form(*p.graph, at, test::cpu_target()).kind;
+    return lower::LoopForm::Kind::Elements;
+  };
+  EXPECT_EQ(form(8), lower::LoopForm::Kind::Together);
+  EXPECT_EQ(form(32), lower::LoopForm::Kind::Together);
+  EXPECT_EQ(form(33), lower::LoopForm::Kind::Dispatches);
 }
 
 // Its dispatch is its own: what else there is has other workgroups.

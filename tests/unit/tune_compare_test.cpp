@@ -27,6 +27,7 @@ TEST(Agree, SumsMayBeInAnotherOrderAndNothingElse) {
   EXPECT_FALSE(same({inf}, {-inf}));
   EXPECT_FALSE(same({inf}, {1}));
   EXPECT_FALSE(same({1}, {inf}));
+  EXPECT_FALSE(same({inf, 1}, {inf, 2})) << "infinity is no measure of what is near";
   EXPECT_FALSE(same({nan}, {1}));
   EXPECT_FALSE(same({1}, {nan}));
   EXPECT_FALSE(same({nan}, {inf}));
