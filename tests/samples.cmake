@@ -16,7 +16,7 @@ endif()
 # A renderer draws, fits what it draws, and draws on, on every driver; without the lines that it has for this, it only draws.
 if(TARGET renderer)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/pictures)
-  spirograd_program_test(samples.Renderer COMMAND renderer ${CMAKE_CURRENT_BINARY_DIR}/pictures 32 48 40
+  spirograd_program_test(samples.Renderer COMMAND renderer ${CMAKE_CURRENT_BINARY_DIR}/pictures 16 48 40
     PROPERTIES PASS_REGULAR_EXPRESSION "^mean square error 0.1[0-9]* before, 0.00[0-9]* after 40 frames\n$")
   spirograd_program_test(samples.RendererPlain COMMAND renderer_plain ${CMAKE_CURRENT_BINARY_DIR}/pictures 32 48 2
     PROPERTIES PASS_REGULAR_EXPRESSION "^mean square error 0.1[0-9]* before, 0.1[0-9]* after 2 frames\n$")

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
 
@@ -73,6 +74,10 @@ int main(int argc, char** argv) try {
   const uint32_t size = number(2, 128), n = number(3, 256), frames = number(4, 300);
   if (size < 1 || size > 4096 || n < 1 || n > 100000) {
     std::fputs("usage: renderer [FOLDER [SIZE [DISCS [FRAMES]]]]\n", stderr);
+    return 2;
+  }
+  if (!std::filesystem::is_directory(folder)) {  // before all the work that would be for nothing
+    std::fprintf(stderr, "there is no folder '%s' for the pictures\n", folder.c_str());
     return 2;
   }
 
