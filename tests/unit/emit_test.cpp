@@ -191,6 +191,33 @@ TEST(Emit, KernelWithoutBindingsOrBodyIsValid) {
              BindingForm::Address);
 }
 
+// To which If an Else belongs, where another one has begun and ended since.
+TEST(Emit, AnElseBelongsToTheIfThatIsOpen) {
+  Builder k("nested", 64, 64);
+  const uint32_t x = k.bind("x", Scalar::I32, Access::ReadWrite);
+  const Value i = k.index(), at = k.load(x, i);
+  k.begin_if(k.op(KOp::Lt, at, k.i32(9)));
+  k.begin_if(k.op(KOp::Lt, at, k.i32(5)));
+  k.store(x, i, k.i32(1));
+  k.end_if();
+  k.begin_else();
+  k.store(x, i, k.i32(2));
+  k.end_if();
+  const std::string text = valid_text(std::move(k).finish(), device(), BindingForm::Descriptors);
+  // The inner one goes on where it ends, the outer one elsewhere.
+  std::vector<bool> has_else;
+  std::string merge;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string op, a, b, c;
+    words >> op >> a >> b >> c;
+    if (op == "OpSelectionMerge") merge = a;
+    if (op == "OpBranchConditional") has_else.push_back(c != merge);
+  }
+  EXPECT_EQ(has_else, (std::vector<bool>{true, false})) << text;
+}
+
 TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
   const auto control = [](int trips, int length, bool breaks = false) {
     Builder b("loop", 64, 64);
@@ -297,6 +324,14 @@ TEST(Emit, WhatTheModuleNeedsIsRecorded) {
   const Requirements loop = needs(std::move(k).finish(), BindingForm::Address, Target{});
   EXPECT_EQ(loop.loop_iterations, 10u);
   EXPECT_EQ(loop.groups, 1u);
+  Target unfolded;
+  unfolded.folded_grids = false;
+  for (const auto [invocations, groups] : {std::pair(64, 1u), {65, 2u}, {128, 2u}, {129, 3u}}) {
+    Builder some("some", 64, invocations);
+    some.begin_guard();
+    some.end_if();
+    EXPECT_EQ(needs(std::move(some).finish(), BindingForm::Address, unfolded).groups, groups) << invocations;
+  }
 }
 
 TEST(Emit, BrokenModulesAreReported) {

@@ -55,8 +55,8 @@ TEST(InPlace, EachElementIsReadByWhoWritesIt) {
             kFirst)
       << "tiles";
   EXPECT_EQ(mapped([](Builder& b, Value i) {
-              const Value tile = rem(b, i, 16);
-              return b.add(times(b, rem(b, tile, 4), 4), b.add(quot(b, tile, 4), times(b, quot(b, i, 16), 16)));
+              const Value tile = rem(b, i, 60);
+              return b.add(times(b, rem(b, tile, 12), 5), b.add(quot(b, tile, 12), times(b, quot(b, i, 60), 60)));
             }),
             kFirst)
       << "tiles, from what is left";

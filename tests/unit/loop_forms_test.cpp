@@ -82,10 +82,12 @@ TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
 TEST(LoopForms, AnInvocationKeepsNoLargerStateOfALoopInALoop) {
   const auto form = [](int inner) {
     const std::string n = std::to_string(inner);
-    const Program p = rewrite::optimise_for_lowering(
-        program("def main(a: f32[2]) -> (y: f32[2]) = fori(7, fn(i, s) => {\n"
-                "  let u = fori(2, fn(j, u) => u * u + s[1], for k: " + n + " => s[0] * f32(k))\n"
-                "  [sum(u), u[1]]\n}, a)\n"));
+    const Program p =
+        rewrite::optimise_for_lowering(program("def main(a: f32[2]) -> (y: f32[2]) = fori(7, fn(i, s) => {\n"
+                                               "  let u = fori(2, fn(j, u) => u * u + s[1], for k: " +
+                                               n +
+                                               " => s[0] * f32(k))\n"
+                                               "  [sum(u), u[1]]\n}, a)\n"));
     for (ir::NodeId at : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[0].node}}))
       if ((*p.graph)[at].op == ir::Op::MapAccum) return lower::loop_form(*p.graph, at, test::cpu_target()).kind;
     return lower::LoopForm::Kind::Elements;
