@@ -3,6 +3,7 @@ add_library(spirograd_test_support STATIC support/choices.cpp support/decisions.
   support/sized_inputs.cpp support/sized_program.cpp support/sized_shapes.cpp)
 target_include_directories(spirograd_test_support PRIVATE ${PROJECT_SOURCE_DIR} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(spirograd_test_support PUBLIC spirograd_ir PRIVATE spirograd_warnings)
+target_compile_options(spirograd_test_support PRIVATE ${busy})
 
 spirograd_test(unit/checked_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/flat_index_test.cpp LABELS unit LINK spirograd_base)
