@@ -31,8 +31,8 @@ Value logistic(Builder& b, Value x);
 Value log1p(Builder& b, Value x);
 Value expm1(Builder& b, Value x);
 
-/// Those of one argument, for whoever goes through all of them: where each is worth a look, between two positive numbers and
-/// perhaps their negatives.
+/// Those of one argument, by the name of their operation: lowering finds them here. Where each is worth a look: between two
+/// positive numbers, and perhaps their negatives.
 struct Elementary {
   const char* name;
   Value (*of)(Builder&, Value);

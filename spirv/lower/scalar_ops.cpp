@@ -1,7 +1,11 @@
 #include "spirv/lower/scalar_ops.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "frontend/ir/broken_row.h"
 #include "frontend/ir/op_table.h"
@@ -125,34 +129,13 @@ struct Row {
 };
 
 // clang-format off
-constexpr Row kRows[] = {
+constexpr Row kOwnRows[] = {
     {Op::Neg,           of_one<negated>},
     {Op::Abs,           of_one<absolute>},
     {Op::Sign,          of_one<sign>},
     {Op::Not,           of_one<KOp::Not>},
     {Op::Floor,         of_one<KOp::Floor>},
     {Op::Sqrt,          of_one<KOp::Sqrt>},
-    {Op::Exp,           of_one<kernel::exp>},
-    {Op::Log,           of_one<kernel::log>},
-    {Op::Sin,           of_one<kernel::sin>},
-    {Op::Cos,           of_one<kernel::cos>},
-    {Op::Tan,           of_one<kernel::tan>},
-    {Op::Asin,          of_one<kernel::asin>},
-    {Op::Acos,          of_one<kernel::acos>},
-    {Op::Atan,          of_one<kernel::atan>},
-    {Op::Sinh,          of_one<kernel::sinh>},
-    {Op::Cosh,          of_one<kernel::cosh>},
-    {Op::Tanh,          of_one<kernel::tanh>},
-    {Op::Asinh,         of_one<kernel::asinh>},
-    {Op::Acosh,         of_one<kernel::acosh>},
-    {Op::Atanh,         of_one<kernel::atanh>},
-    {Op::Erf,           of_one<kernel::erf>},
-    {Op::Erfc,          of_one<kernel::erfc>},
-    {Op::Logistic,      of_one<kernel::logistic>},
-    {Op::Log1p,         of_one<kernel::log1p>},
-    {Op::Expm1,         of_one<kernel::expm1>},
-    {Op::Lgamma,        of_one<kernel::lgamma>},
-    {Op::Digamma,       of_one<kernel::digamma>},
     {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, scalar_of(result), in[0]); }},
     {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},
     {Op::Add,           [](Builder& b, Operands in, DType) { return b.add(in[0], in[1]); }},
@@ -184,6 +167,17 @@ constexpr Row kRows[] = {
     {Op::Select,        [](Builder& b, Operands in, DType) { return b.select(in[0], in[1], in[2]); }},
 };
 // clang-format on
+
+// The elementary functions have their rows in math.h, by the names of the operations.
+constexpr Op op_called(std::string_view name) { return std::ranges::find(ir::kOps, name, &ir::OpInfo::name)->op; }
+template <size_t... j>
+constexpr auto with_elementary(std::index_sequence<j...>) {
+  std::array<Row, std::size(kOwnRows) + sizeof...(j)> out{
+      Row{op_called(kernel::kElementary[j].name), of_one<kernel::kElementary[j].of>}...};
+  std::ranges::copy(kOwnRows, out.begin() + sizeof...(j));
+  return out;
+}
+constexpr auto kRows = with_elementary(std::make_index_sequence<std::size(kernel::kElementary)>());
 
 constexpr auto kTable = ir::op_table<kRows, ir::kPointwiseOnes>();
 
