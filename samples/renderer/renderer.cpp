@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <string>
 
@@ -15,6 +14,7 @@
 #include "samples/renderer/gpu.h"
 #include "scene.h"
 #include "splats.h"
+#include "tools/io/files.h"
 #include "tools/io/png.h"
 // gradients {
 #include <spirograd/build.h>
@@ -76,10 +76,7 @@ int main(int argc, char** argv) try {
     std::fputs("usage: renderer [FOLDER [SIZE [DISCS [FRAMES]]]]\n", stderr);
     return 2;
   }
-  if (!std::filesystem::is_directory(folder)) {  // before all the work that would be for nothing
-    std::fprintf(stderr, "there is no folder '%s' for the pictures\n", folder.c_str());
-    return 2;
-  }
+  spirograd::io::check_writable(folder + "/renderer.png");  // before all the work that would be for nothing
 
   renderer::Gpu gpu;
   VkDeviceCreateInfo info = gpu.device_info();
