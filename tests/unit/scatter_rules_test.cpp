@@ -281,8 +281,12 @@ TEST(GatherRules, ARowOfAGatherReadsItsPlacesAlone) {
   const Expr inner[] = {t}, outer[] = {row};
   const Program s = checked_simplify(program_of(g, {f32({5}), i32({3, 4}), i32({})}, {gather(gather(x, inner), outer)}));
   EXPECT_EQ(count_ops(s, Op::Gather), 2) << "of the places, and of what is there";
-  for (NodeId id : postorder(*s.graph, roots_of(s)))
-    if (const Node& n = (*s.graph)[id]; n.op == Op::Gather && n.type.dtype == DType::F32) EXPECT_EQ(n.type.shape, Shape{4});
+  for (NodeId id : postorder(*s.graph, roots_of(s))) {
+    const Node& n = (*s.graph)[id];
+    if (n.op == Op::Gather && n.type.dtype == DType::F32) {
+      EXPECT_EQ(n.type.shape, Shape{4});
+    }
+  }
 }
 
 TEST(GatherRules, ChoiceBetweenTwoPartsIsASelect) {

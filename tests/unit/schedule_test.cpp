@@ -109,6 +109,13 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "a group has no lanes");
   expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
   expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
+  MapFacts stores = alone;
+  stores.stores = true;
+  for (const std::string text : {"i = grid 512; j = grid 97; tail recompute", "i = grid 512; j = grid 96; group 64"}) {
+    EXPECT_EQ(in_groups(text), "");
+    const auto e = check(stores, parse_map(text), gpu());
+    expect_in(e ? e->message : "", "arrays are stored in the loops of its reductions");
+  }
   MapSchedule named = plain_map({{4, 4}, {}, 8});
   for (const int axis : {-2, 2, 3}) {
     named.outer = axis;

@@ -91,6 +91,17 @@ TEST(Simplify, SlopesBeyondThirtyTwoBitsWrap) {
   EXPECT_EQ(evaluate(s, {})[0].data, (std::vector<double>{-2147483648.0, -2147483648.0, 1, 1}));
 }
 
+TEST(Simplify, IndicesWithTheMostAxesAreNotSplit) {
+  const auto g = std::make_shared<Graph>();
+  const Program s =
+      rewrite::simplify(parsed("def f(x: f32[2,2]) = { let l = iota([1,1,1,1,1,1,1,1,1,1,1,4], axis=11)\n"
+                               " let two = broadcast(2, [1,1,1,1,1,1,1,1,1,1,1,4], [])\n"
+                               " gather(x, quot(l, two), rem(l, two)) }",
+                               g));
+  const std::vector<std::vector<double>> x = {{1, 2, 3, 4}};
+  EXPECT_EQ(evaluate(s, x)[0].data, x[0]);
+}
+
 TEST(Simplify, FloatsAreNotAssumedFinite) {
   const auto g = std::make_shared<Graph>();
   const Expr x = param(*g, 0, f32({2}));
