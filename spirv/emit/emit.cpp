@@ -13,7 +13,7 @@ std::vector<uint32_t> Emitter::run() {
   const Id nothing = module_.type(Op::OpTypeVoid, {}), signature = module_.type(Op::OpTypeFunction, {nothing});
 
   ids_.assign(kernel_.body.size(), 0);
-  unrollable_ = kernel::unrollable(kernel_, form_ == BindingForm::Descriptors);
+  unrollable_ = kernel::unrollable(kernel_, form_ == BindingForm::Descriptors, target_.price.cooperates);
   else_of_.assign(kernel_.body.size(), 0);
   std::vector<size_t> open;
   for (size_t at = 0; at < kernel_.body.size(); ++at) {

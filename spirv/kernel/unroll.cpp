@@ -1,5 +1,7 @@
 #include "spirv/kernel/unroll.h"
 
+#include <algorithm>
+
 namespace spirograd::kernel {
 namespace {
 
@@ -12,13 +14,15 @@ constexpr int64_t kMoreAccesses = 80;
 struct Loop {
   size_t at = 0;
   int64_t instructions = 0, accesses = 0;  // of its body; accesses: after unrolling
-  bool breaks = false;
+  bool breaks = false, waits = false;
 };
 
 }  // namespace
 
-std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
+std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_barriers) {
   std::vector<bool> out(k.body.size(), false);
+  const bool waits = std::any_of(k.body.begin(), k.body.end(), [](const Inst& i) { return i.op == KOp::Barrier; });
+  if (waits && !cheap_barriers) return out;
   std::vector<Loop> open(1);
   int64_t gained = 0;
   for (size_t at = 0; at < k.body.size(); ++at) {
@@ -27,19 +31,22 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds) {
     open.back().accesses += checks_bounds && info(i.op).memory == Memory::Binding;
     if (i.op == KOp::Loop) open.push_back({at});
     if (i.op == KOp::Break) open.back().breaks = true;
+    if (i.op == KOp::Barrier) open.back().waits = true;
     if (i.op != KOp::EndLoop) continue;
     Loop loop = open.back();
     open.pop_back();
     const Inst& count = k.body[k.body[loop.at].in[0]];
     const int64_t times = count.op == KOp::Const ? static_cast<int64_t>(count.imm) : kWholeLoop + 1;
     const int64_t more = times <= kWholeLoop ? loop.accesses * (times - 1) : 0;
-    if (!loop.breaks && (times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= kMoreAccesses) {
+    if (!loop.breaks && !loop.waits && (times <= kLongLoop || loop.instructions <= kLongBody) &&
+        gained + more <= kMoreAccesses) {
       out[loop.at] = true;
       gained += more;
       loop.accesses += more;
     }
     open.back().instructions += loop.instructions;
     open.back().accesses += loop.accesses;
+    open.back().waits |= loop.waits;
   }
   return out;
 }

@@ -244,7 +244,7 @@ TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
       b.store(y, b.add(b.bitcast(Scalar::I32, b.index()), counter), b.constant(Scalar::F32, k));
       b.end_loop();
     }
-    const std::vector<bool> may = kernel::unrollable(std::move(b).finish(), checks_bounds);
+    const std::vector<bool> may = kernel::unrollable(std::move(b).finish(), checks_bounds, true);
     return std::count(may.begin(), may.end(), true);
   };
   EXPECT_EQ(unrolled(5, 8), 5);
@@ -254,6 +254,35 @@ TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
   EXPECT_GT(many, 5);
   EXPECT_LT(many, 20);
   EXPECT_LT(unrolled(100, 16), many) << "longer loops become more code";
+}
+
+TEST(Emit, LoopsWithBarriersStayLoops) {
+  // A loop around one with a barrier and one without; a loop beside them.
+  Builder b("steps", 64, 64);
+  const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
+  const auto add = [&] { b.store(y, b.index(), b.add(b.load(y, b.index()), b.constant(Scalar::F32, 1))); };
+  b.begin_loop(b.i32(2));
+  b.begin_loop(b.i32(3));
+  add();
+  b.barrier();
+  b.end_loop();
+  b.begin_loop(b.i32(4));
+  add();
+  b.end_loop();
+  b.end_loop();
+  b.begin_loop(b.i32(5));
+  add();
+  b.end_loop();
+  const Kernel k = std::move(b).finish();
+  const auto unrolled = [&](bool cheap_barriers) {
+    std::vector<double> trips;
+    const std::vector<bool> may = kernel::unrollable(k, false, cheap_barriers);
+    for (size_t at = 0; at < may.size(); ++at)
+      if (may[at]) trips.push_back(static_cast<double>(k.body[k.body[at].in[0]].imm));
+    return trips;
+  };
+  EXPECT_EQ(unrolled(true), (std::vector<double>{4, 5}));
+  EXPECT_EQ(unrolled(false), std::vector<double>());
 }
 
 TEST(Emit, MoreThanTheDeviceHasIsAnError) {
