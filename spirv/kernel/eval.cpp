@@ -259,7 +259,7 @@ class Machine {
       case Kind::Bitwise:
       case Kind::Comparison:
       case Kind::Conversion: {
-        if (i.op == KOp::Quot || i.op == KOp::Rem || i.op == KOp::Convert) check_operands(at);
+        check_operands(at);
         const Pure function = pure_function(kernel_, i);
         const uint64_t *a = lanes_of(i.in[0]), *b = lanes_of(i.in[1]), *c = lanes_of(i.in[2]);
         const Scalar operand = kernel_.body[i.in[0]].type;

@@ -143,6 +143,18 @@ TEST(InPlace, WhatIsReadEndsInWhatIsWrittenThere) {
             kNone)
       << "a condition";
   EXPECT_EQ(of([](Builder& b, Value i) {
+              const Value place = b.op(KOp::Max, b.op(KOp::Min, b.load(0, i), b.f32(639)), b.f32(0));
+              b.store(1, i, b.load(2, b.convert(Scalar::I32, place)));
+            }),
+            kNone)
+      << "a place in another array";
+  EXPECT_EQ(of([](Builder& b, Value i) {
+              b.use_lanes(8);
+              b.store(1, i, b.shuffle(b.load(0, i), b.constant(Scalar::U32, 0)));
+            }),
+            kNone)
+      << "what other lanes read";
+  EXPECT_EQ(of([](Builder& b, Value i) {
               const Value sum = b.var(b.f32(0));
               b.begin_loop(b.i32(5));
               b.set(sum, b.add(b.get(sum), b.load(0, i)));
