@@ -166,6 +166,7 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   StateLayout layout;
   layout.members = form.members;
   layout.shared = form.shared;
+  layout.in_turn = form.in_turn;
   layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
   const int64_t apart = layout.whole ? 1 : invocations(form);
   if (layout.whole) index = b.i32(0);
@@ -187,6 +188,12 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
       own.at.push_back(one ? Point{} : inliner.unlinear(clamped, shape.dims()));
     }
     return own;
+  };
+  layout.nth = [&inliner, &b, index, apart](const Shape& shape, Value e) {
+    const Value number = b.add(index, b.mul(e, b.i32(apart)));
+    const bool surplus = shape.count() % apart != 0;
+    return std::pair(inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims()),
+                     number);
   };
   return layout;
 }

@@ -68,6 +68,8 @@ struct StateLayout {
   bool whole = false;                                // each invocation keeps all elements, at points that are constants
   int64_t members = 1;                               // invocations that tell each other their elements of
   std::vector<std::vector<ir::NodeId>> shared = {};  // these nodes of the body (loops.h)
+  std::set<uint32_t> in_turn = {};                   // of these, one element after another, as nth says
+  std::function<std::pair<Point, kernel::Value>(const Shape&, kernel::Value)> nth = {};  // own element: at, slot
 };
 
 struct ScheduledReduction {

@@ -5,6 +5,7 @@
 #include "spirv/lower/goes_on.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -54,12 +55,27 @@ void Inliner::set_step(int scope, Value step) {
 // Gives all members the elements of these nodes.
 void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout& layout) {
   std::vector<uint32_t> arrays;
+  const auto array = [&](NodeId id) {
+    const int64_t each = schedule::divided_up(node(id).type.shape.count(), layout.members);
+    return arrays.emplace_back(b_.shared("state" + std::to_string(id.v), scalar_of(node(id).type.dtype),
+                                         static_cast<uint32_t>(layout.members * each)));
+  };
   for (NodeId id : nodes) {
-    const OwnElements own = layout.own(node(id).type.shape);
-    const std::vector<Value> values = eval(scope, id, own.at);
-    const auto count = static_cast<uint32_t>(layout.members * static_cast<int64_t>(own.at.size()));
-    arrays.push_back(b_.shared("state" + std::to_string(id.v), scalar_of(node(id).type.dtype), count));
-    for (size_t e = 0; e < values.size(); ++e) b_.shared_store(arrays.back(), own.slots[e], values[e]);
+    const Shape& shape = node(id).type.shape;
+    if (layout.in_turn.contains(id.v)) {
+      const uint32_t to = array(id);
+      const Value e = b_.begin_loop(b_.i32(schedule::divided_up(shape.count(), layout.members)));
+      push_block();
+      const auto [at, slot] = layout.nth(shape, e);
+      b_.shared_store(to, slot, eval(scope, id, at));
+      pop_block();
+      b_.end_loop();
+    } else {
+      const OwnElements own = layout.own(shape);
+      const std::vector<Value> values = eval(scope, id, own.at);
+      const uint32_t to = array(id);
+      for (size_t e = 0; e < values.size(); ++e) b_.shared_store(to, own.slots[e], values[e]);
+    }
   }
   b_.barrier();
   for (size_t j = 0; j < nodes.size(); ++j) scopes_[static_cast<size_t>(scope)].shared[nodes[j].v] = arrays[j];
@@ -97,7 +113,8 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
     for (const Point& p : own[j].at) hoist(inner, body.results[j], p, inner);
   for (const std::vector<NodeId>& level : layout.shared)
     for (NodeId id : level)
-      for (const Point& p : layout.own(node(id).type.shape).at) hoist(inner, id, p, inner);
+      if (!layout.in_turn.contains(id.v))
+        for (const Point& p : layout.own(node(id).type.shape).at) hoist(inner, id, p, inner);
   const std::vector<RunningSum> sums = running_sums(body, parts, state());
   // Members of a workgroup wait for each other, so that none of them may leave alone.
   const bool alone = layout.members == 1 && layout.shared.empty();

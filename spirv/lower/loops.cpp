@@ -30,6 +30,9 @@ constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of sev
 constexpr int64_t kOwnState = 100;    // of all arrays
 constexpr double kBarrier = 200;      // operations that a barrier takes, about
 constexpr int64_t kMembers = 256;
+// Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
+// branches of each lane that stores one, and take time that grows with the square of their number.
+constexpr int64_t kSharedSideBySide = 32;
 constexpr size_t kParts = 64;    // of one array that is put together
 constexpr double kPartCode = 2;  // instructions that choose one of them
 
@@ -196,6 +199,21 @@ class SharedNodes {
     return out;
   }
 
+  /// Whether what it is computed from is in memory: nothing that a member keeps in its registers. Pre: levels() are known.
+  bool reads_memory_only(NodeId id) const {
+    if (g_[id].op == Op::Param) return false;
+    std::set<uint32_t> seen;
+    std::vector<NodeId> stack(g_[id].in.begin(), g_[id].in.end());
+    while (!stack.empty()) {
+      const NodeId at = stack.back();
+      stack.pop_back();
+      if (!depends_.at(at.v) || shared_.contains(at.v) || !seen.insert(at.v).second) continue;
+      if (g_[at].op == Op::Param) return false;
+      stack.insert(stack.end(), g_[at].in.begin(), g_[at].in.end());
+    }
+    return true;
+  }
+
  private:
   bool shareable(NodeId id) const {
     const int64_t n = g_[id].type.shape.count();
@@ -255,12 +273,21 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
     code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(std::min(own(at), kOwnElements));
   }
   if (state > kOwnState || code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
-  std::optional<std::vector<std::vector<NodeId>>> shared = SharedNodes(g, parts, form.members).levels();
+  SharedNodes nodes(g, parts, form.members);
+  std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
   if (!shared) return std::nullopt;
-  int64_t bytes = 0;
+  int64_t bytes = 0, side_by_side = 0, in_turn = 0;
   for (const std::vector<NodeId>& level : *shared)
-    for (NodeId n : level) bytes += own(n) * form.members * static_cast<int64_t>(device_bytes(g[n].type.dtype));
+    for (NodeId n : level) {
+      bytes += own(n) * form.members * static_cast<int64_t>(device_bytes(g[n].type.dtype));
+      side_by_side += own(n);
+      if (own(n) == 1 || !nodes.reads_memory_only(n)) continue;
+      in_turn += own(n);
+      form.in_turn.insert(n.v);
+    }
   if (bytes > t.shared_bytes) return std::nullopt;
+  const bool few = t.price.cooperates || side_by_side <= kSharedSideBySide;
+  if (few || in_turn * parts.length > schedule::most_elements(t)) form.in_turn.clear();
   form.shared = std::move(*shared);
   return form;
 }

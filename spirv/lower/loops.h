@@ -1,6 +1,7 @@
 // Which loops run inside of one kernel, and how their state is spread over its invocations.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -21,6 +22,8 @@ struct LoopForm {
   /// Together, of several: nodes of the body whose elements others than their owner read, by the order in which they get
   /// known: those of one level need none of the same or a later one.
   std::vector<std::vector<ir::NodeId>> shared;
+  /// Of these, nodes of which an invocation computes its elements one after another, by a loop, and not side by side.
+  std::set<uint32_t> in_turn;
 };
 
 LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& target);
