@@ -33,8 +33,9 @@ constexpr int64_t kMembers = 256;
 // Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
 // branches of each lane that stores one, and take time that grows with the square of their number.
 constexpr int64_t kSharedSideBySide = 32;
-constexpr size_t kParts = 64;    // of one array that is put together
-constexpr double kPartCode = 2;  // instructions that choose one of them
+constexpr double kTurnCode = 16;  // instructions of what is put into memory only so that it can be computed in turn
+constexpr size_t kParts = 64;     // of one array that is put together
+constexpr double kPartCode = 2;   // instructions that choose one of them
 
 bool runs_by_elements(const Graph& g, NodeId id, Shape* state);
 
@@ -199,19 +200,42 @@ class SharedNodes {
     return out;
   }
 
-  /// Whether what it is computed from is in memory: nothing that a member keeps in its registers. Pre: levels() are known.
-  bool reads_memory_only(NodeId id) const {
-    if (g_[id].op == Op::Param) return false;
+  /// Instructions that compute it from what is in memory; none: from what a member keeps in its registers, too. Pre:
+  /// levels() are known.
+  std::optional<double> code_from_memory(NodeId id) const {
+    double code = 0;
     std::set<uint32_t> seen;
-    std::vector<NodeId> stack(g_[id].in.begin(), g_[id].in.end());
+    std::vector<NodeId> stack = {id};
     while (!stack.empty()) {
       const NodeId at = stack.back();
       stack.pop_back();
-      if (!depends_.at(at.v) || shared_.contains(at.v) || !seen.insert(at.v).second) continue;
-      if (g_[at].op == Op::Param) return false;
+      if (!depends_.at(at.v) || (at != id && shared_.contains(at.v)) || !seen.insert(at.v).second) continue;
+      if (g_[at].op == Op::Param) return std::nullopt;
+      code += op_cost(g_[at]);
       stack.insert(stack.end(), g_[at].in.begin(), g_[at].in.end());
     }
-    return true;
+    return code;
+  }
+
+  /// What members compute for themselves alone out of what is in memory: the last nodes of that kind before the results.
+  /// Pre: levels() are known.
+  std::vector<NodeId> from_memory() const {
+    std::vector<NodeId> out;
+    std::set<uint32_t> seen;
+    std::vector<NodeId> stack = results_;
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      const Node& n = g_[id];
+      const bool computed = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
+      if (!computed || !depends_.at(id.v) || shared_.contains(id.v) || !seen.insert(id.v).second) continue;
+      if (n.type.shape.count() > members_ && shareable(id) && code_from_memory(id).value_or(0) >= kTurnCode) {
+        out.push_back(id);
+      } else if (ir::is_pointwise(n.op)) {
+        stack.insert(stack.end(), n.in.begin(), n.in.end());
+      }
+    }
+    return out;
   }
 
  private:
@@ -250,6 +274,37 @@ int64_t members_for(int64_t largest, const Target& t) {
   return std::min<int64_t>({std::max<int64_t>(wanted, 2), most, t.max_invocations});
 }
 
+int64_t own_elements(const Graph& g, NodeId id, const LoopForm& form) {
+  return schedule::divided_up(g[id].type.shape.count(), form.members);
+}
+
+int64_t shared_bytes(const Graph& g, const LoopForm& form) {
+  int64_t bytes = 0;
+  for (const std::vector<NodeId>& level : form.shared)
+    for (NodeId n : level)
+      bytes += own_elements(g, n, form) * form.members * static_cast<int64_t>(device_bytes(g[n].type.dtype));
+  return bytes;
+}
+
+// Has elements computed one after another whose code would be long, side by side.
+void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const Target& t, LoopForm& form) {
+  int64_t side_by_side = 0;
+  for (const std::vector<NodeId>& level : form.shared)
+    for (NodeId n : level) side_by_side += own_elements(g, n, form);
+  if (side_by_side <= kSharedSideBySide) return;
+  LoopForm turns = form;
+  turns.shared.push_back(nodes.from_memory());
+  if (turns.shared.back().empty() || shared_bytes(g, turns) > t.shared_bytes) turns.shared.pop_back();
+  int64_t iterations = 0;
+  for (const std::vector<NodeId>& level : turns.shared)
+    for (NodeId n : level)
+      if (own_elements(g, n, form) > 1 && nodes.code_from_memory(n)) {
+        iterations += own_elements(g, n, form);
+        turns.in_turn.insert(n.v);
+      }
+  if (iterations * length <= schedule::most_elements(t)) form = std::move(turns);
+}
+
 std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target& t) {
   if (!t.shared_memory) return std::nullopt;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
@@ -260,7 +315,7 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   form.members = members_for(largest, t);
   int64_t state = 0;
   double code = 0;
-  const auto own = [&](NodeId n) { return schedule::divided_up(g[n].type.shape.count(), form.members); };
+  const auto own = [&](NodeId n) { return own_elements(g, n, form); };
   for (NodeId r : f.results) {
     if (own(r) > kOwnElements) return std::nullopt;
     state += own(r);
@@ -276,19 +331,9 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   SharedNodes nodes(g, parts, form.members);
   std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
   if (!shared) return std::nullopt;
-  int64_t bytes = 0, side_by_side = 0, in_turn = 0;
-  for (const std::vector<NodeId>& level : *shared)
-    for (NodeId n : level) {
-      bytes += own(n) * form.members * static_cast<int64_t>(device_bytes(g[n].type.dtype));
-      side_by_side += own(n);
-      if (own(n) == 1 || !nodes.reads_memory_only(n)) continue;
-      in_turn += own(n);
-      form.in_turn.insert(n.v);
-    }
-  if (bytes > t.shared_bytes) return std::nullopt;
-  const bool few = t.price.cooperates || side_by_side <= kSharedSideBySide;
-  if (few || in_turn * parts.length > schedule::most_elements(t)) form.in_turn.clear();
   form.shared = std::move(*shared);
+  if (shared_bytes(g, form) > t.shared_bytes) return std::nullopt;
+  if (!t.price.cooperates) take_turns(g, nodes, parts.length, t, form);
   return form;
 }
 

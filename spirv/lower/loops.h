@@ -19,8 +19,8 @@ struct LoopForm {
   Shape state;          // Elements: the one shape of arrays of state; scalars beside them are kept by every invocation
   int64_t own = 1;      // Elements: those that one invocation computes side by side
   int64_t members = 1;  // Together: invocations
-  /// Together, of several: nodes of the body whose elements others than their owner read, by the order in which they get
-  /// known: those of one level need none of the same or a later one.
+  /// Together, of several: nodes of the body whose elements are in memory, since others than their owner read them or they
+  /// are computed in turn, by the order in which they get known: those of one level need none of the same or a later one.
   std::vector<std::vector<ir::NodeId>> shared;
   /// Of these, nodes of which an invocation computes its elements one after another, by a loop, and not side by side.
   std::set<uint32_t> in_turn;

@@ -146,7 +146,7 @@ TEST(LoopForms, WhatIsSharedIsComputedInTurnWhereBarriersAreDear) {
       "    let a = for i: 50 => x[i + 1] - x[i]\n    let b = for i: 50 => sin(a[i + 2]) + 0.5 * v[i]\n"
       "    let c = for i: 50 => b[i - 1] * v[i] + a[i]\n    let d = for i: 50 => tanh(c[i + 1] + a[i - 1])\n"
       "    let e = for i: 50 => d[i - 3] - b[i + 1]\n    let f = for i: 50 => cos(e[i + 2]) * a[i - 2]\n"
-      "    (for i: 50 => x[i] + 0.01 * f[i + 1], for i: 50 => 0.9 * v[i] + 0.1 * f[i - 1])\n  }, (x, v))\n"
+      "    (for i: 50 => x[i] + 0.01 * f[i + 1], for i: 50 => 0.9 * v[i] + 0.1 * sin(f[i - 1] * e[i + 3]))\n  }, (x, v))\n"
       "  sum(y * u)\n}\n");
   std::vector<double> x, v;
   for (int j = 0; j < 50; ++j) x.push_back(0.07 * (j % 7) - 0.2), v.push_back(0.05 * (j % 11) - 0.25);
@@ -162,7 +162,7 @@ TEST(LoopForms, WhatIsSharedIsComputedInTurnWhereBarriersAreDear) {
   Target few_iterations = test::cpu_target();
   few_iterations.max_loop_iterations = 400;
   const Program both = value_and_grad(value, {"x", "v"}).value();
-  EXPECT_EQ(loops(value, test::cpu_target()), 5) << "a, d, e and f in the loop of the steps";
+  EXPECT_EQ(loops(value, test::cpu_target()), 6) << "a, d, e, f and the sine, in the loop of the steps";
   EXPECT_EQ(loops(value, few_iterations), 1);
   EXPECT_EQ(loops(value, gpu_target()), 1);
   EXPECT_GT(loops(both, test::cpu_target()), 1);
