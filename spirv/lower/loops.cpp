@@ -11,6 +11,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/partition.h"
+#include "spirv/lower/shared_state.h"
 #include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
@@ -25,10 +26,9 @@ namespace {
 constexpr double kStepWork = 4000;   // operations of one step that a single invocation may do
 constexpr int64_t kStepCode = 1500;  // instructions of a loop body inside a kernel
 
-constexpr int64_t kWholeState = 32;   // elements of state of an invocation that keeps all of them
-constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of several keeps
-constexpr int64_t kOwnState = 100;    // of all arrays
-constexpr double kBarrier = 200;      // operations that a barrier takes, about
+constexpr int64_t kWholeState = 32;  // elements of state of an invocation that keeps all of them
+constexpr int64_t kOwnState = 100;   // of all arrays
+constexpr double kBarrier = 200;     // operations that a barrier takes, about
 constexpr int64_t kMembers = 256;
 // Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
 // branches of each lane that stores one, and take time that grows with the square of their number.
@@ -122,18 +122,6 @@ bool runs_by_elements(const Graph& g, NodeId id, Shape* state) {
   return body_is_local(g, f, params, common);
 }
 
-// Nodes of a body that depend on its accumulators.
-std::unordered_map<uint32_t, bool> state_dependence(const Graph& g, std::span<const NodeId> order, int n_acc) {
-  std::unordered_map<uint32_t, bool> depends;
-  for (NodeId id : order) {
-    const Node& n = g[id];
-    bool d = n.op == Op::Param && n.attr[0] < n_acc;
-    for (NodeId in : n.in) d = d || depends.at(in.v);
-    depends[id.v] = d;
-  }
-  return depends;
-}
-
 double elements(const Graph& g, NodeId id) { return static_cast<double>(std::max<int64_t>(1, g[id].type.shape.count())); }
 
 // Operations of one step if each element of each array is computed once; nothing but what moves elements is free.
@@ -167,106 +155,6 @@ bool fits_one_invocation(const Graph& g, NodeId id) {
   return true;
 }
 
-// The nodes of a body that the members of a workgroup have to tell each other.
-class SharedNodes {
- public:
-  SharedNodes(const Graph& g, const ir::LoopParts& parts, int64_t members)
-      : g_(g),
-        results_(g.function(parts.function).results),
-        order_(ir::postorder(g, results_)),
-        depends_(state_dependence(g, order_, parts.n_acc)),
-        members_(members) {}
-
-  // By level; none: not all of them can be shared.
-  std::optional<std::vector<std::vector<NodeId>>> levels() {
-    for (NodeId r : results_) visit(r, true);
-    while (!open_.empty()) {
-      const auto [id, own] = open_.back();
-      open_.pop_back();
-      for (NodeId in : g_[id].in) visit(in, own && ir::is_pointwise(g_[id].op));
-    }
-    std::vector<std::vector<NodeId>> out;
-    std::unordered_map<uint32_t, size_t> level;  // from which a node can be computed
-    for (NodeId id : order_) {
-      size_t l = 0;
-      for (NodeId in : g_[id].in) l = std::max(l, level[in.v]);
-      if (shared_.contains(id.v)) {
-        if (!shareable(id)) return std::nullopt;
-        if (out.size() <= l) out.resize(l + 1);
-        out[l++].push_back(id);
-      }
-      level[id.v] = l;
-    }
-    return out;
-  }
-
-  /// Instructions that compute it from what is in memory; none: from what a member keeps in its registers, too. Pre:
-  /// levels() are known.
-  std::optional<double> code_from_memory(NodeId id) const {
-    double code = 0;
-    std::set<uint32_t> seen;
-    std::vector<NodeId> stack = {id};
-    while (!stack.empty()) {
-      const NodeId at = stack.back();
-      stack.pop_back();
-      if (!depends_.at(at.v) || (at != id && shared_.contains(at.v)) || !seen.insert(at.v).second) continue;
-      if (g_[at].op == Op::Param) return std::nullopt;
-      code += op_cost(g_[at]);
-      stack.insert(stack.end(), g_[at].in.begin(), g_[at].in.end());
-    }
-    return code;
-  }
-
-  /// What members compute for themselves alone out of what is in memory: the last nodes of that kind before the results.
-  /// Pre: levels() are known.
-  std::vector<NodeId> from_memory() const {
-    std::vector<NodeId> out;
-    std::set<uint32_t> seen;
-    std::vector<NodeId> stack = results_;
-    while (!stack.empty()) {
-      const NodeId id = stack.back();
-      stack.pop_back();
-      const Node& n = g_[id];
-      const bool computed = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
-      if (!computed || !depends_.at(id.v) || shared_.contains(id.v) || !seen.insert(id.v).second) continue;
-      if (n.type.shape.count() > members_ && shareable(id) && code_from_memory(id).value_or(0) >= kTurnCode) {
-        out.push_back(id);
-      } else if (ir::is_pointwise(n.op)) {
-        stack.insert(stack.end(), n.in.begin(), n.in.end());
-      }
-    }
-    return out;
-  }
-
- private:
-  bool shareable(NodeId id) const {
-    const int64_t n = g_[id].type.shape.count();
-    return n > 0 && n <= kOwnElements * members_ && g_[id].type.dtype != DType::Bool;
-  }
-
-  // `own`: at the elements that the invocation keeps of an array of this shape.
-  void visit(NodeId id, bool own) {
-    if (!depends_.at(id.v)) return;
-    const Node& n = g_[id];
-    const bool computed = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
-    if (n.type.shape.rank() == 0) own = true;  // all have it
-    if (!own && (n.op == Op::Param || (computed && shareable(id)))) {
-      shared_.insert(id.v);
-      own = true;
-    }
-    if (seen_.insert(2 * uint64_t{id.v} + (own ? 1 : 0)).second) open_.emplace_back(id, own);
-  }
-
-  const Graph& g_;
-  const std::vector<NodeId> results_;
-  const std::vector<NodeId> order_;
-  const std::unordered_map<uint32_t, bool> depends_;
-  const int64_t members_;
-  std::vector<std::pair<NodeId, bool>> open_;
-  std::set<uint64_t> seen_;
-  std::set<uint32_t> shared_;
-};
-
 // Neighbouring invocations of one workgroup: where more would run one after another, as many as run at once.
 int64_t members_for(int64_t largest, const Target& t) {
   const int64_t most = t.price.cooperates ? kMembers : t.price.lanes;
@@ -293,7 +181,7 @@ void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const 
     for (NodeId n : level) side_by_side += own_elements(g, n, form);
   if (side_by_side <= kSharedSideBySide) return;
   LoopForm turns = form;
-  turns.shared.push_back(nodes.from_memory());
+  turns.shared.push_back(nodes.from_memory(kTurnCode));
   if (turns.shared.back().empty() || shared_bytes(g, turns) > t.shared_bytes) turns.shared.pop_back();
   int64_t iterations = 0;
   for (const std::vector<NodeId>& level : turns.shared)
