@@ -1,7 +1,5 @@
 #include "spirv/kernel/unroll.h"
 
-#include <algorithm>
-
 namespace spirograd::kernel {
 namespace {
 
@@ -21,8 +19,6 @@ struct Loop {
 
 std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_barriers) {
   std::vector<bool> out(k.body.size(), false);
-  const bool waits = std::any_of(k.body.begin(), k.body.end(), [](const Inst& i) { return i.op == KOp::Barrier; });
-  if (waits && !cheap_barriers) return out;
   std::vector<Loop> open(1);
   int64_t gained = 0;
   for (size_t at = 0; at < k.body.size(); ++at) {
@@ -48,6 +44,7 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_bar
     open.back().accesses += loop.accesses;
     open.back().waits |= loop.waits;
   }
+  if (open.back().waits && !cheap_barriers) out.assign(out.size(), false);
   return out;
 }
 

@@ -170,11 +170,13 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
   const int64_t apart = layout.whole ? 1 : invocations(form);
   if (layout.whole) index = b.i32(0);
-  layout.own = [&inliner, &b, index, apart](const Shape& shape) {
+  const auto place = [&inliner, &b](const Shape& shape, Value number, bool surplus) {
+    return inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims());
+  };
+  layout.own = [&b, place, index, apart](const Shape& shape) {
     OwnElements own;
     const int64_t n = shape.count();
-    // A scalar beside arrays: all have it, one stores it.
-    const bool one = shape.rank() == 0;
+    // Of a scalar beside arrays all have the element, and one stores it.
     for (int64_t first = 0; first < n; first += apart) {
       const Value number = b.add(index, b.i32(first));
       const bool surplus = first + apart > n && apart > 1;
@@ -184,16 +186,13 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
       } else {
         own.stores.emplace_back();
       }
-      const Value clamped = surplus ? b.op(KOp::Min, number, b.i32(n - 1)) : number;
-      own.at.push_back(one ? Point{} : inliner.unlinear(clamped, shape.dims()));
+      own.at.push_back(place(shape, number, surplus));
     }
     return own;
   };
-  layout.nth = [&inliner, &b, index, apart](const Shape& shape, Value e) {
+  layout.nth = [&b, place, index, apart](const Shape& shape, Value e) {
     const Value number = b.add(index, b.mul(e, b.i32(apart)));
-    const bool surplus = shape.count() % apart != 0;
-    return std::pair(inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims()),
-                     number);
+    return std::pair(place(shape, number, shape.count() % apart != 0), number);
   };
   return layout;
 }

@@ -55,16 +55,16 @@ void Inliner::set_step(int scope, Value step) {
 // Gives all members the elements of these nodes.
 void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout& layout) {
   std::vector<uint32_t> arrays;
-  const auto array = [&](NodeId id) {
-    const int64_t each = schedule::divided_up(node(id).type.shape.count(), layout.members);
-    return arrays.emplace_back(b_.shared("state" + std::to_string(id.v), scalar_of(node(id).type.dtype),
-                                         static_cast<uint32_t>(layout.members * each)));
-  };
   for (NodeId id : nodes) {
     const Shape& shape = node(id).type.shape;
+    const int64_t each = schedule::divided_up(shape.count(), layout.members);
+    const auto array = [&] {
+      return arrays.emplace_back(b_.shared("state" + std::to_string(id.v), scalar_of(node(id).type.dtype),
+                                           static_cast<uint32_t>(layout.members * each)));
+    };
     if (layout.in_turn.contains(id.v)) {
-      const uint32_t to = array(id);
-      const Value e = b_.begin_loop(b_.i32(schedule::divided_up(shape.count(), layout.members)));
+      const uint32_t to = array();
+      const Value e = b_.begin_loop(b_.i32(each));
       push_block();
       const auto [at, slot] = layout.nth(shape, e);
       b_.shared_store(to, slot, eval(scope, id, at));
@@ -73,7 +73,7 @@ void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout&
     } else {
       const OwnElements own = layout.own(shape);
       const std::vector<Value> values = eval(scope, id, own.at);
-      const uint32_t to = array(id);
+      const uint32_t to = array();
       for (size_t e = 0; e < values.size(); ++e) b_.shared_store(to, own.slots[e], values[e]);
     }
   }

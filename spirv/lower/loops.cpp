@@ -176,10 +176,10 @@ int64_t shared_bytes(const Graph& g, const LoopForm& form) {
 
 // Has elements computed one after another whose code would be long, side by side.
 void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const Target& t, LoopForm& form) {
-  int64_t side_by_side = 0;
+  int64_t written_out = 0;
   for (const std::vector<NodeId>& level : form.shared)
-    for (NodeId n : level) side_by_side += own_elements(g, n, form);
-  if (side_by_side <= kSharedSideBySide) return;
+    for (NodeId n : level) written_out += own_elements(g, n, form);
+  if (written_out <= kSharedSideBySide) return;
   LoopForm turns = form;
   turns.shared.push_back(nodes.from_memory(kTurnCode));
   if (turns.shared.back().empty() || shared_bytes(g, turns) > t.shared_bytes) turns.shared.pop_back();
