@@ -57,13 +57,13 @@ void numbers(Archive& a, T& list) {
 template <class Archive, class T>
 void bytes(Archive& a, T& data) {
   std::vector<uint32_t> words(data.size() / 4);
-  std::memcpy(words.data(), data.data(), 4 * words.size());
+  if (!words.empty()) std::memcpy(words.data(), data.data(), 4 * words.size());
   numbers(a, words);
   if constexpr (std::is_const_v<T>)
     return;
   else {
     data.resize(4 * words.size());
-    std::memcpy(data.data(), words.data(), data.size());
+    if (!data.empty()) std::memcpy(data.data(), words.data(), data.size());
   }
 }
 

@@ -5,8 +5,8 @@ namespace {
 
 constexpr int64_t kLongBody = 100, kLongLoop = 16;  // instructions, iterations: compilers take minutes over longer ones
 constexpr int64_t kWholeLoop = 32;                  // iterations of loops that compilers unroll as a whole, at most
-// Accesses that a kernel gains by what is unrolled, at most. llvmpipe makes several branches of an access that checks its
-// bounds, and takes time that grows with the third power of their number.
+// Accesses with checked bounds that a kernel gains by what is unrolled, at most; none where barriers are not cheap: llvmpipe
+// makes several branches of each, and its compilers take time that grows with the second to third power of their number.
 constexpr int64_t kMoreAccesses = 80;
 
 struct Loop {
@@ -20,6 +20,7 @@ struct Loop {
 std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_barriers) {
   std::vector<bool> out(k.body.size(), false);
   std::vector<Loop> open(1);
+  const int64_t most = cheap_barriers ? kMoreAccesses : 0;
   int64_t gained = 0;
   for (size_t at = 0; at < k.body.size(); ++at) {
     const Inst& i = k.body[at];
@@ -34,8 +35,7 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_bar
     const Inst& count = k.body[k.body[loop.at].in[0]];
     const int64_t times = count.op == KOp::Const ? static_cast<int64_t>(count.imm) : kWholeLoop + 1;
     const int64_t more = times <= kWholeLoop ? loop.accesses * (times - 1) : 0;
-    if (!loop.breaks && !loop.waits && (times <= kLongLoop || loop.instructions <= kLongBody) &&
-        gained + more <= kMoreAccesses) {
+    if (!loop.breaks && !loop.waits && (times <= kLongLoop || loop.instructions <= kLongBody) && gained + more <= most) {
       out[loop.at] = true;
       gained += more;
       loop.accesses += more;

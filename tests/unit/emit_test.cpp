@@ -236,7 +236,7 @@ TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
 }
 
 TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
-  const auto unrolled = [](int loops, int trips, bool checks_bounds = true) {
+  const auto unrolled = [](int loops, int trips, bool checks_bounds = true, bool cheap_barriers = true) {
     Builder b("loops", 64, 64);
     const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
     for (int k = 0; k < loops; ++k) {
@@ -244,7 +244,7 @@ TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
       b.store(y, b.add(b.bitcast(Scalar::I32, b.index()), counter), b.constant(Scalar::F32, k));
       b.end_loop();
     }
-    const std::vector<bool> may = kernel::unrollable(std::move(b).finish(), checks_bounds, true);
+    const std::vector<bool> may = kernel::unrollable(std::move(b).finish(), checks_bounds, cheap_barriers);
     return std::count(may.begin(), may.end(), true);
   };
   EXPECT_EQ(unrolled(5, 8), 5);
@@ -254,6 +254,8 @@ TEST(Emit, KernelsOfManyLoopsAreUnrolledAsFarAsCompilersTakeIt) {
   EXPECT_GT(many, 5);
   EXPECT_LT(many, 20);
   EXPECT_LT(unrolled(100, 16), many) << "longer loops become more code";
+  EXPECT_EQ(unrolled(5, 8, true, false), 0) << "drivers for processors make branches of each access that checks its bounds";
+  EXPECT_EQ(unrolled(5, 8, false, false), 5);
 }
 
 TEST(Emit, LoopsWithBarriersStayLoops) {

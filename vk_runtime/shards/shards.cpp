@@ -9,13 +9,7 @@
 #include "vk_runtime/shards/worker.h"
 
 namespace spirograd {
-namespace {
-
-using shards::Done;
-using shards::Piece;
-
-// Steps of one division after which another one may be chosen: more each time, so that it comes to rest.
-constexpr size_t kMeasuredSteps = 3;
+namespace shards {
 
 struct Task {
   size_t device = 0;
@@ -26,10 +20,22 @@ struct Task {
 struct ShardStep {
   uint64_t number = 0;
   size_t slot = 0;
-  shards::Inputs inputs;
+  Inputs inputs;
   std::vector<int64_t> counts;
   std::vector<Task> tasks;
 };
+
+}  // namespace shards
+
+namespace {
+
+using shards::Done;
+using shards::Piece;
+using shards::ShardStep;
+using shards::Task;
+
+// Steps of one division after which another one may be chosen: more each time, so that it comes to rest.
+constexpr size_t kMeasuredSteps = 3;
 
 // A piece whose results are there.
 struct Finished {
