@@ -122,9 +122,8 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   const bool addressable = config_.device_address && kind != MemoryKind::Staging;
   VkBufferCreateInfo buffer{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   buffer.size = bytes;
-  buffer.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (kind != MemoryKind::Staging) buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-  if (addressable) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  buffer.usage = kind == MemoryKind::Staging ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT
+                                             : usage_of_arrays(addressable);
   check(or_null(fns_.vkCreateBuffer(device_, &buffer, nullptr, &slab->buffer), slab->buffer), "vkCreateBuffer",
         config_.device);
 

@@ -40,6 +40,12 @@ struct MemoryConfig {
   std::function<uint64_t(uint32_t heap)> room;
 };
 
+/// Of a buffer that kernels, fills and copies reach.
+constexpr VkBufferUsageFlags usage_of_arrays(bool addressable) {
+  return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+         (addressable ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u);
+}
+
 /// Thread-safe. All pieces are given back before it ends.
 class Memory {
  public:

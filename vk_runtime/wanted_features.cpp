@@ -5,6 +5,7 @@
 #include "vk_runtime/device.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/feature_chain.h"
+#include "vk_runtime/memory.h"
 
 namespace spirograd::vk {
 
@@ -30,6 +31,8 @@ std::vector<const char*> WantedFeatures::extensions(std::span<const char* const>
 }
 
 uint32_t WantedFeatures::queue_family() const { return impl_->plan.queue_family; }
+
+VkBufferUsageFlags WantedFeatures::buffer_usage() const { return usage_of_arrays(impl_->plan.enable_device_address); }
 
 External WantedFeatures::external(VkDevice device, VkQueue queue, uint32_t queue_family) const {
   External out = impl_->known;

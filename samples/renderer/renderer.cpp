@@ -60,6 +60,12 @@ Picture side_by_side(std::vector<Picture> pictures) {
   return out;
 }
 
+constexpr const char* kUsage =
+    "usage: renderer [FOLDER [SIZE [DISCS [FRAMES]]]]\n"
+    "Draws DISCS soft discs on SIZE x SIZE pixels, 1 to 4096, and writes before.png, after.png and renderer.png.\n"
+    "  renderer                     here, 256 discs on 128 x 128 pixels, 300 frames\n"
+    "  renderer pictures 64 100 50\n";
+
 double mean_square(const std::vector<float>& a, const std::vector<float>& b) {
   double out = 0;
   for (size_t i = 0; i < a.size(); ++i) out += (a[i] - b[i]) * (a[i] - b[i]) / static_cast<double>(a.size());
@@ -72,9 +78,10 @@ int main(int argc, char** argv) try {
   const auto number = [&](int i, uint32_t usual) { return argc > i ? static_cast<uint32_t>(std::atoi(argv[i])) : usual; };
   const std::string folder = argc > 1 ? argv[1] : ".";
   const uint32_t size = number(2, 128), n = number(3, 256), frames = number(4, 300);
-  if (size < 1 || size > 4096 || n < 1 || n > 100000) {
-    std::fputs("usage: renderer [FOLDER [SIZE [DISCS [FRAMES]]]]\n", stderr);
-    return 2;
+  const bool asked = folder == "--help" || folder == "-h";
+  if (folder.starts_with('-') || size < 1 || size > 4096 || n < 1 || n > 100000) {
+    std::fputs(kUsage, asked ? stdout : stderr);
+    return asked ? 0 : 2;
   }
   spirograd::io::check_writable(folder + "/renderer.png");  // before all the work that would be for nothing
 
@@ -88,7 +95,7 @@ int main(int argc, char** argv) try {
   info.pNext = wanted.chain();
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  usage |= wanted.buffer_usage();
   disc_bytes *= 3;  // behind the discs: means of their gradients, and of the squares of these
   // }
   gpu.create_device(info);
@@ -129,7 +136,7 @@ int main(int argc, char** argv) try {
   };
   const Program program = trace("adam", {{"state", f32({3, n, 8})}}, adam).value();
   const auto device = vk::Device::adopt(wanted.external(gpu.device, gpu.queue, gpu.family)).value();
-  const auto executable = compile(program, device->target(), {.form = BindingForm::Descriptors}).value();
+  const auto executable = compile(program, device->target(), {.form = device->preferred_form()}).value();
   const auto session = vk::Session::create(device, executable).value();
   std::fill_n(discs[0].data + n * 8, n * 16, 0.0f);
   // }

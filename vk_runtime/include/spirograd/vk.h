@@ -141,6 +141,9 @@ class WantedFeatures {
   std::vector<const char*> extensions(std::span<const char* const> mine = {}) const;
   /// The one that Device::create would take: compute without graphics, where there is such a family.
   uint32_t queue_family() const;
+  /// For VkBufferCreateInfo::usage, beside the host's own, of buffers that record() is to reach. Where device addresses are
+  /// among it, their memory is allocated with VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT.
+  VkBufferUsageFlags buffer_usage() const;
   /// For adopt(), of a device that was created with the chain and the extensions. A lock of the queue is yet to be set.
   External external(VkDevice device, VkQueue queue, uint32_t queue_family) const;
   struct Impl;  // defined in the library only
