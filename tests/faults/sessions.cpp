@@ -38,9 +38,9 @@ Held held_now() {
 }
 
 void live(const std::shared_ptr<vk::Device>& device, BindingForm form) {
-  constexpr int64_t kElements = 1000;
-  const HostArray ramp = vk::testing::ramp(kElements);
-  const auto s = vk::Session::create(device, vk::testing::chain_program(form, kElements, 3)).value();
+  constexpr int64_t kRamp = 1000;
+  const HostArray ramp = vk::testing::ramp(kRamp);
+  const auto s = vk::Session::create(device, vk::testing::chain_program(form, kRamp, 3)).value();
   s->run(std::vector{ramp}).value();
   auto x = vk::DeviceArray::create(device, ramp).value();
   s->bind("x", x).value();

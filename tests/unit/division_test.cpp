@@ -33,7 +33,9 @@ TEST(Division, SharesAreInProportionAndAddUp) {
       const Counts c = of(count, {1, share, 2});
       EXPECT_EQ(std::accumulate(c.begin(), c.end(), int64_t{0}), count);
       EXPECT_GE(*std::min_element(c.begin(), c.end()), 0);
-      if (share == 0) EXPECT_EQ(c[1], 0) << count;
+      if (share == 0) {
+        EXPECT_EQ(c[1], 0) << count;
+      }
     }
 }
 

@@ -357,7 +357,7 @@ TEST(Emit, WhatTheModuleNeedsIsRecorded) {
   EXPECT_EQ(loop.groups, 1u);
   Target unfolded;
   unfolded.folded_grids = false;
-  for (const auto [invocations, groups] : {std::pair(64, 1u), {65, 2u}, {128, 2u}, {129, 3u}}) {
+  for (const auto& [invocations, groups] : {std::pair(64, 1u), {65, 2u}, {128, 2u}, {129, 3u}}) {
     Builder some("some", 64, invocations);
     some.begin_guard();
     some.end_if();

@@ -1,9 +1,9 @@
 #include "tools/io/temporary_files.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <memory>
+#include <deque>
+#include <mutex>
 
 #include "spirograd/result.h"
 #include "tools/io/system.h"
@@ -16,11 +16,11 @@ constexpr int kNone = -1;
 
 // What a signal handler may look at: atomics without locks. Paths are C strings that the handler never frees.
 struct State {
-  std::array<std::atomic<char*>, kMostFiles> files{};
+  std::array<std::atomic<const char*>, kMostFiles> files{};
   std::atomic<int> waiting{0};      // how many SignalsWait live
   std::atomic<int> arrived{kNone};  // the request to end that came and is not carried out yet
 };
-static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<const char*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 State& state() {
   static State s;
@@ -30,7 +30,7 @@ State& state() {
 void end_if_requested() {
   const int request = state().arrived.exchange(kNone);
   if (request == kNone) return;
-  for (std::atomic<char*>& file : state().files)
+  for (std::atomic<const char*>& file : state().files)
     if (const char* path = file.load()) remove_file(path);
   end_process(request);
 }
@@ -41,28 +41,29 @@ void on_request(int request) {
   if (state().waiting == 0) end_if_requested();
 }
 
+// The path for as long as the process lives: a handler on another thread may be looking at it when it is forgotten.
+const char* kept(const std::string& path) {
+  static std::mutex one_at_a_time;
+  static auto& all = *new std::deque<std::string>;  // threads may outlive what is static
+  const std::lock_guard lock(one_at_a_time);
+  return all.emplace_back(path).c_str();
+}
+
 }  // namespace
 
 Temporary note_temporary(const std::string& path) {
   State& s = state();
   on_end_request(on_request);
-  auto copy = std::make_unique<char[]>(path.size() + 1);  // of zeros
-  std::copy(path.begin(), path.end(), copy.get());
-  for (size_t slot = 0; slot < kMostFiles; ++slot) {
-    char* none = nullptr;
-    if (!s.files[slot].compare_exchange_strong(none, copy.get())) continue;
-    Temporary out;
-    out.path_ = copy.release();
-    out.slot_ = slot;
-    return out;
+  Temporary out;
+  out.path_ = kept(path);
+  for (; out.slot_ < kMostFiles; ++out.slot_) {
+    const char* none = nullptr;
+    if (s.files[out.slot_].compare_exchange_strong(none, out.path_)) return out;
   }
   throw Error("SG0505", "more than " + std::to_string(kMostFiles) + " output files");
 }
 
-void forget_temporary(const Temporary& file) {
-  // A handler on another thread may be looking at the path, so it is not given back: a few bytes per output.
-  state().files[file.slot_] = nullptr;
-}
+void forget_temporary(const Temporary& file) { state().files[file.slot_] = nullptr; }
 
 void remove_temporary(const Temporary& file) {
   remove_file(file.path());
