@@ -1,7 +1,10 @@
 """The functions of <spirograd/spirograd.h> by ctypes, and its errors as exceptions."""
+from __future__ import annotations
+
 import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any, Optional
 
 MAX_RANK = 6
 
@@ -39,7 +42,8 @@ class CompileOptions(ctypes.Structure):
 class SpirogradError(Exception):
     """One mistake. `code` is stable ("SG0501"); `file`, `line` and `column` are a place in the text of a program."""
 
-    def __init__(self, code, message, help="", file="", line=0, column=0, text=None):
+    def __init__(self, code: str, message: str, help: str = "", file: str = "", line: int = 0, column: int = 0,
+                 text: Optional[str] = None) -> None:
         super().__init__(text or f"error[{code}]: {message}" + (f"\n   = help: {help}" if help else ""))
         self.code, self.message, self.help = code, message, help
         self.file, self.line, self.column = file, line, column
@@ -64,7 +68,7 @@ FUNCTIONS = {
 }
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     beside = os.path.join(os.path.dirname(__file__), "libspirograd.so.0")  # where `pip install .` puts it
     name = os.environ.get("SPIROGRAD_LIBRARY") or (beside if os.path.exists(beside) else "libspirograd.so.0")
     try:
@@ -89,11 +93,11 @@ def _load():
 library = _load()
 
 
-def version():
-    return library.sg_version().decode()
+def version() -> str:
+    return str(library.sg_version().decode())
 
 
-def call(function, *arguments):
+def call(function: str, *arguments: Any) -> None:
     """Raises SpirogradError with all that the library says."""
     if getattr(library, "sg_" + function)(*arguments) == 0:
         return
@@ -107,20 +111,20 @@ def call(function, *arguments):
 class Handle:
     """Owns what a function gives through its last parameter."""
 
-    def __init__(self, kind, function, *arguments):
+    def __init__(self, kind: str, function: str, *arguments: Any) -> None:
         self.kind, self.pointer = kind, c_void_p()
         call(function, *arguments, ctypes.byref(self.pointer))
 
     @property
-    def _as_parameter_(self):
+    def _as_parameter_(self) -> ctypes.c_void_p:
         return self.pointer
 
-    def __del__(self):
+    def __del__(self) -> None:
         if self.pointer:
             getattr(library, f"sg_{self.kind}_destroy")(self.pointer)
-            self.pointer = None
+            self.pointer = c_void_p()
 
-    def ask(self, function, kind, *arguments):
+    def ask(self, function: str, kind: Any, *arguments: Any) -> Any:
         out = kind()
         call(function, self, *arguments, ctypes.byref(out))
         return out.value

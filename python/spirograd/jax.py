@@ -5,19 +5,24 @@
 
 Arrays pass through the memory of the host (jax.pure_callback).
 """
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
 import jax
 import numpy as np
 
+from . import Device, Program
 from ._bridge import Differentiable
 
 
-def function(program, device=None):
+def function(program: Program, device: Optional[Device] = None) -> Callable[..., Any]:
     """Takes an array per input, in order, of its element type and shape; gives one array, or a tuple of them."""
     call = _function(Differentiable(program, device))
     return lambda *arrays: call(*arrays) if len(program.outputs) > 1 else call(*arrays)[0]
 
 
-def _function(made):
+def _function(made: Differentiable) -> Callable[..., Any]:
     shapes = tuple(jax.ShapeDtypeStruct(o.shape, o.dtype) for o in made.program.outputs)
 
     @jax.custom_vjp

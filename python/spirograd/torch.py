@@ -5,18 +5,23 @@
 
 Tensors pass through the memory of the host, on whatever device they are; results are on that of the first argument.
 """
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
 import torch
 
+from . import Device, Program
 from ._bridge import Differentiable
 
 
-def function(program, device=None):
+def function(program: Program, device: Optional[Device] = None) -> Callable[..., Any]:
     """Takes a tensor per input, in order, of its element type and shape; gives one tensor, or a tuple of them."""
     call = _function(Differentiable(program, device))
     return lambda *tensors: call(*tensors) if len(program.outputs) > 1 else call(*tensors)[0]
 
 
-def _function(made):
+def _function(made: Differentiable) -> Callable[..., Any]:
     class Call(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):

@@ -1,8 +1,10 @@
 """The Python package on the device that the environment gives."""
 import gc
+import inspect
 import pathlib
 import tempfile
 import threading
+import typing
 import unittest
 
 import numpy as np
@@ -62,6 +64,17 @@ class Spirograd(unittest.TestCase):
             self.assertEqual((have.dtype, have.shape), (want.dtype, want.shape))
         wide = sg.Program.from_text("def f(x: T[2]) = x\n", dtype=np.float64)
         self.assertEqual(wide.inputs[0].dtype, np.float64)
+
+    def test_all_that_users_call_has_types(self):
+        calls = [sg.devices, sg.function, sg.load]
+        for of in (sg.Device, sg.Program, sg.Session, sg.Function, sg.Array):
+            calls += [call for name, call in inspect.getmembers(of, inspect.isroutine)
+                      if name == "__call__" or not name.startswith("_")]
+        self.assertGreater(len(calls), 20)
+        for call in calls:
+            names = {name for name in inspect.signature(call).parameters if name != "self"} | {"return"}
+            self.assertEqual(names, set(typing.get_type_hints(call)), call.__qualname__)
+        self.assertTrue((pathlib.Path(sg.__file__).parent / "py.typed").exists())
 
     def test_arrays_need_not_lie_in_order(self):
         total = sg.Program.from_text("def f(x: f32[2,3]) = x\n")
