@@ -1,4 +1,4 @@
-"""A user's program as a type checker sees it: mypy --strict takes all of it, and finds each mistake that is marked as one."""
+"""A user's program as a type checker sees it: mypy --strict takes it all, and finds each mistake that is marked as one."""
 import pathlib
 
 import numpy as np
