@@ -1,145 +1,25 @@
-// spirograd check: every way to compute a function and its derivatives must agree. Derivatives are check.h's.
+// spirograd check: every way to compute a function and its derivatives must agree.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "ad/measure.h"
-#include "frontend/ir/eval.h"
-#include "frontend/rewrite/passes.h"
-#include "frontend/rewrite/simplify.h"
-#include "frontend/rewrite/vectorise.h"
-#include "spirograd/check.h"
-#include "spirograd/grad.h"
-#include "spirv/assemble.h"
-#include "spirv/lower/evaluate.h"
+#include "tools/cli/agreement.h"
+#include "tools/cli/apart.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/suite.h"
 #include "tools/cli/tool.h"
-#include "tools/io/arguments.h"
 #include "tools/io/progress.h"
 #include "tools/io/table.h"
 
 namespace spirograd::cli {
 namespace {
 
-using ad::deviation;
-using ad::Deviation;
-using ad::element_name;
-using ad::Values;
-using ad::values_of;
-
-// Float results differ by rounding only; what the interpreter computes twice agrees to double precision.
-constexpr double kDeviceTolerance = 1e-4, kDoubleTolerance = 1e-9;
-
-struct Line {
-  bool ok = true;
-  std::string what, detail;
-  double error = 0;
-  std::string note;
-};
-
-class Checks {
- public:
-  Checks(const Job& job, const Engine& engine, uint64_t seed, int64_t samples)
-      : job_(job), engine_(engine), rng_(seed), seed_(seed), samples_(samples), start_(values_of(job.inputs)) {
-    for (const Param& p : job.program.params) differentiable_ += is_float(p.type.dtype);
-    for (const ProgramResult& r : job.program.results) float_results_ += is_float(r.type.dtype);
-  }
-
-  std::vector<Line> run() {
-    io::Progress progress("checking " + job_.program.name + " ...");
-    reference_ = values_of(interpret_exactly(job_.program, start_));
-    stages();
-    on_devices("", job_.program, job_.inputs, reference_);
-    if (differentiable_ == 0 || float_results_ == 0) {
-      lines_.push_back({true, "derivatives", differentiable_ == 0 ? "none: no float parameter" : "none: no float result"});
-      return lines_;
-    }
-    progress.update("checking derivatives, " + std::to_string(samples_) + " directions");
-    for (DerivativeCheck& c : check_derivatives(job_.program, job_.inputs, {seed_, samples_}).value())
-      lines_.push_back({c.ok, std::move(c.what), std::move(c.detail), c.error, std::move(c.note)});
-    backward_ = vjp(job_.program).value();
-    gradient_on_devices();
-    return lines_;
-  }
-
- private:
-  static std::vector<ir::Array> interpret_exactly(const Program& p, const Values& inputs) {
-    return ir::try_evaluate(p, inputs).value();
-  }
-
-  void compare(std::string what, const Program& p, const Values& have, const Values& want, double tolerance) {
-    Line line{true, std::move(what), ""};
-    for (size_t j = 0; j < want.size(); ++j) {
-      const Deviation d = deviation(have[j], want[j]);
-      if (d.error > line.error || !(d.error == d.error)) {
-        line.error = d.error;
-        line.detail = "worst: " + p.results[j].name + element_name(p.results[j].type.shape, d.at);
-        if (!(d.error <= tolerance)) line.note = io::short_number(d.have, 9) + " instead of " + io::short_number(d.want, 9);
-      }
-    }
-    line.ok = line.error <= tolerance;
-    lines_.push_back(std::move(line));
-  }
-
-  void stages() {
-    const Program bulk = rewrite::vectorise(job_.program);
-    compare("bulk = traced", bulk, values_of(interpret_exactly(bulk, start_)), reference_, kDoubleTolerance);
-    const Program simple = rewrite::simplify(bulk);
-    compare("simple = traced", simple, values_of(interpret_exactly(simple, start_)), reference_, kDoubleTolerance);
-    if (lines_.back().ok) return;
-    const auto same = [&](const Program& p) {
-      const Values have = values_of(interpret_exactly(p, start_));
-      for (size_t j = 0; j < have.size(); ++j)
-        if (!(deviation(have[j], reference_[j]).error <= kDoubleTolerance)) return false;
-      return true;
-    };
-    if (const auto rule = rewrite::first_bad_rule(bulk, same))
-      lines_.back().note += "; first after rule " + std::to_string(rule->total) + ", " + rule->last;
-  }
-
-  void on_devices(const std::string& prefix, const Program& p, std::span<const HostArray> inputs, const Values& want) {
-    // As in compile().
-    const Program simple = rewrite::optimise_for_lowering(p);
-    const lower::Plan plan = lower::lower(simple, in_form(engine_.target(), engine_.form()));
-    compare(prefix + "kernels = interpreter", p, values_of(lower::evaluate(plan, inputs)), want, kDeviceTolerance);
-    if (engine_.is_interpreter()) return;
-    compare(prefix + "device = interpreter", p, values_of(engine_.run(p, inputs).results), want, kDeviceTolerance);
-  }
-
-  void gradient_on_devices() {
-    const Values cts = ad::random_directions(rng_, job_.program.results);
-    std::vector<HostArray> inputs = job_.inputs;
-    for (const Values::value_type& ct : cts) inputs.emplace_back(backward_.params[inputs.size()].type, ct);
-    on_devices("gradient: ", backward_, inputs, values_of(interpret_exactly(backward_, values_of(inputs))));
-  }
-
-  const Job& job_;
-  const Engine& engine_;
-  std::mt19937_64 rng_;
-  uint64_t seed_;
-  int64_t samples_;
-  Values start_, reference_;
-  int differentiable_ = 0, float_results_ = 0;
-  Program backward_;
-  std::vector<Line> lines_;
-};
-
-// Made-up inputs where none are given: floats in [0, 1), integers and truth values 0.
-Job random_job(const InputList& list, uint64_t seed) {
-  Job job{list.instantiate_types(), {}};
-  list.check_all_used(job.program);
-  for (const Param& p : job.program.params) {
-    std::vector<double> values(static_cast<size_t>(p.type.shape.count()));
-    for (size_t j = 0; j < values.size() && is_float(p.type.dtype); ++j)
-      values[j] = io::random_element(seed + job.inputs.size(), j, p.type.dtype);
-    job.inputs.emplace_back(p.type, values);
-  }
-  return job;
-}
-
 int check(const Options& options) {
-  const uint64_t seed = static_cast<uint64_t>(options.number("--seed", 1, 0));
-  const int64_t samples = options.number("--samples", 10, 1);
+  if (options.has("--suite")) return check_suite(options);
+  for (const char* of_the_suite : {"--patience", "--in-process"})
+    if (options.has(of_the_suite)) throw usage_error(std::string("'") + of_the_suite + "' is an option of 'check --suite'");
+  if (options.positional().empty()) throw usage_error("'check' needs a program, or --suite").hint("spirograd check --help");
+  const AgreementOptions how{static_cast<uint64_t>(options.number("--seed", 1, 0)), options.number("--samples", 10, 1)};
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   Job job;
@@ -147,22 +27,26 @@ int check(const Options& options) {
     job.program = list.instantiate();
     job.inputs = list.match(job.program);
   } else {
-    job = random_job(list, seed);
+    job = random_job(list.instantiate_types(), how.seed);
+    list.check_all_used(job.program);
   }
   const Engine engine(options);
-  const std::vector<Line> lines = Checks(job, engine, seed, samples).run();
-  const bool ok = std::all_of(lines.begin(), lines.end(), [](const Line& l) { return l.ok; });
+  const std::vector<Agreement> lines = [&] {
+    io::Progress progress("checking ...");
+    return agreements(job, engine, how, [&](std::string_view stage) { progress.update(std::string(stage) + " ..."); });
+  }();
+  const bool ok = std::all_of(lines.begin(), lines.end(), [](const Agreement& l) { return l.ok; });
 
   if (options.has("--json")) {
     nlohmann::json all = nlohmann::json::array();
-    for (const Line& l : lines)
+    for (const Agreement& l : lines)
       all.push_back(
           {{"check", l.what}, {"ok", l.ok}, {"error", json_number(l.error)}, {"detail", l.detail}, {"note", l.note}});
-    print_json({{"device", engine.name()}, {"ok", ok}, {"seed", seed}, {"checks", all}});
+    print_json({{"device", engine.name()}, {"ok", ok}, {"seed", how.seed}, {"checks", all}});
     return ok ? kOk : kCheckFailed;
   }
   io::Table table({"", "", "", ""});
-  for (const Line& l : lines) {
+  for (const Agreement& l : lines) {
     table.add({l.ok ? "ok" : "FAIL", l.what, "worst rel. error " + io::short_number(l.error, 2), l.detail});
     if (!l.note.empty()) table.add({"", "  " + l.note});
   }
@@ -177,10 +61,13 @@ int check(const Options& options) {
 Command check_command() {
   return {"check",
           "compare interpreter, kernels and device; forward, reverse and differences",
-          "FILE.sg [name=value ...] [options]",
+          "FILE.sg [name=value ...] [options]\n       spirograd check --suite [options]",
           {"Without inputs, where shapes are fixed or given (N=5): floats are made up in [0, 1), everything else is 0.",
-           "Exit status 1 if a line says FAIL."},
-          {{"--seed", "S", "of directions and made-up inputs; 1 if not given"},
+           "--suite examines a device as 'doctor' does, checks small programs of every kind on it, and measures a few: a",
+           "report to send when something is wrong. It runs in a process of its own, so that a driver that crashes or hangs",
+           "is a line of it.", "Exit status 1 if a line says FAIL."},
+          {{"--suite", "", "the report of a device; takes --device, --form, --seed, --samples, --json", ""},
+           {"--seed", "S", "of directions and made-up inputs; 1 if not given"},
            {"--samples", "N", "random directions for derivatives; 10 if not given"},
            function_option(),
            device_option(),
@@ -188,9 +75,13 @@ Command check_command() {
            deterministic_option(),
            cast_option(),
            dtype_option(),
-           json_option()},
-          {"spirograd check model.sg x=x.npy w=w.npy", "spirograd check model.sg N=8 --device interpreter --samples 50"},
-          check};
+           json_option(),
+           patience_option(),
+           in_process_option()},
+          {"spirograd check --suite > report.txt",
+           "spirograd check model.sg x=x.npy w=w.npy N=8 --device interpreter --samples 50"},
+          check,
+          ""};
 }
 
 }  // namespace spirograd::cli

@@ -256,16 +256,20 @@ std::optional<BindingForm> form_of(const Options& options) {
   throw usage_error("'--form' is 'address' or 'descriptors', not '" + *form + "'");
 }
 
+vk::DeviceOptions device_wish(const Options& options) {
+  const char* environment = std::getenv("SPIROGRAD_DEVICE");
+  vk::DeviceOptions out;
+  out.select = options.value("--device").value_or(environment ? environment : "");
+  out.cache_dir = cache_folder();
+  return out;
+}
+
 Engine::Engine(const Options& options)
     : form_(form_of(options)), deterministic_(options.has("--deterministic")), tuned_(options.has("--tuned")) {
-  const char* environment = std::getenv("SPIROGRAD_DEVICE");
-  const std::string select = options.value("--device").value_or(environment ? environment : "");
-  if (select == "interpreter") return;
-  vk::DeviceOptions wish;
-  wish.select = select;
-  wish.cache_dir = cache_folder();
+  const vk::DeviceOptions wish = device_wish(options);
+  if (wish.select == kInterpreter) return;
   auto device = [&] {
-    const io::Progress progress("looking for a device ...");
+    const io::Progress progress("looking for a device ...", !options.has("--in-process"));
     return vk::Device::create(wish);
   }();
   if (!device) {

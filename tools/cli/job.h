@@ -93,6 +93,11 @@ class InputList {
 /// --dtype as typed. Throws a usage error.
 std::optional<DType> element_type(const Options& options);
 
+constexpr const char* kInterpreter = "interpreter";  // instead of a device
+
+/// The device that --device or SPIROGRAD_DEVICE selects, or kInterpreter, and the folder of its caches.
+vk::DeviceOptions device_wish(const Options& options);
+
 /// Where programs run: the interpreter in double, or a Vulkan device.
 class Engine {
  public:
