@@ -34,7 +34,7 @@ struct Session::Impl {
   void finish(uint64_t timeout_ns = UINT64_MAX);
   double device_seconds();
   double seconds_of_ticks(uint64_t ticks) const;
-  std::vector<double> profile();
+  std::vector<StepRun> profile_runs();
   void adapt(double seconds);
 
   // Places of the arguments, as descriptors know them.

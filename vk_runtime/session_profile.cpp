@@ -36,7 +36,7 @@ struct Stamps {
 
 }  // namespace
 
-std::vector<double> Session::Impl::profile() {
+std::vector<StepRun> Session::Impl::profile_runs() {
   if (!queries)
     throw Error("SG0303", "the queue of '" + d.name() + "' has no timestamps, which profiles are made of")
         .hint("Session::replay tells the time of a whole run");
@@ -44,7 +44,8 @@ std::vector<double> Session::Impl::profile() {
   finish();
   come_here();
   const std::shared_ptr<Bound> at = commands_for(1, false).even;
-  std::vector<double> seconds(e.steps.size());
+  std::vector<StepRun> out;
+  double now = 0;
   PartLimit limit = part_limit;
   limit.commands = std::min<uint64_t>(limit.commands > 0 ? limit.commands : kStamps, kStamps - 1);
   Progress progress(e.steps);
@@ -69,13 +70,25 @@ std::vector<double> Session::Impl::profile() {
                                         ticks.size() * sizeof ticks[0], ticks.data(), sizeof ticks[0],
                                         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
             "vkGetQueryPoolResults");
-    for (size_t k = 0; k < stamped.size(); ++k) seconds[stamped[k]] += seconds_of_ticks(ticks[k + 1] - ticks[k]);
+    for (size_t k = 0; k < stamped.size(); ++k) {
+      const double begin = now;
+      now += seconds_of_ticks(ticks[k + 1] - ticks[k]);
+      out.push_back({stamped[k], begin, now});
+    }
   }
-  return seconds;
+  return out;
+}
+
+Result<std::vector<StepRun>> Session::profile_runs() {
+  return guarded([&] { return impl_->profile_runs(); });
 }
 
 Result<std::vector<double>> Session::profile() {
-  return guarded([&] { return impl_->profile(); });
+  return guarded([&] {
+    std::vector<double> seconds(impl_->e.steps.size());
+    for (const StepRun& r : impl_->profile_runs()) seconds[r.step] += r.end - r.begin;
+    return seconds;
+  });
 }
 
 }  // namespace spirograd::vk

@@ -1,5 +1,5 @@
 // Session::profile on each driver: every step gets its time, whatever submissions the run takes.
-#include <numeric>
+#include <algorithm>
 
 #include "tests/gpu/fixture.h"
 #include "vk_runtime/device.h"
@@ -35,6 +35,19 @@ TEST_F(ProfileTest, EveryStepHasItsTimeAndTheResultsStay) {
   }
 }
 
+TEST_F(ProfileTest, RunsOfStepsFollowEachOther) {
+  const auto s = session(chain_program(BindingForm::Address, 1000, 5));
+  ASSERT_TRUE(s->run(std::vector{ramp(1000)}));
+  const auto runs = s->profile_runs();
+  ASSERT_TRUE(runs) << runs.error().str();
+  ASSERT_EQ(runs->size(), 5u);
+  for (size_t k = 0; k < runs->size(); ++k) {
+    EXPECT_EQ((*runs)[k].step, k);
+    EXPECT_EQ((*runs)[k].begin, k == 0 ? 0 : (*runs)[k - 1].end);
+    EXPECT_GE((*runs)[k].end, (*runs)[k].begin);
+  }
+}
+
 // A profile writes as many timestamps as one submission has room for, and goes on in the next; a Repeat itself takes none.
 TEST_F(ProfileTest, LongRunsAreProfiledInParts) {
   Executable e = affine_program(BindingForm::Address, 64);
@@ -53,6 +66,11 @@ TEST_F(ProfileTest, LongRunsAreProfiledInParts) {
   ASSERT_EQ(seconds->size(), 3u);
   EXPECT_EQ((*seconds)[0], 0);
   EXPECT_GT((*seconds)[1], (*seconds)[2]) << "3000 runs take longer than one";
+  const auto runs = s->profile_runs();
+  ASSERT_TRUE(runs) << runs.error().str();
+  ASSERT_EQ(runs->size(), 3001u);
+  EXPECT_EQ(runs->back().step, 2u);
+  EXPECT_TRUE(std::is_sorted(runs->begin(), runs->end(), [](const StepRun& a, const StepRun& b) { return a.end < b.end; }));
 }
 
 TEST_F(ProfileTest, QueuesWithoutTimestampsSaySo) {

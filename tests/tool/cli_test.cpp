@@ -45,8 +45,8 @@ TEST_F(Cli, VersionAndHelpGoToStdout) {
 }
 
 TEST_F(Cli, EveryHelpHasTwoExamplesAndFitsAScreen) {
-  for (const char* name :
-       {"devices", "run", "grad", "fit", "tune", "check", "opt", "compile", "inspect", "explain", "completion", "man"}) {
+  for (const char* name : {"devices", "run", "grad", "fit", "bench", "tune", "check", "opt", "compile", "inspect", "explain",
+                           "completion", "man"}) {
     const std::string text = good({name, "--help"}).out;
     EXPECT_EQ(text, good({"help", name}).out);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << name;
@@ -312,9 +312,28 @@ TEST_F(Cli, BenchMeasuresValueAndGradientAndTheirSteps) {
     for (const char* told : {"first call", "replay", "at the speed of copying", "arithmetic", "Gop/s"})
       EXPECT_NE(text.find(told), std::string::npos) << told << "\n" << text;
   }
-  const Finished refused = folder.run(command(bench, {"--device", "interpreter"}));
+  const Finished refused = folder.run(command(bench, {"--device", "interpreter", "--trace", "steps.json"}));
   EXPECT_EQ(refused.status, 2);
+  EXPECT_FALSE(fs::exists(folder.path("steps.json")));
   EXPECT_NE(refused.err.find("measures devices"), std::string::npos) << refused.err;
+}
+
+TEST_F(Cli, BenchWritesWhatTraceViewersShow) {
+  for (const std::string& d : devices()) {
+    if (d == "interpreter") continue;
+    good(command({"bench", "model.sg", "--wrt", "w"}, {"--device", d, "--trace", "steps.json"}));
+    const Json events = Json::parse(folder.read("steps.json"))["traceEvents"];
+    Words rows;
+    size_t steps = 0;
+    for (const Json& e : events) {
+      if (e["name"] == "thread_name") rows.push_back(e["args"]["name"]);
+      EXPECT_GE(e.value("dur", 0.0), 0) << e;
+      steps += e["ph"] == "X" && e["args"].contains("bytes");
+    }
+    EXPECT_EQ(rows, (Words{"value, first call", "value, a replay", "value and gradient, first call",
+                           "value and gradient, a replay"}));
+    EXPECT_GE(steps, 2u) << events;
+  }
 }
 
 TEST_F(Cli, NormsOfNaNAndInfinityAreNotNumbers) {

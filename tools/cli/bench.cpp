@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "spirograd/grad.h"
+#include "tools/cli/chrome_trace.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
+#include "tools/io/files.h"
 #include "tools/io/progress.h"
 #include "tools/io/table.h"
 
@@ -93,8 +95,19 @@ nlohmann::json measured_json(const Measured& m) {
           {"steps", steps}};
 }
 
+void write_trace(const std::string& path, const std::string& device, std::span<const Measured> all) {
+  std::vector<Traced> traced;
+  for (const Measured& m : all) traced.push_back({m.what, &m.speed});
+  io::OutputFiles files;
+  files.add(path, chrome_trace(device, traced).dump(1) + "\n");
+  files.commit();
+  tell("wrote " + path + "\n");
+}
+
 int bench(const Options& options) {
   const double seconds = static_cast<double>(options.number("--seconds", 1, 1));
+  const std::optional<std::string> trace = options.value("--trace");
+  if (trace) io::check_writable(*trace);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   const Program value = list.instantiate();
@@ -113,6 +126,7 @@ int bench(const Options& options) {
     all.push_back({what, measure_speed(engine.device(), engine.compile_options(), program, inputs, seconds)});
   }
   progress.say("");
+  if (trace) write_trace(*trace, engine.name(), all);
 
   if (options.has("--json")) {
     nlohmann::json out = {{"device", engine.name()},
@@ -143,6 +157,7 @@ Command bench_command() {
            "Bytes are those of operands, each once per step; operations are those on floating-point numbers."},
           {{"--wrt", "A,B", "parameters to differentiate by; all float parameters if not given", ""},
            {"--seconds", "S", "how long to replay each (1)", ""},
+           {"--trace", "FILE.json", "write the first call and the steps of a replay for trace viewers (Perfetto)", ""},
            function_option(),
            device_option(),
            form_option(),
@@ -150,7 +165,8 @@ Command bench_command() {
            cast_option(),
            dtype_option(),
            json_option()},
-          {"spirograd bench model.sg x=random:7:1000x64xf32 w=ones:64xf32 --wrt w"},
+          {"spirograd bench model.sg x=random:7:1000x64xf32 w=ones:64xf32 --wrt w",
+           "spirograd bench model.sg N=1000 --trace steps.json"},
           bench};
 }
 

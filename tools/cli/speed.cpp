@@ -41,12 +41,18 @@ void count(const Executable& e, Speed& out) {
 void profile(vk::Session& session, Speed& out) {
   uint64_t commands = 0;
   for (const StepSpeed& s : out.steps) commands += s.runs;
-  const auto seconds = commands <= kMostProfiled ? session.profile() : Result<std::vector<double>>(Error("", "too many"));
-  if (!seconds) {
+  const auto timed =
+      commands <= kMostProfiled ? session.profile_runs() : Result<std::vector<vk::StepRun>>(Error("", "too many"));
+  if (!timed) {
     out.steps.clear();
     return;
   }
-  for (size_t j = 0; j < out.steps.size(); ++j) out.steps[j].seconds = (*seconds)[j];
+  for (const vk::StepRun& r : *timed) {
+    StepSpeed& of = out.steps[r.step];
+    of.seconds += r.end - r.begin;
+    const auto runs = static_cast<double>(of.runs);
+    out.events.push_back({of.label, r.begin, r.end, of.bytes / of.runs, of.operations / runs});
+  }
   std::erase_if(out.steps, [](const StepSpeed& s) { return s.runs == 0; });
   std::stable_sort(out.steps.begin(), out.steps.end(),
                    [](const StepSpeed& a, const StepSpeed& b) { return a.seconds > b.seconds; });

@@ -30,6 +30,14 @@ struct StepSpeed {
   double operations = 0;  // on floating-point numbers
 };
 
+/// A run of a step, seconds since the first of its replay began.
+struct StepEvent {
+  std::string label;
+  double begin = 0, end = 0;
+  uint64_t bytes = 0;     // of its operands
+  double operations = 0;  // on floating-point numbers
+};
+
 struct Replays {
   size_t runs = 0;
   vk::Timing median;  // device: 0 where the device has no timestamps
@@ -57,8 +65,9 @@ struct Speed {
   uint64_t dispatches = 0;
   Traffic traffic;
   uint64_t scratch = 0;
-  double operations = 0;         // on floating-point numbers, in all invocations
-  std::vector<StepSpeed> steps;  // the slowest first; none where they were not timed
+  double operations = 0;          // on floating-point numbers, in all invocations
+  std::vector<StepSpeed> steps;   // the slowest first; none where they were not timed
+  std::vector<StepEvent> events;  // of one replay, in order; none where steps were not timed
 };
 
 /// Replays for about so many seconds. Throws what compile() and sessions say.

@@ -198,6 +198,13 @@ struct Timing {
   double host = 0, device = 0;
 };
 
+/// When a step ran on the device, in seconds since the first of its run began. Between the parts that a long run is
+/// submitted in, no time passes.
+struct StepRun {
+  size_t step = 0;  // of the executable
+  double begin = 0, end = 0;
+};
+
 struct Storage;  // defined in the library only
 
 /// An array that stays on a device, for sessions to read and write. Its memory is freed when the last work that uses it has
@@ -278,6 +285,8 @@ class Session {
   /// body summed over its iterations, 0 for a Repeat itself. What overlaps counts for the step that ends later. Error SG0303
   /// where the queue has no timestamps.
   Result<std::vector<double>> profile();
+  /// The same of each run of a step, in their order. A Repeat has none.
+  Result<std::vector<StepRun>> profile_runs();
 
   /// Records all dispatches and the barriers between them into `commands`, reading and writing the host's buffers. The
   /// commands are in the recording state, outside of a render pass, and of a pool of the device's queue family. Before: all
