@@ -197,10 +197,27 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   return layout;
 }
 
+void emit_loop_in_memory(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, const StateLayout& layout) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
+  const ir::Function& f = g.function(parts.function);
+  inliner.run_loop_in_memory(0, s.node, layout,
+                             [&](size_t j, std::optional<Value> step, Point at, Value number, Value value) {
+                               if (!s.results[j]) return;
+                               Type t = g[f.results[j]].type;
+                               const bool surplus = t.shape.count() % s.loop.members != 0;
+                               if (surplus) b.begin_if(b.op(KOp::Lt, number, b.i32(t.shape.count())));
+                               if (step) t.shape = t.shape.inserted(0, parts.length), at.insert(at.begin(), *step);
+                               const auto [binding, place] = inliner.element(*s.results[j], t, kernel::Access::Write, at);
+                               b.store(binding, place, value);
+                               if (surplus) b.end_if();
+                             });
+}
+
 void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
   const ir::Function& f = g.function(parts.function);
   const StateLayout layout = layout_of(inliner, b, s.loop, index);
+  if (s.loop.in_memory) return emit_loop_in_memory(inliner, b, g, s, layout);
   const auto store = [&](size_t j, std::optional<Value> step, std::span<const Value> values) {
     if (!s.results[j]) return;
     Type t = g[f.results[j]].type;

@@ -91,6 +91,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
       return n.op == Op::ArgMax || n.op == Op::ArgMin ? arg_reduce(scope, n, points) : reduce(scope, n, points);
     case Kind::Indexed:
       if (n.op == Op::Gather) return gather(scope, n, points);
+      if (n.op == Op::Scatter) return each([&](const Point& p) { return single_update(scope, n, p); });
       break;
     case Kind::Loop:
       if (n.op == Op::Proj) return each([&](const Point& p) { return projection(scope, n, p); });
@@ -99,6 +100,18 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
     case Kind::Binder: break;
   }
   throw Error("SG0900", "internal: " + std::string(ir::name(n.op)) + " of type " + to_string(n.type) + " cannot be inlined");
+}
+
+// Of a scatter of one element or row, the only ones that loops inside of kernels have (loops.cpp).
+Value Inliner::single_update(int scope, const Node& n, const Point& point) {
+  const auto axes = static_cast<std::ptrdiff_t>(n.attr.size());
+  std::optional<Value> here;
+  for (std::ptrdiff_t a = 0; a < axes; ++a) {
+    const Value equal =
+        b_.op(KOp::Eq, point[static_cast<size_t>(a)], eval(scope, n.in[static_cast<size_t>(a) + 1], Point{}));
+    here = here ? b_.op(KOp::And, *here, equal) : equal;
+  }
+  return b_.select(*here, eval(scope, n.in[0], Point(point.begin() + axes, point.end())), zero(b_, scalar_of(n.type.dtype)));
 }
 
 const BufferRef* Inliner::buffer_of(NodeId id) const {

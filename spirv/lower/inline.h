@@ -23,13 +23,23 @@ namespace spirograd::lower {
 using Point = std::vector<kernel::Value>;
 inline constexpr kernel::Value kUnknown = 0xffffffffu;
 
+/// A point of which no coordinate is known.
+inline Point anywhere(const Shape& shape) { return Point(static_cast<size_t>(shape.rank()), kUnknown); }
+
+/// An array of a loop's state that a workgroup has in memory, in two places.
+struct ResidentArray {
+  uint32_t array = 0;               // of the workgroup
+  kernel::Value begins = kUnknown;  // where the state before this step begins in it
+};
+
 /// Where a parameter of a scope comes from.
 struct ParamSource {
   enum class Kind : uint8_t { Buffer, Register, Outer } kind = Kind::Buffer;
-  BufferRef buffer;                 // Buffer
-  std::vector<Point> at;            // Register: the elements of a loop's state that the invocation keeps,
-  std::vector<kernel::Value> vars;  // in these mutable variables
-  int scope = 0;                    // Outer: the value of `node` in that scope,
+  BufferRef buffer;                          // Buffer
+  std::vector<Point> at;                     // Register: the elements of a loop's state that the invocation keeps,
+  std::vector<kernel::Value> vars;           // in these mutable variables,
+  std::optional<ResidentArray> memory = {};  // or all of them in memory
+  int scope = 0;                             // Outer: the value of `node` in that scope,
   ir::NodeId node;
   bool stacked = false;           // the node is a stack with one element per step:
   kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
@@ -117,6 +127,13 @@ class Inliner {
   using AfterStep = std::function<void(kernel::Value step, const Elements& values)>;
   Elements run_loop(int scope, ir::NodeId loop, const StateLayout& layout, const AfterStep& after_step);
 
+  /// Runs a loop whose arrays of state are in memory (LoopForm::in_memory). `store` is told each element of each result of
+  /// the body, at a step or (none) after the last one, where a member has it: its point, and its number, which may be beyond
+  /// the last element of the array, whose value then is that of the last.
+  using StoreElement = std::function<void(size_t result, std::optional<kernel::Value> step, const Point& at,
+                                          kernel::Value number, kernel::Value value)>;
+  void run_loop_in_memory(int scope, ir::NodeId loop, const StateLayout& layout, const StoreElement& store);
+
   /// Coordinates of element number `linear` (i32) of a row-major array.
   Point unlinear(kernel::Value linear, std::span<const int64_t> shape);
   kernel::Value linear(const Point& point, const Shape& shape);
@@ -193,6 +210,7 @@ class Inliner {
   std::vector<kernel::Value> joined(ir::Op op, std::vector<kernel::Value> parts, uint32_t lanes);
   void exchange(ir::Op op, std::vector<kernel::Value>& parts, uint32_t among);
   std::vector<kernel::Value> arg_reduce(int scope, const ir::Node& n, std::span<const Point> points);
+  kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
   struct IndexArithmetic;

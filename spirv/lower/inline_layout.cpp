@@ -126,6 +126,11 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       return;
     case Kind::Reduce: hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard); return;
     case Kind::Indexed: {
+      if (n.op == Op::Scatter) {  // a single update
+        for (size_t j = 1; j < n.in.size(); ++j) hoist_below(scope, n.in[j], Point{}, guard);
+        hoist_below(scope, n.in[0], Point(point.begin() + static_cast<ptrdiff_t>(n.attr.size()), point.end()), guard);
+        return;
+      }
       const auto m = static_cast<ptrdiff_t>(node(n.in[1]).type.shape.rank());
       const Point outer(point.begin(), point.begin() + m);
       for (size_t j = 1; j < n.in.size(); ++j) hoist_below(scope, n.in[j], outer, guard);

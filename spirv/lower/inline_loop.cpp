@@ -64,6 +64,7 @@ void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout&
     };
     if (layout.in_turn.contains(id.v)) {
       const uint32_t to = array();
+      hoist(scope, id, anywhere(shape));  // what all elements need, once
       const Value e = b_.begin_loop(b_.i32(each));
       push_block();
       const auto [at, slot] = layout.nth(shape, e);
@@ -159,6 +160,7 @@ Value Inliner::state_element(int scope, NodeId param, const ParamSource& state, 
     for (Value v : state.vars) elements.push_back(b_.get(v));
     return picked(elements, type.shape, point);
   }
+  if (state.memory) return b_.shared_load(state.memory->array, b_.add(state.memory->begins, linear(point, type.shape)));
   const auto it = std::find(state.at.begin(), state.at.end(), point);
   if (it != state.at.end()) return b_.get(state.vars[static_cast<size_t>(it - state.at.begin())]);
   if (const auto shared = s.shared.find(param.v); shared != s.shared.end())

@@ -10,6 +10,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/associative.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/shared_state.h"
 #include "spirv/schedule/cost.h"
@@ -26,9 +27,13 @@ namespace {
 constexpr double kStepWork = 4000;   // operations of one step that a single invocation may do
 constexpr int64_t kStepCode = 1500;  // instructions of a loop body inside a kernel
 
-constexpr int64_t kWholeState = 32;  // elements of state of an invocation that keeps all of them
-constexpr int64_t kOwnState = 100;   // of all arrays
-constexpr double kBarrier = 200;     // operations that a barrier takes, about
+constexpr int64_t kWholeState = 32;   // elements of state of an invocation that keeps all of them
+constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of several keeps in registers,
+constexpr int64_t kOwnState = 100;    // and of all
+constexpr int64_t kOwnInMemory = 1024;
+constexpr double kWakingThreads = 12;  // times what a dispatch takes without it, measured on lavapipe 25
+constexpr double kTurn = 12;           // operations that each element of a loop over elements takes besides its own
+constexpr double kBarrier = 200;       // operations that a barrier takes, about
 constexpr int64_t kMembers = 256;
 // Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
 // branches of each lane that stores one, and take time that grows with the square of their number.
@@ -122,6 +127,11 @@ bool runs_by_elements(const Graph& g, NodeId id, Shape* state) {
   return body_is_local(g, f, params, common);
 }
 
+// A scatter of one element, or of one row: a choice at each place of the array.
+bool is_single_update(const Graph& g, const Node& n) {
+  return n.op == Op::Scatter && n.in.size() > 1 && g[n.in[1]].type.shape.rank() == 0;
+}
+
 double elements(const Graph& g, NodeId id) { return static_cast<double>(std::max<int64_t>(1, g[id].type.shape.count())); }
 
 // Operations of one step if each element of each array is computed once; nothing but what moves elements is free.
@@ -174,6 +184,17 @@ int64_t shared_bytes(const Graph& g, const LoopForm& form) {
   return bytes;
 }
 
+// Of states in memory, each in two places.
+int64_t state_bytes(const Graph& g, const ir::LoopParts& parts, const LoopForm& form) {
+  int64_t bytes = 0;
+  const ir::Function& f = g.function(parts.function);
+  for (size_t j = 0; j < static_cast<size_t>(parts.n_acc); ++j)
+    if (f.params[j].shape.rank() > 0)
+      bytes +=
+          2 * own_elements(g, f.results[j], form) * form.members * static_cast<int64_t>(device_bytes(f.params[j].dtype));
+  return bytes;
+}
+
 // Has elements computed one after another whose code would be long, side by side.
 void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const Target& t, LoopForm& form) {
   int64_t written_out = 0;
@@ -210,19 +231,63 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   }
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
-    if (n.op == Op::Scatter || n.op == Op::MapAccum) return std::nullopt;
+    if ((n.op == Op::Scatter && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
     const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
     if (parts_of > kParts) return std::nullopt;
     code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(std::min(own(at), kOwnElements));
   }
   if (state > kOwnState || code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
-  SharedNodes nodes(g, parts, form.members);
+  SharedNodes nodes(g, parts, form.members, kOwnElements);
   std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
   if (!shared) return std::nullopt;
   form.shared = std::move(*shared);
   if (shared_bytes(g, form) > t.shared_bytes) return std::nullopt;
   if (!t.price.cooperates) take_turns(g, nodes, parts.length, t, form);
   return form;
+}
+
+// Whether what is only added to is kept with what additions rounded away, which memory has no place for.
+bool is_running_sum(const Graph& g, const ir::LoopParts& parts, int slot) {
+  const ir::Function& f = g.function(parts.function);
+  if (f.params[static_cast<size_t>(slot)].shape.rank() == 0) return false;  // of an invocation
+  const std::optional<AssociativeStep> step = associative_step(g, f, slot);
+  return step && step->op == Op::Add;
+}
+
+// With states of any size: little code, and more memory.
+std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, NodeId id, const Target& t) {
+  if (!t.shared_memory) return std::nullopt;
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  const ir::Function& f = g.function(parts.function);
+  LoopForm form{LoopForm::Kind::Together};
+  form.in_memory = true;
+  int64_t largest = 1;
+  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
+  form.members = members_for(largest, t);
+  for (NodeId r : f.results)
+    if (own_elements(g, r, form) > kOwnInMemory || g[r].type.dtype == DType::Bool) return std::nullopt;
+  for (int slot = 0; slot < parts.n_acc; ++slot)
+    if (is_running_sum(g, parts, slot)) return std::nullopt;
+  double code = 0;
+  for (NodeId at : ir::postorder(g, f.results)) {
+    const Node& n = g[at];
+    if ((n.op == Op::Scatter && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
+    const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
+    if (parts_of > kParts) return std::nullopt;
+    code += op_cost(n) + kPartCode * static_cast<double>(parts_of);
+  }
+  if (code > static_cast<double>(kStepCode)) return std::nullopt;
+  SharedNodes nodes(g, parts, form.members, kOwnInMemory);
+  std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
+  if (!shared) return std::nullopt;
+  form.shared = std::move(*shared);
+  for (std::vector<NodeId>& level : form.shared) {
+    std::erase_if(level, [&](NodeId n) { return g[n].op == Op::Param; });  // state is there anyway
+    for (NodeId n : level)
+      if (own_elements(g, n, form) > 1) form.in_turn.insert(n.v);
+  }
+  std::erase_if(form.shared, [](const std::vector<NodeId>& level) { return level.empty(); });
+  return shared_bytes(g, form) + state_bytes(g, parts, form) <= t.shared_bytes ? std::optional(form) : std::nullopt;
 }
 
 // Operations of one step that a member of the workgroup does: what all have to know, each computes for itself.
@@ -236,6 +301,8 @@ double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target
   for (const std::vector<NodeId>& level : form.shared)
     for (NodeId n : level) times[n.v] = own(n), shared.insert(n.v);
   double work = kBarrier * static_cast<double>(form.shared.size() + 1);
+  if (form.in_memory)
+    for (const auto& [computed, count] : times) work += count * (kTurn + t.price.shared_load);
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Node& n = g[*at];
     const double here = times[at->v];
@@ -251,6 +318,17 @@ double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target
     }
   }
   return work;
+}
+
+// What a step costs as dispatches besides its work: one, and one for each reduction and each scatter. Drivers for processors
+// are asked to run little work without waking their threads, which is most of the price of a dispatch there.
+double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
+  double count = 1;
+  for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[id]).function).results)) {
+    const Node& n = g[at];
+    count += n.op == Op::Scatter || (ir::info(n.op).kind == ir::Kind::Reduce && elements(g, n.in[0]) > 4 * elements(g, at));
+  }
+  return count * t.price.dispatch / (t.price.cooperates ? 1 : kWakingThreads);
 }
 
 // Elements of the state that an invocation computes side by side: they wait for one another less than for themselves.
@@ -289,6 +367,9 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
   }
   if (std::optional<LoopForm> group = by_one_workgroup(g, id, t)) {
     if (member_work(g, id, *group, t) * schedule::idle(1, t) <= least) best = std::move(group);
+  } else if (std::optional<LoopForm> in_memory = by_one_workgroup_in_memory(g, id, t)) {
+    if (member_work(g, id, *in_memory, t) * schedule::idle(1, t) <= std::min(least, dispatches_of_little_work(g, id, t)))
+      best = std::move(in_memory);
   }
   return best.value_or(LoopForm{});
 }

@@ -24,6 +24,9 @@ struct LoopForm {
   std::vector<std::vector<ir::NodeId>> shared;
   /// Of these, nodes of which an invocation computes its elements one after another, by a loop, and not side by side.
   std::set<uint32_t> in_turn;
+  /// Together, of several: the arrays of state themselves are in memory, and each is computed one element after another,
+  /// in one of two places by turns. Scalars beside them are kept by every invocation.
+  bool in_memory = false;
 };
 
 LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& target);

@@ -30,12 +30,13 @@ std::unordered_map<uint32_t, bool> state_dependence(const Graph& g, std::span<co
 
 }  // namespace
 
-SharedNodes::SharedNodes(const Graph& g, const ir::LoopParts& parts, int64_t members)
+SharedNodes::SharedNodes(const Graph& g, const ir::LoopParts& parts, int64_t members, int64_t most_own)
     : g_(g),
       results_(g.function(parts.function).results),
       order_(ir::postorder(g, results_)),
       depends_(state_dependence(g, order_, parts.n_acc)),
-      members_(members) {}
+      members_(members),
+      most_own_(most_own) {}
 
 std::optional<std::vector<std::vector<NodeId>>> SharedNodes::levels() {
   for (NodeId r : results_) visit(r, true);
@@ -94,7 +95,7 @@ std::vector<NodeId> SharedNodes::from_memory(double least) const {
 
 bool SharedNodes::shareable(NodeId id) const {
   const int64_t n = g_[id].type.shape.count();
-  return n > 0 && n <= kOwnElements * members_ && g_[id].type.dtype != DType::Bool;
+  return n > 0 && n <= most_own_ * members_ && g_[id].type.dtype != DType::Bool;
 }
 
 bool SharedNodes::computed(NodeId id) const {

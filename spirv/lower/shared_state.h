@@ -11,12 +11,11 @@
 
 namespace spirograd::lower {
 
-inline constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of several keeps
-
 /// Of the body of one loop.
 class SharedNodes {
  public:
-  SharedNodes(const ir::Graph& g, const ir::LoopParts& parts, int64_t members);
+  /// `most_own`: elements of one array that a member computes.
+  SharedNodes(const ir::Graph& g, const ir::LoopParts& parts, int64_t members, int64_t most_own);
 
   /// The nodes whose elements others than their owner read, by level: those of one need none of the same or a later one.
   /// None: not all of them can be shared. Once.
@@ -39,7 +38,7 @@ class SharedNodes {
   const std::vector<ir::NodeId> results_;
   const std::vector<ir::NodeId> order_;
   const std::unordered_map<uint32_t, bool> depends_;  // on the accumulators
-  const int64_t members_;
+  const int64_t members_, most_own_;
   std::vector<std::pair<ir::NodeId, bool>> open_;
   std::set<uint64_t> seen_;
   std::set<uint32_t> shared_;

@@ -450,7 +450,7 @@ TEST_F(Cli, OptShowsWhatLoopsKeep) {
   EXPECT_EQ(good({"opt", "loops.sg", "--grad", "x", "--stored"}).out,
             "bytes  type      value   from           kept\n"
             " 1600  f32[400]  gather  loops.sg:4:30  in each of 400 steps\n\n"
-            "kept for the way back: 1600 bytes; scratch: 8960 bytes\n");
+            "kept for the way back: 1600 bytes; scratch: 1792 bytes\n");
   EXPECT_EQ(good({"opt", "loops.sg", "--stored"}).out.substr(0, 31), "kept for the way back: 0 bytes;");
   const Finished both = folder.run({"opt", "loops.sg", "--stored", "--loops"});
   EXPECT_EQ(both.status, 2);

@@ -168,6 +168,67 @@ TEST(LoopForms, WhatIsSharedIsComputedInTurnWhereBarriersAreDear) {
   EXPECT_GT(loops(both, test::cpu_target()), 1);
 }
 
+// States beyond what registers hold: read at neighbours, at an index that the data give, and as a whole; with numbers and an
+// array of another shape beside them, a result of each step, and updates of one element on the way back.
+TEST(LoopForms, LargeStatesAreInTheMemoryOfAWorkgroup) {
+  const auto text = [](int n, int steps, bool matrix) {
+    const std::string size = std::to_string(n);
+    return "def main(x: f32[" + size + "], v: f32[" + size + "], i: i32[" + std::to_string(steps) + "]) -> f32 = {\n" +
+           "  let step = fn((x, m, c), j) => {\n"
+           "    let y = for k: " +
+           size + " => 0.5 * x[k] + 0.3 * x[(k + 1) % " + size + "] + 0.01 * x[j] * v[k] + 0.1 * c\n" +
+           "    let r = for a: 3, b: 50 => 0.9 * m[a, b] + 0.1 * x[a + b] * m[2 - a, b]\n"
+           "    ((y, r, 0.7 * c + mean(x) * m[1, 2]), " +
+           (matrix ? "r[1]" : "y[3]") + ")\n  }\n" +
+           "  let ((y, m, c), all) = map_accum_l(step, (x, ones([3, 50]) * x[1], 0.25), i)\n"
+           "  sum(y * y) + sum(m) + c + sum(square(all))\n}\n";
+  };
+  Target dear = test::cpu_target();  // dispatches
+  dear.price.dispatch *= 100;
+  for (const int n : {129, 400, 1001})
+    for (const int steps : {1, 6, 7}) {
+      const Program value = program(text(n, steps, n % 2 == 1)), both = value_and_grad(value, {"x", "v"}).value();
+      std::vector<double> x, v, i;
+      for (int j = 0; j < n; ++j) x.push_back(0.1 * (j % 7) - 0.3), v.push_back(0.2 * (j % 5) - 0.4);
+      for (int j = 0; j < steps; ++j) i.push_back(j == 2 ? -1 : (j * 37) % n);
+      lower::Plan plan;
+      for (const Program& p : {both, value})
+        for (const Target& t : {test::cpu_target(), dear})
+          EXPECT_TRUE(right(p, {x, v, i}, t, &plan)) << n << ", " << steps << " steps";
+      EXPECT_EQ(dispatched_loops(plan), 0u) << n << ", " << steps << " steps";
+    }
+}
+
+// Little work of many elements, and too much of it: a product reads its matrix in each step, by both processors.
+TEST(LoopForms, ALargeStateIsKeptWhereThatIsLessThanDispatches) {
+  const auto loops = [](const std::string& step) {
+    const Program p =
+        program("def main(x: f32[400], w: f32[400, 400]) -> f32[400] = fori(9, fn(i, x) => " + step + ", x)\n");
+    std::vector<double> x(400, 0.25), w(160000, 0.001);
+    lower::Plan plan;
+    EXPECT_TRUE(right(p, {x, w}, test::cpu_target(), &plan));
+    return dispatched_loops(plan);
+  };
+  EXPECT_EQ(loops("for k: 400 => 0.3 * x[k] + 0.5 * x[399 - k] + w[k, i]"), 0u);
+  EXPECT_EQ(loops("x / (1.0 + sum(x * x))"), 0u);
+  EXPECT_EQ(loops("tanh(w @ x)"), 1u);
+}
+
+TEST(LoopForms, AnUpdateOfOneElementOrRowIsNoScatter) {
+  const Program p = program(
+      "def main(x: f32[20], m: f32[6, 7], i: i32[9]) -> (y: f32[20], q: f32[6, 7]) =\n"
+      "  fold(fn((y, q), j) => (0.5 * y[19 - j] + y + scatter([20], sin(y[j]) * 0.1, j),\n"
+      "                         q * 0.9 + scatter([6], for c: 7 => q[j, 6 - c] + y[c], j)), (x, m), i)\n");
+  std::vector<double> x, m;
+  for (int j = 0; j < 20; ++j) x.push_back(0.1 * j - 1);
+  for (int j = 0; j < 42; ++j) m.push_back(0.05 * (j % 11));
+  for (const Target& t : {test::cpu_target(), gpu_target()}) {
+    lower::Plan plan;
+    EXPECT_TRUE(right(p, {x, m, {0, 3, -1, 19, 20, 5, 2, 5, 1}}, t, &plan));
+    EXPECT_EQ(dispatched_loops(plan), 0u);
+  }
+}
+
 TEST(LoopForms, ManyResultsOfALoopAreCopiedToTheirPlaces) {
   std::string names, results, next;
   for (int j = 0; j < 18; ++j) {
