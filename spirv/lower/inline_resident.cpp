@@ -12,6 +12,33 @@ using ir::NodeId;
 using kernel::KOp;
 using kernel::Value;
 
+namespace {
+
+struct ByShape {
+  std::vector<size_t> scalars;
+  std::vector<std::vector<size_t>> arrays;  // those of one shape are computed together: they share what they are made of
+};
+
+ByShape by_shape(const ir::Graph& g, std::span<const NodeId> results) {
+  ByShape out;
+  const auto shape_of = [&](size_t j) -> const Shape& { return g[results[j]].type.shape; };
+  for (size_t j = 0; j < results.size(); ++j) {
+    if (shape_of(j).rank() == 0) {
+      out.scalars.push_back(j);
+      continue;
+    }
+    const auto same = std::ranges::find_if(out.arrays, [&](const auto& those) { return shape_of(those[0]) == shape_of(j); });
+    if (same == out.arrays.end()) {
+      out.arrays.push_back({j});
+    } else {
+      same->push_back(j);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layout, const StoreElement& store) {
   const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
   const ir::Function& body = graph_.function(parts.function);
@@ -28,21 +55,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
     pop_block();
     b_.end_loop();
   };
-  // Results of one shape are computed together: they share what they are made of.
-  std::vector<std::vector<size_t>> arrays;
-  std::vector<size_t> scalars;
-  for (size_t j = 0; j < body.results.size(); ++j) {
-    if (shape_of(j).rank() == 0) {
-      scalars.push_back(j);
-      continue;
-    }
-    const auto same = std::ranges::find_if(arrays, [&](const auto& those) { return shape_of(those[0]) == shape_of(j); });
-    if (same == arrays.end()) {
-      arrays.push_back({j});
-    } else {
-      same->push_back(j);
-    }
-  }
+  const auto [scalars, arrays] = by_shape(graph_, body.results);
 
   std::vector<std::optional<Value>> initial(n_acc);  // of scalars
   std::vector<uint32_t> memory(n_acc);               // of arrays

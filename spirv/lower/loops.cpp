@@ -249,7 +249,8 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
 // Whether what is only added to is kept with what additions rounded away, which memory has no place for.
 bool is_running_sum(const Graph& g, const ir::LoopParts& parts, int slot) {
   const ir::Function& f = g.function(parts.function);
-  if (f.params[static_cast<size_t>(slot)].shape.rank() == 0) return false;  // of an invocation
+  const Type& type = f.params[static_cast<size_t>(slot)];
+  if (type.dtype != DType::F32 || type.shape.rank() == 0) return false;  // a scalar is an invocation's own
   const std::optional<AssociativeStep> step = associative_step(g, f, slot);
   return step && step->op == Op::Add;
 }
