@@ -15,6 +15,10 @@ endif()
 
 # A renderer draws, fits what it draws, and draws on, on every driver; without the lines that it has for this, it only draws.
 if(TARGET renderer)
+  if(TARGET keep_loaded)
+    target_link_libraries(renderer PRIVATE keep_loaded)
+    target_link_libraries(renderer_plain PRIVATE keep_loaded)
+  endif()
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/pictures)
   spirograd_program_test(samples.Renderer COMMAND renderer ${CMAKE_CURRENT_BINARY_DIR}/pictures 16 48 40
     PROPERTIES PASS_REGULAR_EXPRESSION "^mean square error 0.1[0-9]* before, 0.00[0-9]* after 40 frames\n$")

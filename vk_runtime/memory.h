@@ -42,8 +42,10 @@ struct MemoryConfig {
 
 /// Of a buffer that kernels, fills and copies reach.
 constexpr VkBufferUsageFlags usage_of_arrays(bool addressable) {
-  return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-         (addressable ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u);
+  VkBufferUsageFlags usage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (addressable) usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  return usage;
 }
 
 /// Thread-safe. All pieces are given back before it ends.

@@ -45,9 +45,10 @@ TEST_F(WantedFeaturesTest, AnAdoptedDeviceCanDoWhatOneOfOurOwnCan) {
     EXPECT_EQ(mine.signed_zero_inf_nan, theirs.signed_zero_inf_nan);
     EXPECT_EQ(mine.round_to_even, theirs.round_to_even);
     EXPECT_EQ(mine.signed_zero_inf_nan64, theirs.signed_zero_inf_nan64);
-    EXPECT_EQ(w.buffer_usage(), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                    (mine.device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u));
+    VkBufferUsageFlags usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (mine.device_address) usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    EXPECT_EQ(w.buffer_usage(), usage);
     EXPECT_TRUE(w.external({}, {}, 0).timeline_semaphore) << "all three drivers have it";
     destroy();
   }

@@ -143,8 +143,8 @@ TEST(InPlace, WhatIsReadEndsInWhatIsWrittenThere) {
             kNone)
       << "a condition";
   EXPECT_EQ(of([](Builder& b, Value i) {
-              const Value place = b.op(KOp::Max, b.op(KOp::Min, b.load(0, i), b.f32(639)), b.f32(0));
-              b.store(1, i, b.load(2, b.convert(Scalar::I32, place)));
+              const Value place = b.convert(Scalar::I32, b.load(0, i));
+              b.store(1, i, b.load(2, b.op(KOp::Max, b.op(KOp::Min, place, b.i32(639)), b.i32(0))));
             }),
             kNone)
       << "a place in another array";
