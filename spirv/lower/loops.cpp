@@ -214,29 +214,43 @@ void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const 
   if (iterations * length <= schedule::most_elements(t)) form = std::move(turns);
 }
 
-std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target& t) {
-  if (!t.shared_memory) return std::nullopt;
-  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
-  const ir::Function& f = g.function(parts.function);
+// By neighbouring invocations of one workgroup; how much each of them keeps is not looked at.
+LoopForm one_workgroup(const Graph& g, const ir::Function& f, const Target& t) {
   LoopForm form{LoopForm::Kind::Together};
   int64_t largest = 1;
   for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
   form.members = members_for(largest, t);
-  int64_t state = 0;
+  return form;
+}
+
+// Instructions of a step that computes each node at so many places. None: a workgroup cannot run it.
+template <class Places>
+std::optional<double> code_of_step(const Graph& g, const ir::Function& f, const Places& places) {
   double code = 0;
-  const auto own = [&](NodeId n) { return own_elements(g, n, form); };
-  for (NodeId r : f.results) {
-    if (own(r) > kOwnElements) return std::nullopt;
-    state += own(r);
-  }
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
     if ((n.op == Op::Scatter && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
     const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
     if (parts_of > kParts) return std::nullopt;
-    code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(std::min(own(at), kOwnElements));
+    code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(places(at));
   }
-  if (state > kOwnState || code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
+  return code;
+}
+
+// With the state in registers.
+std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target& t) {
+  if (!t.shared_memory) return std::nullopt;
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  const ir::Function& f = g.function(parts.function);
+  LoopForm form = one_workgroup(g, f, t);
+  int64_t state = 0;
+  const auto own = [&](NodeId n) { return own_elements(g, n, form); };
+  for (NodeId r : f.results) {
+    if (own(r) > kOwnElements) return std::nullopt;
+    state += own(r);
+  }
+  const std::optional<double> code = code_of_step(g, f, [&](NodeId n) { return std::min(own(n), kOwnElements); });
+  if (!code || state > kOwnState || *code > 2 * static_cast<double>(kStepCode)) return std::nullopt;
   SharedNodes nodes(g, parts, form.members, kOwnElements);
   std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
   if (!shared) return std::nullopt;
@@ -255,31 +269,20 @@ bool is_running_sum(const Graph& g, const ir::LoopParts& parts, int slot) {
   return step && step->op == Op::Add;
 }
 
-// With states of any size: little code, and more memory.
+// With the state in memory: any size, little code.
 std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, NodeId id, const Target& t) {
   if (!t.shared_memory) return std::nullopt;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   const ir::Function& f = g.function(parts.function);
-  LoopForm form{LoopForm::Kind::Together};
+  LoopForm form = one_workgroup(g, f, t);
   form.in_memory = true;
-  int64_t largest = 1;
-  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
-  form.members = members_for(largest, t);
   for (NodeId r : f.results)
     if (own_elements(g, r, form) > kOwnInMemory || g[r].type.dtype == DType::Bool) return std::nullopt;
   for (int slot = 0; slot < parts.n_acc; ++slot)
     if (is_running_sum(g, parts, slot)) return std::nullopt;
-  double code = 0;
-  for (NodeId at : ir::postorder(g, f.results)) {
-    const Node& n = g[at];
-    if ((n.op == Op::Scatter && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
-    const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
-    if (parts_of > kParts) return std::nullopt;
-    code += op_cost(n) + kPartCode * static_cast<double>(parts_of);
-  }
-  if (code > static_cast<double>(kStepCode)) return std::nullopt;
-  SharedNodes nodes(g, parts, form.members, kOwnInMemory);
-  std::optional<std::vector<std::vector<NodeId>>> shared = nodes.levels();
+  const std::optional<double> code = code_of_step(g, f, [](NodeId) { return 1; });
+  if (!code || *code > static_cast<double>(kStepCode)) return std::nullopt;
+  std::optional<std::vector<std::vector<NodeId>>> shared = SharedNodes(g, parts, form.members, kOwnInMemory).levels();
   if (!shared) return std::nullopt;
   form.shared = std::move(*shared);
   for (std::vector<NodeId>& level : form.shared) {
