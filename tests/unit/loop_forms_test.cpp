@@ -199,6 +199,16 @@ TEST(LoopForms, LargeStatesAreInTheMemoryOfAWorkgroup) {
     }
 }
 
+// A number that every step adds to stays exact beside a state in memory.
+TEST(LoopForms, SumsBesideALargeStateAreCompensated) {
+  const Program p = rewrite::optimise_for_lowering(
+      program("def main(x: f32[200]) -> (y: f32[200], sum: f32) =\n"
+              "  fori(3000, fn(i, (y, s)) => (for k: 200 => 0.5 * y[199 - k] + 0.25, s + 0.1 * x[i % 200]), (x, 0.0))\n"));
+  const lower::Plan plan = lower::lower(p, test::cpu_target());
+  EXPECT_EQ(dispatched_loops(plan), 0u);
+  EXPECT_TRUE(test::same_as_interpreter(p, plan, {std::vector<double>(200, 0.7)}, 1e-6));
+}
+
 // Little work of many elements, and too much of it: a product reads its matrix in each step, by both processors.
 TEST(LoopForms, ALargeStateIsKeptWhereThatIsLessThanDispatches) {
   const auto loops = [](const std::string& step) {
