@@ -197,20 +197,29 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   return layout;
 }
 
-void emit_loop_in_memory(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, const StateLayout& layout) {
+// Stores one element of result j of a loop, of a step or (none) of the state after the last one. `stores`: whether the
+// invocation does; none: it does.
+void store_result(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, size_t j, std::optional<Value> step,
+                  Point at, std::optional<Value> stores, Value value) {
   const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
-  const ir::Function& f = g.function(parts.function);
-  inliner.run_loop_in_memory(0, s.node, layout,
-                             [&](size_t j, std::optional<Value> step, Point at, Value number, Value value) {
-                               if (!s.results[j]) return;
-                               Type t = g[f.results[j]].type;
-                               const bool surplus = t.shape.count() % s.loop.members != 0;
-                               if (surplus) b.begin_if(b.op(KOp::Lt, number, b.i32(t.shape.count())));
-                               if (step) t.shape = t.shape.inserted(0, parts.length), at.insert(at.begin(), *step);
-                               const auto [binding, place] = inliner.element(*s.results[j], t, kernel::Access::Write, at);
-                               b.store(binding, place, value);
-                               if (surplus) b.end_if();
-                             });
+  Type t = g[g.function(parts.function).results[j]].type;
+  if (stores) b.begin_if(*stores);
+  if (step) t.shape = t.shape.inserted(0, parts.length), at.insert(at.begin(), *step);
+  const auto [binding, place] = inliner.element(*s.results[j], t, kernel::Access::Write, at);
+  b.store(binding, place, value);
+  if (stores) b.end_if();
+}
+
+void emit_loop_in_memory(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, const StateLayout& layout) {
+  const ir::Function& f = g.function(ir::loop_parts(g, g[s.node]).function);
+  const auto store = [&](size_t j, std::optional<Value> step, const Point& at, Value number, Value value) {
+    if (!s.results[j]) return;
+    const int64_t n = g[f.results[j]].type.shape.count();
+    std::optional<Value> stores;
+    if (n % s.loop.members != 0) stores = b.op(KOp::Lt, number, b.i32(n));
+    store_result(inliner, b, g, s, j, step, at, stores, value);
+  };
+  inliner.run_loop_in_memory(0, s.node, layout, store);
 }
 
 void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
@@ -220,17 +229,8 @@ void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& 
   if (s.loop.in_memory) return emit_loop_in_memory(inliner, b, g, s, layout);
   const auto store = [&](size_t j, std::optional<Value> step, std::span<const Value> values) {
     if (!s.results[j]) return;
-    Type t = g[f.results[j]].type;
-    const OwnElements own = layout.own(t.shape);
-    if (step) t.shape = t.shape.inserted(0, parts.length);
-    for (size_t e = 0; e < values.size(); ++e) {
-      if (own.stores[e]) b.begin_if(*own.stores[e]);
-      Point p = own.at[e];
-      if (step) p.insert(p.begin(), *step);
-      const auto [binding, place] = inliner.element(*s.results[j], t, kernel::Access::Write, p);
-      b.store(binding, place, values[e]);
-      if (own.stores[e]) b.end_if();
-    }
+    const OwnElements own = layout.own(g[f.results[j]].type.shape);
+    for (size_t e = 0; e < values.size(); ++e) store_result(inliner, b, g, s, j, step, own.at[e], own.stores[e], values[e]);
   };
   const Inliner::Elements finals = inliner.run_loop(0, s.node, layout, [&](Value step, const Inliner::Elements& values) {
     for (size_t j = static_cast<size_t>(parts.n_acc); j < values.size(); ++j) store(j, step, values[j]);

@@ -231,6 +231,9 @@ class Inliner {
   kernel::Value picked(std::span<const kernel::Value> elements, const Shape& shape, const Point& point);
   kernel::Value has_ended(int scope, std::span<const GoesOn> conditions);
   void share(int scope, std::span<const ir::NodeId> nodes, const StateLayout& layout);
+  /// Visits a member's own elements of an array in turn, by a loop: where each is, and its slot.
+  void for_own(const Shape& shape, const StateLayout& layout,
+               const std::function<void(const Point& at, kernel::Value slot)>& visit);
   bool in_registers(int scope, ir::NodeId node);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);

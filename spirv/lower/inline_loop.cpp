@@ -52,6 +52,15 @@ void Inliner::set_step(int scope, Value step) {
   for (ParamSource& s : scopes_[static_cast<size_t>(scope)].params) s.step = step;
 }
 
+void Inliner::for_own(const Shape& shape, const StateLayout& layout, const std::function<void(const Point&, Value)>& visit) {
+  const Value e = b_.begin_loop(b_.i32(schedule::divided_up(shape.count(), layout.members)));
+  push_block();
+  const auto [at, slot] = layout.nth(shape, e);
+  visit(at, slot);
+  pop_block();
+  b_.end_loop();
+}
+
 // Gives all members the elements of these nodes.
 void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout& layout) {
   std::vector<uint32_t> arrays;
@@ -65,12 +74,7 @@ void Inliner::share(int scope, std::span<const NodeId> nodes, const StateLayout&
     if (layout.in_turn.contains(id.v)) {
       const uint32_t to = array();
       hoist(scope, id, anywhere(shape));  // what all elements need, once
-      const Value e = b_.begin_loop(b_.i32(each));
-      push_block();
-      const auto [at, slot] = layout.nth(shape, e);
-      b_.shared_store(to, slot, eval(scope, id, at));
-      pop_block();
-      b_.end_loop();
+      for_own(shape, layout, [&](const Point& at, Value slot) { b_.shared_store(to, slot, eval(scope, id, at)); });
     } else {
       const OwnElements own = layout.own(shape);
       const std::vector<Value> values = eval(scope, id, own.at);

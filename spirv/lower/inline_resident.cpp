@@ -47,14 +47,6 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
   const auto slots = [&](const Shape& shape) {
     return layout.members * schedule::divided_up(shape.count(), layout.members);
   };
-  const auto for_own = [&](const Shape& shape, const auto& visit) {
-    const Value e = b_.begin_loop(b_.i32(schedule::divided_up(shape.count(), layout.members)));
-    push_block();
-    const auto [at, number] = layout.nth(shape, e);
-    visit(at, number);
-    pop_block();
-    b_.end_loop();
-  };
   const auto [scalars, arrays] = by_shape(graph_, body.results);
 
   std::vector<std::optional<Value>> initial(n_acc);  // of scalars
@@ -68,7 +60,8 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
     memory[j] = b_.shared("resident" + std::to_string(j), scalar_of(node(from).type.dtype),
                           static_cast<uint32_t>(2 * slots(shape_of(j))));
     hoist(scope, from, anywhere(shape_of(j)));
-    for_own(shape_of(j), [&](const Point& at, Value number) { b_.shared_store(memory[j], number, eval(scope, from, at)); });
+    for_own(shape_of(j), layout,
+            [&](const Point& at, Value number) { b_.shared_store(memory[j], number, eval(scope, from, at)); });
   }
   b_.barrier();
 
@@ -102,7 +95,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
   std::vector<Value> after(body.results.size());  // of scalars
   for (const size_t j : scalars) after[j] = eval(inner, body.results[j], Point{});
   for (const std::vector<size_t>& those : arrays)
-    for_own(shape_of(those[0]), [&](const Point& at, Value number) {
+    for_own(shape_of(those[0]), layout, [&](const Point& at, Value number) {
       for (const size_t j : those) {
         const Value value = eval(inner, body.results[j], at);
         if (j < n_acc)
@@ -127,7 +120,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
       continue;
     }
     const Value begins = b_.i32(parts.length % 2 * slots(shape_of(j)));
-    for_own(shape_of(j), [&](const Point& at, Value number) {
+    for_own(shape_of(j), layout, [&](const Point& at, Value number) {
       store(j, {}, at, number, b_.shared_load(memory[j], b_.add(begins, number)));
     });
   }
