@@ -79,6 +79,10 @@ std::unique_ptr<Device::Impl> own_device(const Instance& instance, const Found& 
   d->plan = plan_device(found.facts, host_cores());
   d->info = describe(found.facts, d->plan);
   d->info.index = index;
+  // Its threads wake each other over and over in what takes so long. A processor that the host keeps from sleeping takes
+  // them up at once.
+  constexpr uint64_t kWatched = 2'000'000;  // nanoseconds
+  if (options.inline_little_work && found.facts.own_threads) d->watched_ns = kWatched;
   create_messenger(*d);
   create_device(*d);
   d->set_up();

@@ -1,6 +1,7 @@
 // The queue of a device: who uses it, what is submitted to it, when that has ended, and what it keeps until then.
 #include <chrono>
 #include <map>
+#include <thread>
 
 #include "vk_runtime/device.h"
 
@@ -114,8 +115,8 @@ uint64_t Device::Impl::submit_point(VkCommandBuffer commands) {
 void Device::Impl::wait(uint64_t point, uint64_t timeout_ns) {
   using Clock = std::chrono::steady_clock;
   const auto watched_until = Clock::now() + std::chrono::nanoseconds(std::min(watched_ns, timeout_ns));
-  while (watched_ns > 0 && Clock::now() < watched_until && timeline->status(point) == VK_NOT_READY) {
-  }
+  while (watched_ns > 0 && Clock::now() < watched_until && timeline->status(point) == VK_NOT_READY)
+    std::this_thread::yield();
   const VkResult waited = timeline->wait(point, timeout_ns);
   if (waited == VK_TIMEOUT)
     throw Error("SG0312", "'" + name() + "' is not done after " + std::to_string(timeout_ns / 1'000'000) +

@@ -13,10 +13,6 @@
 namespace spirograd::vk {
 namespace {
 
-// The driver has a thread that commands are handed to, which runs them beside the one that waits: that it sleeps and is
-// woken takes longer than little work.
-constexpr uint64_t kWatched = 1'000'000;  // nanoseconds
-
 std::shared_ptr<Device> create(const Device::Impl& d) {
   DeviceOptions options = d.options;
   options.cache_dir.clear();  // lavapipe keeps kernels in a cache of its own, and the verdicts are those of the other device
@@ -26,7 +22,6 @@ std::shared_ptr<Device> create(const Device::Impl& d) {
     std::unique_ptr<Device::Impl> out = own_device(instance, found, d.info.index, options);
     out->info = d.info;
     out->plan = d.plan;
-    out->watched_ns = kWatched;
     return Device::Impl::wrapped(std::move(out));
   }
   return nullptr;

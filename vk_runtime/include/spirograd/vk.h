@@ -95,7 +95,8 @@ struct DeviceOptions {
   bool cache_pipelines = true;                                 // off: only what the self-test has found
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;  // the host's way to Vulkan; null: the system's loader
   /// lavapipe wakes threads of its own for every dispatch. Sessions whose work is done before these are awake run on the
-  /// thread that submits it; not where the environment's LP_NUM_THREADS has chosen a number of threads.
+  /// thread that submits it; not where the environment's LP_NUM_THREADS has chosen a number of threads. Whoever waits for
+  /// work looks for its end for 2 ms before he sleeps.
   bool inline_little_work = true;
 };
 
