@@ -94,9 +94,13 @@ class Factoring {
     const bool trailing = axes.back() + 1 == x.rank();
     if (trailing || f.position || f.combines) return;
     const Expr sum = ir::reduce(op, x, axes);
-    const std::vector<schedule::Reduction> found = accesses(*x.graph, sum.id, {}, kMostSeen).reductions;
-    f.contiguous = found.empty() || found[0].contiguous;
+    const Accesses found = accesses(*x.graph, sum.id, {}, kMostSeen);
+    f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
     f.columns = sum.shape()[sum.rank() - 1];
+    const uint32_t all = (1u << sum.rank()) - 1;
+    f.streams =
+        std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
+    f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
   }
 
   schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines) const {

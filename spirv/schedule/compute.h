@@ -77,6 +77,8 @@ struct PartialFacts {
   int axes_left = 0;             // that its operand may get
   bool contiguous = true;        // neighbours along its last axis are neighbours in memory wherever it reads; else
   int64_t columns = 1;           // results that are next to each other
+  bool streams = false;          // it reads an array of which each element is for one result
+  int64_t row = 1;               // elements of such an array from one to the next along the last axis
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

@@ -76,7 +76,37 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
   return reduces && numbered ? s : whole(f);
 }
 
-constexpr std::array<PartialRule, 2> kPartialRules = {{
+constexpr int64_t kRows = 32;  // that are read before the columns beside: their pages stay in the tables of processors
+
+// Whoever adds up a few columns of large rows touches another page with each element, and all of them again for the next
+// columns.
+bool turns_pages(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kPage = 1024, kLarge = 1 << 20;  // elements of a page, and of an array
+  return !t.price.coalesces && !f.contiguous && f.streams && f.row > kPage / 2 && length(f) >= 8 * kRows &&
+         saturating_mul(f.results, length(f)) >= kLarge && f.axes_left > 0;
+}
+
+// Blocks of rows, which are neighbours on the grid for all columns.
+PartialSchedule rows(const PartialFacts& f, const Target&) {
+  PartialSchedule s = whole(f);
+  int64_t left = kRows;
+  for (size_t axis = f.extents.size(); axis-- > 0;) {
+    const int64_t n = f.extents[axis];
+    if (n <= left) {
+      left /= n;
+    } else if (left == 1) {
+      s.axes[axis] = {{Bind::Grid, n}};
+    } else {
+      const int64_t grid = parts(n, divided_up(n, left), 1);
+      s.axes[axis] = {{Bind::Grid, grid}, {Bind::Serial, divided_up(n, grid)}};
+      left = 1;
+    }
+  }
+  return s;
+}
+
+constexpr std::array<PartialRule, 3> kPartialRules = {{
+    {"rows are pages apart", turns_pages, rows},
     {"loops would be too long", too_long, spread},
     {"invocations would be idle", idle, spread},
 }};

@@ -95,10 +95,28 @@ namespace {
 // takes a row for itself.
 constexpr double kOwnRow = 64;  // elements from which starting an invocation does not matter
 
-bool reads_alone(const MapFacts& f) {
+uint32_t axes_of(const MapFacts& f) {
   uint32_t axes = 0;
   for (int a = 0; a < f.domain.rank(); ++a) axes |= f.domain[a] > 1 ? 1u << a : 0;
+  return axes;
+}
+
+bool reads_alone(const MapFacts& f) {
+  const uint32_t axes = axes_of(f);
   return std::all_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return !r.reduced || (axes & ~r.axes) == 0; });
+}
+
+// Columns may have weights in common: what all of them read at a time is loaded once for those of an invocation.
+bool reads_columns(const MapFacts& f) {
+  const uint32_t axes = axes_of(f), last = 1u << (f.domain.rank() - 1);
+  bool own = false;
+  for (const Read& r : f.reads) {
+    if (!r.reduced) continue;
+    const bool alone = (axes & ~r.axes) == 0;
+    if (!alone && (r.axes & last) != 0) return false;
+    own = own || alone;
+  }
+  return own;
 }
 
 }  // namespace
@@ -131,7 +149,7 @@ int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
 
 bool wants_columns(const MapFacts& f, const Target& t) {
   constexpr double kMostInVain = 0.3;  // of the columns: tiles leave none out
-  if (!f.reduces || f.stores || t.price.coalesces || f.domain.rank() == 0 || !reads_alone(f) || f.reductions.empty())
+  if (!f.reduces || f.stores || t.price.coalesces || f.domain.rank() == 0 || !reads_columns(f) || f.reductions.empty())
     return false;
   if (std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; })) return false;
   const int64_t c = columns_per_invocation(f, t), n = f.domain[f.domain.rank() - 1], width = t.price.lanes;

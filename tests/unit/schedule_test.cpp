@@ -307,6 +307,41 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   EXPECT_EQ(chosen(facts, gpu()), "k = serial 2502 grid 2") << "two halves, though nothing divides it";
 }
 
+TEST(Schedule, RowsThatArePagesApartAreAddedUpInBlocks) {
+  const Scheduler scheduler;
+  Target cpu;
+  cpu.price = software_prices(8, 2);
+  const auto chosen = [&](PartialFacts f, const Target& target) {
+    f.contiguous = false;
+    f.columns = f.results;
+    f.axes_left = kMaxRank - static_cast<int>(f.extents.size()) - 1;
+    const PartialSchedule s = scheduler.partial(f, target);
+    EXPECT_FALSE(check(f, s, target)) << to_string(s);
+    return to_string(s);
+  };
+  PartialFacts facts{{4096}, 4096};
+  facts.row = 4096;
+  facts.streams = true;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 128 serial 32");
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 512 grid 8") << "as many as keep it busy: its lanes read rows side by side";
+  facts.extents = {4001};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 126 serial 32") << "nothing divides a prime";
+  facts.extents = {64, 8};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 16 serial 4; a = serial 8") << "the last axis is whole";
+  facts.extents = {8, 64};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 8; a = grid 2 serial 32");
+  facts.extents = {300, 32};
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 300; a = serial 32");
+  facts.extents = {255};
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 255") << "few rows";
+  facts.extents = {4096};
+  facts.row = 512;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 4096") << "two rows on a page";
+  facts.row = 4096;
+  facts.streams = false;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 4096") << "of a product of matrices each element is read many times";
+}
+
 TEST(Schedule, ScansPrintParseAndSayWhichRuleTheyBreak) {
   for (const std::string text : {"k = grid 1 serial 9", "k = grid 25 serial 4 local 128 register 8"})
     EXPECT_EQ(to_string(parse_scan(text)), text);
