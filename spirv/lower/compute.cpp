@@ -161,7 +161,7 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();
 }
 
-// Which elements of the state an invocation keeps: every `apart`th from its own number on.
+// Which elements of the state an invocation keeps: every `apart`th from a first one on.
 StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
   StateLayout layout;
   layout.members = form.members;
@@ -173,13 +173,20 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   const auto place = [&inliner, &b](const Shape& shape, Value number, bool surplus) {
     return inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims());
   };
-  layout.own = [&b, place, index, apart](const Shape& shape) {
+  layout.own = [&b, place, index, apart, form](const Shape& shape) {
     OwnElements own;
-    const int64_t n = shape.count();
+    const int64_t n = shape.count(), block = form.own * form.beside;
+    const bool blocks = block > 0 && n == form.state.count();
+    Value first = index;
+    if (blocks) {
+      const Value beside = b.i32(form.beside);
+      first = b.add(b.mul(b.op(KOp::Quot, index, beside), b.i32(block)), b.op(KOp::Rem, index, beside));
+    }
     // Of a scalar beside arrays all have the element, and one stores it.
-    for (int64_t first = 0; first < n; first += apart) {
-      const Value number = b.add(index, b.i32(first));
-      const bool surplus = first + apart > n && apart > 1;
+    const int64_t step = blocks ? form.beside : apart, end = blocks ? block : n;
+    for (int64_t further = 0; further < end; further += step) {
+      const Value number = b.add(first, b.i32(further));
+      const bool surplus = blocks ? n % block != 0 : further + apart > n && apart > 1;
       own.slots.push_back(number);
       if (surplus) {
         own.stores.emplace_back(b.op(KOp::Lt, number, b.i32(n)));

@@ -270,8 +270,18 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
          (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows));
 }
 
+// Rows that are a multiple of a page long fall into the same few sets of a cache, which holds no more than those of the
+// lanes.
+bool rows_collide(const MapFacts& f) {
+  constexpr int64_t kPage = 1024;  // elements
+  return std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) {
+    return r.contiguous && r.length >= kPage && static_cast<int64_t>(r.length) % kPage == 0;
+  });
+}
+
 int64_t most_columns(const MapFacts& f, const Target& t, const LaneTile& g) {
-  return std::min<int64_t>(divided_up(f.domain[static_cast<int>(g.lanes)], t.subgroup_size), g.rows == g.lanes ? 8 : 4);
+  const int64_t own = g.rows != g.lanes ? 4 : rows_collide(f) ? 2 : 8;
+  return std::min(own, divided_up(f.domain[static_cast<int>(g.lanes)], t.subgroup_size));
 }
 
 LaneTile best_lane_tile(const MapFacts& f, const Target& t) {

@@ -24,6 +24,13 @@ TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
   MapFacts merged = product(512, 512, 512);
   merged.alone = false;
   EXPECT_EQ(map(merged).find("lane"), std::string::npos) << "in a kernel of others";
+  const auto matrix_vector = [&](double length) {
+    return map(
+        {{4096}, {{0, 1, false, true, true, 0, true}, {1, 0, false, true, true}}, 8, true, {{1, length, true}}, true});
+  };
+  EXPECT_EQ(matrix_vector(4000), "i = grid 64 register 8 lane 8");
+  EXPECT_EQ(matrix_vector(4096), "i = grid 256 register 2 lane 8") << "rows fall into the same sets of a cache";
+  EXPECT_EQ(matrix_vector(512), "i = grid 64 register 8 lane 8") << "into enough of them";
   const auto reduction = [&](int64_t n, int64_t points, int64_t results = 1 << 20) {
     ReduceFacts f{DType::F32, {n}, points, 7, kPlainSum};
     f.lanes = 8;

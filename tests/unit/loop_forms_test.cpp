@@ -97,6 +97,24 @@ TEST(LoopForms, AnInvocationKeepsNoLargerStateOfALoopInALoop) {
   EXPECT_EQ(form(33), lower::LoopForm::Kind::Dispatches);
 }
 
+// On processors an invocation has every eighth of 32 neighbours, so that a subgroup reads lines to their ends; on others all
+// invocations are neighbours.
+TEST(LoopForms, ElementsOfASubgroupAreNeighboursOnProcessors) {
+  for (const int64_t state : {256, 1000, 1024, 1037}) {
+    const std::string n = std::to_string(state);
+    const Program p =
+        program("def f(x: f32[3, " + n + "], a: f32[" + n + "]) -> f32[" + n + "] = fold(fn(s, v) => s * a + v, a, x)");
+    std::vector<std::vector<double>> inputs(2);
+    for (int64_t j = 0; j < 3 * state; ++j) inputs[0].push_back(0.25 * static_cast<double>(j % 17));
+    for (int64_t j = 0; j < state; ++j) inputs[1].push_back(0.125 * static_cast<double>(j % 13));
+    for (const Target& t : {test::cpu_target(), gpu_target()}) {
+      lower::Plan plan;
+      EXPECT_TRUE(right(p, inputs, t, &plan)) << state;
+      EXPECT_EQ(plan.steps.size(), 1u) << state;
+    }
+  }
+}
+
 // Its dispatch is its own: what else there is has other workgroups.
 TEST(LoopForms, AWorkgroupOfTwoRunsALoopAlone) {
   const Program p = program(

@@ -53,6 +53,17 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   MapFacts chunks = reduction({16, 256}, 4096, false);
   chunks.reads[0].axes = 3;
   EXPECT_EQ(map(chunks), "i = grid 16; j = grid 1 register 32 lane 8");
+  Target subgroups = cpu;
+  subgroups.subgroup_size = 8;
+  subgroups.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  MapFacts weighted = chunks;
+  weighted.alone = true;
+  weighted.reads.push_back({1, 1, false, true, true, 0});
+  EXPECT_EQ(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 32 lane 8")
+      << "weights of rows are loaded once for 32 columns";
+  weighted.reads[1].axes = 2;
+  EXPECT_NE(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 32 lane 8")
+      << "those of columns are shared by rows";
   chunks.domain = {60, 24};
   EXPECT_EQ(map(chunks), "i = grid 60; j = grid 1 register 3 lane 8");
   chunks.domain = {60, 19};
