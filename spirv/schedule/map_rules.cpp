@@ -305,7 +305,8 @@ bool has_common_reads(const MapFacts& f, const LaneTile& g) {
 
 bool wants_lanes(const MapFacts& f, const Target& t) {
   constexpr double kLongEnough = 5;  // others are written out
-  if (!tiles_by_lanes(t) || !f.alone || f.stores || !f.reduces || f.domain.count() == 0 || wants_columns(f, t)) return false;
+  if (!tiles_by_lanes(t) || !f.alone || f.stores || !f.reduces || f.domain.count() == 0) return false;
+  if (wants_columns(f, t)) return false;
   const bool long_enough =
       std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.length >= kLongEnough; });
   const LaneTile g = best_lane_tile(f, t);
