@@ -2,6 +2,7 @@
 #include "spirv/lower/compute.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -161,32 +162,31 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();
 }
 
-// Which elements of the state an invocation keeps: every `apart`th from a first one on.
+// Which elements of the state an invocation keeps: every `apart`th from a first one on; of Elements, to the end of the block
+// that it shares with as many neighbours.
 StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
   StateLayout layout;
   layout.members = form.members;
   layout.shared = form.shared;
   layout.in_turn = form.in_turn;
   layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
-  const int64_t apart = layout.whole ? 1 : invocations(form);
-  if (layout.whole) index = b.i32(0);
+  const bool elements = form.kind == LoopForm::Kind::Elements;
+  const int64_t apart = elements ? form.beside : form.members, blocks = elements ? invocations(form) / apart : 1;
+  const int64_t block = elements ? form.own * apart : std::numeric_limits<int64_t>::max();
+  const int64_t last = blocks > 1 ? (blocks - 1) * block : 0;  // where the last block begins
+  Value first = layout.whole ? b.i32(0) : index;
+  if (blocks > 1)
+    first = b.add(b.mul(b.op(KOp::Quot, index, b.i32(apart)), b.i32(block)), b.op(KOp::Rem, index, b.i32(apart)));
   const auto place = [&inliner, &b](const Shape& shape, Value number, bool surplus) {
     return inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims());
   };
-  layout.own = [&b, place, index, apart, form](const Shape& shape) {
+  layout.own = [&b, place, first, apart, block, last](const Shape& shape) {
     OwnElements own;
-    const int64_t n = shape.count(), block = form.own * form.beside;
-    const bool blocks = block > 0 && n == form.state.count();
-    Value first = index;
-    if (blocks) {
-      const Value beside = b.i32(form.beside);
-      first = b.add(b.mul(b.op(KOp::Quot, index, beside), b.i32(block)), b.op(KOp::Rem, index, beside));
-    }
+    const int64_t n = shape.count();
     // Of a scalar beside arrays all have the element, and one stores it.
-    const int64_t step = blocks ? form.beside : apart, end = blocks ? block : n;
-    for (int64_t further = 0; further < end; further += step) {
+    for (int64_t further = 0; further < std::min(block, n); further += apart) {
       const Value number = b.add(first, b.i32(further));
-      const bool surplus = blocks ? n % block != 0 : further + apart > n && apart > 1;
+      const bool surplus = last + further + apart > n && apart > 1;
       own.slots.push_back(number);
       if (surplus) {
         own.stores.emplace_back(b.op(KOp::Lt, number, b.i32(n)));
@@ -197,8 +197,8 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
     }
     return own;
   };
-  layout.nth = [&b, place, index, apart](const Shape& shape, Value e) {
-    const Value number = b.add(index, b.mul(e, b.i32(apart)));
+  layout.nth = [&b, place, first, apart](const Shape& shape, Value e) {
+    const Value number = b.add(first, b.mul(e, b.i32(apart)));
     return std::pair(place(shape, number, shape.count() % apart != 0), number);
   };
   return layout;

@@ -359,8 +359,9 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
   if (runs_by_elements(g, id, &form.state)) {
     form.kind = LoopForm::Kind::Elements;
     form.own = elements_per_invocation(g, id, form.state, t);
-    // What a step reads lies on few pages, and each line of a cache is read to its end.
-    if (!t.price.coalesces && form.own > 1) form.beside = t.price.lanes;
+    // On processors those of a subgroup: what a step reads lies on few pages, and each line of a cache is read to its end.
+    const bool few = !t.price.coalesces && form.own > 1;
+    form.beside = few ? t.price.lanes : schedule::divided_up(form.state.count(), form.own);
     return form;
   }
   // A step's work where few invocations share it, against the dispatch that it would be at least.
@@ -382,8 +383,7 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
 
 int64_t invocations(const LoopForm& form) {
   if (form.kind != LoopForm::Kind::Elements) return form.members;
-  const int64_t together = std::max<int64_t>(1, form.beside);
-  return schedule::divided_up(form.state.count(), form.own * together) * together;
+  return schedule::divided_up(form.state.count(), form.own * form.beside) * form.beside;
 }
 
 size_t constants_inside(const ir::Graph& g, ir::NodeId loop) {

@@ -18,7 +18,7 @@ struct LoopForm {
   Kind kind = Kind::Dispatches;
   Shape state;          // Elements: the one shape of arrays of state; scalars beside them are kept by every invocation
   int64_t own = 1;      // Elements: those that one invocation computes side by side,
-  int64_t beside = 0;   // every so manyth, with those of as many invocations between them; 0: with those of all others
+  int64_t beside = 1;   // every so manyth, with those of as many invocations between them
   int64_t members = 1;  // Together: invocations
   /// Together, of several: nodes of the body whose elements are in memory, since others than their owner read them or they
   /// are computed in turn, by the order in which they get known: those of one level need none of the same or a later one.

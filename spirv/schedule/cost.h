@@ -20,6 +20,9 @@ inline int64_t wanted_invocations(const Target& t) { return 8 * static_cast<int6
 /// How much longer work takes because so few invocations share it.
 inline double idle(double invocations, const Target& t) { return std::max(1.0, t.price.busy / std::max(1.0, invocations)); }
 
+/// Elements of four bytes that a page of a processor's memory holds.
+inline constexpr int64_t kPageElements = 1024;
+
 /// Whether kernels may be written for subgroups of so many lanes, each of which all others can read.
 inline bool broadcasts_lanes(const Target& t) {
   constexpr uint32_t needed = kSubgroupBasic | kSubgroupBallot;

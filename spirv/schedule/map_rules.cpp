@@ -273,9 +273,8 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
 // Rows that are a multiple of a page long fall into the same few sets of a cache, which holds no more than those of the
 // lanes.
 bool rows_collide(const MapFacts& f) {
-  constexpr int64_t kPage = 1024;  // elements
   return std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) {
-    return r.contiguous && r.length >= kPage && static_cast<int64_t>(r.length) % kPage == 0;
+    return r.contiguous && r.length >= kPageElements && static_cast<int64_t>(r.length) % kPageElements == 0;
   });
 }
 
@@ -306,7 +305,6 @@ bool has_common_reads(const MapFacts& f, const LaneTile& g) {
 bool wants_lanes(const MapFacts& f, const Target& t) {
   constexpr double kLongEnough = 5;  // others are written out
   if (!tiles_by_lanes(t) || !f.alone || f.stores || !f.reduces || f.domain.count() == 0) return false;
-  if (wants_columns(f, t)) return false;
   const bool long_enough =
       std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.length >= kLongEnough; });
   const LaneTile g = best_lane_tile(f, t);
@@ -354,9 +352,9 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
 constexpr std::array<MapRule, 8> kMapRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
+    {"several columns", wants_columns, columns},
     {"tiles of subgroups", wants_lanes, lane_tiles},
     {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},
-    {"several columns", wants_columns, columns},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"stretches of two axes", wants_stretches, stretches},
     {"several elements", wants_several, several},

@@ -81,8 +81,8 @@ constexpr int64_t kRows = 32;  // that are read before the columns beside: their
 // Whoever adds up a few columns of large rows touches another page with each element, and all of them again for the next
 // columns.
 bool turns_pages(const PartialFacts& f, const Target& t) {
-  constexpr int64_t kPage = 1024, kLarge = 1 << 20;  // elements of a page, and of an array
-  return !t.price.coalesces && !f.contiguous && f.streams && f.row > kPage / 2 && length(f) >= 8 * kRows &&
+  constexpr int64_t kLarge = 1 << 20;  // elements of an array
+  return !t.price.coalesces && !f.contiguous && f.streams && f.row > kPageElements / 2 && length(f) >= 8 * kRows &&
          saturating_mul(f.results, length(f)) >= kLarge && f.axes_left > 0;
 }
 
