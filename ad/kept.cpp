@@ -98,7 +98,7 @@ class Between {
     for (Expr s : starts)
       if (wanted[s.id.v]) enter(s.id, true);
     for (NodeId id : order) {
-      const std::vector<NodeId>& in = g[id].in;
+      const auto& in = g[id].in;
       if (g[id].has_var) {
         for (NodeId operand : in) meet(operand);
       } else if (!number_.contains(id.v)) {

@@ -96,8 +96,7 @@ std::vector<Expr> kept_stacks(Graph& g, const Delta& loop, const Body& b, std::s
   Node n = b.node;
   n.attr[0] = g.intern(std::move(saving));
   const std::vector<Expr> all = projections(g, g.intern(std::move(n)));
-  if (const Loc at = g.loc(loop.k.id); at.line != 0)
-    for (Expr e : all) g.note_loc(e.id, at);
+  for (Expr e : all) g.copy_loc(g, loop.k.id, e.id);
   replace_results(g, loop.k.id, all, replaced);
   return {all.begin() + static_cast<std::ptrdiff_t>(b.roots.size()), all.end()};
 }

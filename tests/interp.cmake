@@ -7,6 +7,7 @@ target_compile_options(spirograd_test_support PRIVATE ${busy})
 
 spirograd_test(unit/checked_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/flat_index_test.cpp LABELS unit LINK spirograd_base)
+spirograd_test(unit/inline_vector_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/number_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/host_array_test.cpp LABELS unit LINK spirograd_base)
 spirograd_test(unit/array_text_test.cpp LABELS unit LINK spirograd_base)

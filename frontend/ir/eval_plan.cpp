@@ -21,9 +21,10 @@ class Planner {
   }
 
  private:
-  const std::vector<NodeId>& needs(NodeId id) {
+  std::span<const NodeId> needs(NodeId id) {
     const Node& n = g_[id];
-    return n.op == Op::Build ? plan_.blocks[static_cast<size_t>(block_of(id))].frontier : n.in;
+    if (n.op == Op::Build) return plan_.blocks[static_cast<size_t>(block_of(id))].frontier;
+    return n.in;
   }
 
   int block_of(NodeId build) {
@@ -67,7 +68,7 @@ class Planner {
       enter(root);
       while (!stack.empty()) {
         const NodeId id = stack.back().first;
-        const std::vector<NodeId>& below = needs(id);
+        const std::span<const NodeId> below = needs(id);
         if (stack.back().second < below.size()) {
           enter(below[stack.back().second++]);
           continue;

@@ -1,5 +1,6 @@
 #include "frontend/ir/graph.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace spirograd::ir {
@@ -53,6 +54,7 @@ NodeId Graph::intern(Node n) {
   if (id >= kMostNodes)
     throw Error("SG0603", "the program grows beyond " + std::to_string(kMostNodes) + " operations")
         .hint("compute what is used twice once, with let; use a loop for what is repeated");
+  made_.set(static_cast<size_t>(n.op));
   nodes_.push_back(std::move(n));
   index_.insert(h, id);
   return {id};
@@ -66,8 +68,24 @@ int64_t Graph::intern(Function f) {
 }
 
 Loc Graph::loc(NodeId id) const {
-  auto it = locs_.find(id.v);
-  return it == locs_.end() ? Loc{} : it->second;
+  if (id.v >= places_.size() || places_[id.v].line == 0) return {};
+  const Place& p = places_[id.v];
+  return {files_[p.file], p.line, p.column};
+}
+
+void Graph::note_loc(NodeId id, const Loc& loc) {
+  if (loc.line == 0) return;
+  if (id.v >= places_.size()) places_.resize(std::max<size_t>(id.v + 1, nodes_.size()));
+  if (places_[id.v].line != 0) return;
+  // Neighbours mostly come from one file: the last one is looked at first.
+  const auto known = std::find(files_.rbegin(), files_.rend(), loc.file);
+  const auto file = known == files_.rend() ? files_.size() : static_cast<size_t>(files_.rend() - known) - 1;
+  if (file == files_.size()) files_.push_back(loc.file);
+  places_[id.v] = {static_cast<uint32_t>(file), loc.line, loc.column};
+}
+
+void Graph::copy_loc(const Graph& g, NodeId from, NodeId to) {
+  if (from.v < g.places_.size() && g.places_[from.v].line != 0) note_loc(to, g.loc(from));
 }
 
 }  // namespace spirograd::ir

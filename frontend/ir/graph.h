@@ -3,15 +3,16 @@
 // host compiler: nothing that a user sees may be ordered by them (use postorder() of traverse.h).
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "frontend/base/flat_index.h"
+#include "frontend/base/inline_vector.h"
 #include "frontend/ir/op.h"
 #include "spirograd/result.h"
 #include "spirograd/shape.h"
@@ -27,11 +28,11 @@ struct NodeId {
 struct Node {
   Op op = Op::Const;
   Type type;  // of MapAccum: the type of result 0; read results through Proj
-  std::vector<NodeId> in;
-  std::vector<int64_t> attr;  // see op.h
-  std::vector<double> data;   // Const only
-  uint64_t free_vars = 0;     // bit l: uses the IndexVar of level l; not interned, derived
-  bool has_var = false;       // uses a Var placeholder; derived
+  InlineVector<NodeId, 4> in;
+  InlineVector<int64_t, 3> attr;  // see op.h
+  InlineVector<double, 1> data;   // Const only
+  uint64_t free_vars = 0;         // bit l: uses the IndexVar of level l; not interned, derived
+  bool has_var = false;           // uses a Var placeholder; derived
   bool operator==(const Node& o) const {
     return op == o.op && type == o.type && in == o.in && attr == o.attr && same_data(o);
   }
@@ -62,9 +63,14 @@ class Graph {
   const Function& function(int64_t index) const { return functions_[static_cast<size_t>(index)]; }
   int64_t function_count() const { return static_cast<int64_t>(functions_.size()); }
 
+  /// False: no node of that operation was ever made here, and passes for it may be left out.
+  bool has(Op op) const { return made_[static_cast<size_t>(op)]; }
+
   /// First user place that made this node; empty if none was noted. For messages only.
-  void note_loc(NodeId id, const Loc& loc) { locs_.try_emplace(id.v, loc); }
+  void note_loc(NodeId id, const Loc& loc);
   Loc loc(NodeId id) const;
+  /// The place of `from`, of this graph or another, is that of `to`, too, unless it has one.
+  void copy_loc(const Graph& g, NodeId from, NodeId to);
 
   /// A fresh number for a Var placeholder.
   int64_t fresh() { return ++last_uid_; }
@@ -73,7 +79,13 @@ class Graph {
   std::deque<Node> nodes_;  // a deque never moves its elements: `const Node&` stays valid while the graph grows
   std::deque<Function> functions_;
   FlatIndex index_;
-  std::unordered_map<uint32_t, Loc> locs_;
+  struct Place {
+    uint32_t file = 0;
+    int line = 0, column = 0;
+  };
+  std::vector<Place> places_;  // by node, as far as noted; those without have line 0
+  std::vector<std::string> files_;
+  std::bitset<kOpCount> made_;
   int64_t last_uid_ = 0;
 };
 

@@ -49,6 +49,13 @@ void require_made(const Program& program) {
       .hint("programs are made by trace(), text::instantiate() and the transformations");
 }
 
+bool reaches(const Program& program, std::initializer_list<Op> ops) {
+  require_made(program);
+  const auto asked = [&](Op op) { return std::find(ops.begin(), ops.end(), op) != ops.end(); };
+  return std::any_of(ops.begin(), ops.end(), [&](Op op) { return program.graph->has(op); }) &&
+         reaches(program, [&](const Node& n) { return asked(n.op); });
+}
+
 bool reaches(const Program& program, const std::function<bool(const Node&)>& holds) {
   require_made(program);
   const std::vector<uint32_t> nodes = reachable(*program.graph, program).nodes;
@@ -76,7 +83,7 @@ std::vector<NodeId> copy_into(Graph& to, const Program& program) {
       n.attr[0] = copied_function[static_cast<size_t>(n.attr[0])];
     }
     copy[id] = to.intern(std::move(n));
-    if (const Loc loc = from.loc({id}); loc.line != 0) to.note_loc(copy[id], loc);
+    to.copy_loc(from, {id}, copy[id]);
   }
   std::vector<NodeId> results;
   for (const ProgramResult& r : program.results) results.push_back(copy[r.node]);

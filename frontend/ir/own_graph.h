@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 
 #include "frontend/ir/graph.h"
 #include "spirograd/program.h"
@@ -16,6 +17,8 @@ void require_made(const Program& program);
 
 /// Whether `holds` for any node that the results of `program` reach, loop bodies included.
 bool reaches(const Program& program, const std::function<bool(const Node&)>& holds);
+/// The same for any node of one of these operations; at once where the graph has none.
+bool reaches(const Program& program, std::initializer_list<Op> ops);
 
 /// Interns what the results of `program` reach, loop bodies included, with their places in the source; gives the nodes of
 /// the results. Takes time and room in proportion to what is reached. In an empty graph, nodes and functions keep their

@@ -44,7 +44,7 @@ NodeId replaced(const Memo& memo, NodeId id) {
 }
 
 NodeId with_replaced_operands(Graph& g, NodeId id, const Memo& memo) {
-  const std::vector<NodeId>& in = g[id].in;
+  const auto& in = g[id].in;
   if (std::all_of(in.begin(), in.end(), [&](NodeId operand) { return replaced(memo, operand) == operand; })) return id;
   Node n = g[id];
   for (NodeId& operand : n.in) operand = replaced(memo, operand);
@@ -59,7 +59,7 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
     if (memo.contains(id.v)) continue;
     const NodeId made = f(id, with_replaced_operands(g, id, memo));
     if (made == id) continue;
-    if (const Loc loc = g.loc(id); loc.line != 0) g.note_loc(made, loc);
+    g.copy_loc(g, id, made);
     memo[id.v] = made;
   }
   std::vector<NodeId> out;
@@ -110,7 +110,7 @@ std::vector<NodeId> substitute_vars(Graph& g, std::span<const NodeId> roots, Mem
     Node n = g[id];
     for (NodeId& operand : n.in) operand = replaced(memo, operand);
     const NodeId made = g.intern(std::move(n));
-    if (const Loc loc = g.loc(id); loc.line > 0) g.note_loc(made, loc);
+    g.copy_loc(g, id, made);
     memo[id.v] = made;
   }
   std::vector<NodeId> out;

@@ -141,7 +141,7 @@ void check_binder(const Graph& g, NodeId build) {
   const Node& n = g[build];
   if (n.attr[0] < 0 || n.attr[0] > 63) reject(n, "level " + std::to_string(n.attr[0]) + " is out of range");
   std::unordered_set<uint32_t> seen;
-  std::vector<NodeId> stack = n.in;
+  std::vector<NodeId> stack(n.in.begin(), n.in.end());
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();

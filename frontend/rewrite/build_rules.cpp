@@ -242,8 +242,7 @@ Expr Lifting::lift(Expr root) {
   };
   std::vector<Frame> stack = {{root, {}}};
   const auto finish = [&](Expr term, Expr value) {
-    const Loc loc = graph_.loc(term.id);
-    if (loc.line != 0) graph_.note_loc(value.id, loc);
+    graph_.copy_loc(graph_, term.id, value.id);
     lifted_[term.id.v] = value;
     stack.pop_back();
   };

@@ -84,7 +84,7 @@ Expr factor_out(Expr sum) {
 }
 
 Program factor_sums(const Program& p, RuleLog* rules) {
-  if (!ir::reaches(p, [](const ir::Node& n) { return n.op == Op::Sum; })) return p;
+  if (!ir::reaches(p, {Op::Sum})) return p;
   Program out = p;
   for (int round = 0; round < 4; ++round) {
     ir::Graph& g = *ir::make_graph_private(out);

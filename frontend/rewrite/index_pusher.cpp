@@ -115,8 +115,7 @@ Expr IndexPusher::push(const Slice& root) {
     if (f.step.done) {
       value = f.step.done;
       memo_[f.key] = value;
-      const Loc loc = g.loc(f.table);
-      if (loc.line != 0) g.note_loc(value.id, loc);
+      g.copy_loc(g, f.table, value.id);
       stack.pop_back();
       if (stack.empty()) break;
     } else if (f.got.size() < f.step.below.size()) {

@@ -71,9 +71,8 @@ Expr with_index(Expr e, int64_t level, Expr index) {
     }
     Node copy = n;
     for (NodeId& operand : copy.in) operand = replaced(operand);
-    const Loc loc = g.loc(id);
     const NodeId made = g.intern(std::move(copy));
-    if (loc.line != 0) g.note_loc(made, loc);
+    g.copy_loc(g, id, made);
     memo[id.v] = made;
   }
   return {&g, replaced(e.id)};

@@ -16,7 +16,7 @@ namespace {
 
 // Values are what they are; only derivatives ask for their rules.
 Program without_rules(const Program& p, RuleLog*) {
-  if (!ir::reaches(p, [](const ir::Node& n) { return ir::kind(n.op) == ir::Kind::Rule; })) return p;
+  if (!ir::reaches(p, {ir::Op::WithJvp, ir::Op::WithVjp})) return p;
   Program out = p;
   ir::Graph& g = *ir::make_graph_private(out);
   std::map<int64_t, int64_t> functions;

@@ -137,6 +137,7 @@ class Prune {
 }  // namespace
 
 std::vector<NodeId> prune_loops(Graph& g, std::vector<NodeId> roots) {
+  if (!g.has(Op::MapAccum)) return roots;
   const std::vector<NodeId> order = postorder(g, roots);
   std::unordered_map<uint32_t, std::vector<bool>> used;
   for (NodeId id : order) {

@@ -104,7 +104,7 @@ class Engine {
     if (has_function(n.op)) n.attr[0] = function(n.attr[0]);
     f.built = g_.intern(std::move(n));
     f.next = 1;
-    if (f.built != f.id) g_.note_loc(f.built, g_.loc(f.id));
+    if (f.built != f.id) g_.copy_loc(g_, f.id, f.built);
     if (const auto it = memo_.find(f.built.v); it != memo_.end() || (f.built != f.id && active_.contains(f.built.v))) {
       finish(f, it == memo_.end() ? f.built : it->second);
       stack.pop_back();
@@ -118,7 +118,7 @@ class Engine {
       return;
     }
     f.replacement = r;
-    g_.note_loc(r, g_.loc(f.id));
+    g_.copy_loc(g_, f.id, r);
     const int fuel = f.fuel - 1;
     if (!memo_.contains(r.v)) stack.push_back({r, fuel, 0, {}, {}});
   }

@@ -224,7 +224,7 @@ class SplitLoop {
 }  // namespace
 
 Program split_loops(const Program& p, RuleLog* rules) {
-  if (!reaches(p, [](const Node& n) { return n.op == Op::MapAccum; })) return p;
+  if (!reaches(p, {Op::MapAccum})) return p;
   Program out = p;
   Graph& g = *make_graph_private(out);
   std::vector<NodeId> roots;

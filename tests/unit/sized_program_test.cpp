@@ -79,7 +79,7 @@ TEST(SizedProgram, AxesHaveRank3PermutationsAndSeveralReducedAxes) {
     }
     if (ir::info(n.op).kind == ir::Kind::Reduce && n.attr.size() >= 2) {
       ++several;
-      all_but_middle += n.attr.back() - n.attr.front() + 1 > static_cast<int64_t>(n.attr.size());
+      all_but_middle += n.attr.back() - n.attr[0] + 1 > static_cast<int64_t>(n.attr.size());
     }
   });
   EXPECT_GT(permutations, 50);
