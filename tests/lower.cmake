@@ -1,6 +1,7 @@
 spirograd_test(unit/merge_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/rebase_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/ordered_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/turns_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/lower_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/exact_ops_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/beside_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)

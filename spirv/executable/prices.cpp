@@ -17,6 +17,7 @@ Prices software_prices(uint32_t lanes, uint32_t cores) {
   p.invocation = 30;
   p.shared_load = p.load;
   p.coalesces = false;
+  p.resident = 16u << 20;
   p.cooperates = false;
   p.submission = 0;  // nobody watches over it
   return p;

@@ -71,7 +71,7 @@ void move_nodes(Draft& draft, const ir::Memo& memo) {
     const auto it = memo.find(id);
     return it == memo.end() ? id : it->second.v;
   };
-  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched}) {
+  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched, &draft.turns}) {
     std::set<uint32_t> all;
     for (uint32_t id : *nodes) all.insert(moved(id));
     *nodes = std::move(all);
@@ -120,15 +120,14 @@ bool amend_loop(Graph& g, Draft& draft, NodeId loop, uint64_t iterations, uint64
 
 }  // namespace
 
-Draft first_draft(Graph& g, std::span<const NodeId> results, const Target& target, const schedule::Scheduler& scheduler) {
-  SplitScans scans = split_scans(g, results, target, scheduler);
-  Draft draft{.roots = std::move(scans.roots),
-              .stored = std::move(scans.stored),
-              .alone = {},
-              .dispatched = {},
-              .scans = std::move(scans.scans),
-              .scatters = {},
-              .partial = {}};
+Draft first_draft(Graph& g, const Turns& turns, const Target& target, const schedule::Scheduler& scheduler) {
+  Draft draft;
+  if (turns.loop) draft.turns = draft.dispatched = {turns.loop.v};
+  SplitScans scans = split_scans(g, turns.roots, draft.turns, target, scheduler);
+  move_nodes(draft, scans.moved);
+  draft.roots = std::move(scans.roots);
+  draft.stored = std::move(scans.stored);
+  draft.scans = std::move(scans.scans);
   const auto go_on_with = [&](auto& made) {
     move_nodes(draft, made.moved);
     draft.roots = std::move(made.roots);

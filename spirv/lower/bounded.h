@@ -11,6 +11,7 @@
 #include "spirv/lower/rfactor.h"
 #include "spirv/lower/split_scan.h"
 #include "spirv/lower/split_scatter.h"
+#include "spirv/lower/turns.h"
 
 namespace spirograd::lower {
 
@@ -20,14 +21,14 @@ struct Draft {
   std::set<uint32_t> stored;      // nodes that get a buffer
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
+  std::set<uint32_t> turns;       // of them, the one over parts of rows
   Scans scans;                    // loops that are scans
   Scatters scatters;              // how scatters run; others are plain
   Partials partial;               // for people: why some nodes are stored
 };
 
 /// What is asked for, with reductions and scans in as many parts as the target likes.
-Draft first_draft(ir::Graph& g, std::span<const ir::NodeId> results, const Target& target,
-                  const schedule::Scheduler& scheduler);
+Draft first_draft(ir::Graph& g, const Turns& turns, const Target& target, const schedule::Scheduler& scheduler);
 
 /// A kernel that is beyond the bounds: its computes, in order.
 struct Excess {

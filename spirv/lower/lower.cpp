@@ -5,12 +5,12 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
-#include "frontend/ir/reshape_groups.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/host_array.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/lower/alike.h"
 #include "spirv/lower/bounded.h"
+#include "spirv/lower/check_extents.h"
 #include "spirv/lower/computes.h"
 #include "spirv/lower/kept_rows.h"
 #include "spirv/lower/memory.h"
@@ -26,9 +26,8 @@ using ir::Op;
 
 namespace {
 
-constexpr uint32_t kFormal = 0x80000000u;    // buffer ids of a loop body's own parameters and results, replaced per step
-constexpr int kAttempts = 32;                // at a region, until its kernels are within the bounds
-constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: indices are 32 bits wide
+constexpr uint32_t kFormal = 0x80000000u;  // buffer ids of a loop body's own parameters and results, replaced per step
+constexpr int kAttempts = 32;              // at a region, until its kernels are within the bounds
 
 struct Wanted {
   NodeId node;
@@ -40,7 +39,8 @@ class Lowering {
   Lowering(Graph& g, const Target& target, const schedule::Scheduler& scheduler)
       : g_(g), target_(target), scheduler_(scheduler) {}
 
-  Plan run(const Program& p) {
+  // `turns`: the results of the program, maybe in turns.
+  Plan run(const Program& p, const Turns& turns) {
     std::vector<ParamSource> params;
     for (const Param& param : p.params) {
       const uint32_t id = add_buffer(Role::Input, param.type, param.name);
@@ -50,7 +50,7 @@ class Lowering {
     for (const ProgramResult& r : p.results) wanted.push_back({{r.node}, {add_buffer(Role::Output, r.type, r.name), 0}});
     plan_.n_inputs = static_cast<uint32_t>(p.params.size());
     plan_.n_outputs = static_cast<uint32_t>(p.results.size());
-    region(params, wanted, p.name);
+    region(params, wanted, p.name, turns);
     if (const uint64_t n = commands(plan_.steps); n > kCommandLimit)
       throw Error("SG0305", "the program has " + std::to_string(n) + " dispatches, which is above the limit of " +
                                 std::to_string(kCommandLimit));
@@ -90,29 +90,11 @@ class Lowering {
     return {it->second, 0};
   }
 
-  // Index arithmetic is done in 32 bits, also for arrays that are never materialised.
-  void check_extents(std::span<const NodeId> roots) const {
-    for (NodeId id : ir::postorder(g_, roots)) {
-      const Node& n = g_[id];
-      bool fits = std::all_of(n.type.shape.begin(), n.type.shape.end(), [](int64_t d) { return d <= kArrayLimit; });
-      if (n.op == Op::Reshape && n.type.shape.count() > kArrayLimit)  // elements are counted through groups of axes
-        for (const ir::ReshapeGroup& g : ir::reshape_groups(g_[n.in[0]].type.shape, n.type.shape))
-          fits = fits && n.type.shape.slice(g.to.first, g.to.end).count() <= kArrayLimit;
-      if (!fits)
-        throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) +
-                                  " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +
-                                  " elements can be counted along an axis")
-            .at(g_.loc(id));
-      if (n.op == Op::MapAccum) check_extents(g_.function(ir::loop_parts(g_, n).function).results);
-    }
-  }
-
   // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan. Lowered again
   // with an amended draft as long as a kernel is beyond the bounds.
-  void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name) {
-    std::vector<NodeId> results;
-    for (const Wanted& w : wanted) results.push_back(w.node);
-    Draft draft = first_draft(g_, results, target_, scheduler_);
+  void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name,
+              const Turns& turns) {
+    Draft draft = first_draft(g_, turns, target_, scheduler_);
     const size_t kernels = plan_.kernels.size(), steps = plan_.steps.size(), buffers = plan_.buffers.size();
     uint64_t limit = loop_limit(target_);
     for (int attempt = 1;; ++attempt) {
@@ -137,7 +119,7 @@ class Lowering {
   // One attempt. Returns the kernels that are beyond the bounds.
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit) {
-    check_extents(draft.roots);
+    check_extents(g_, draft.roots);
     const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
                                                  find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
     Materialised places;
@@ -183,7 +165,7 @@ class Lowering {
       const Node& n = g_[id];
       if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();
-        loop_of_dispatches(id, region, name);
+        loop_of_dispatches(id, region, name, draft.turns.contains(id.v) ? "rows in turns, " : "loop of ");
         continue;
       }
       if (n.op == Op::Scatter) fill_zero_first_.push_back({places.at(id.v), n.type});
@@ -286,7 +268,7 @@ class Lowering {
   };
 
   // A loop whose steps are dispatches: the body is lowered once on formal buffers and repeated with the real ones.
-  void loop_of_dispatches(NodeId id, const Region& outer, const std::string& name) {
+  void loop_of_dispatches(NodeId id, const Region& outer, const std::string& name, const char* what) {
     const Node& n = g_[id];
     const ir::LoopParts parts = ir::loop_parts(g_, n);
     const ir::Function& f = g_.function(parts.function);
@@ -317,7 +299,7 @@ class Lowering {
     std::swap(before, plan_.steps);
     const uint32_t outer_base = formal_base_;
     formal_base_ += static_cast<uint32_t>(f.params.size() + f.results.size());
-    region(body_params, wanted, name + "_body");
+    region(body_params, wanted, name + "_body", {f.results, {}});
     formal_base_ = outer_base;
     std::vector<Step> body;
     std::swap(body, plan_.steps);
@@ -368,7 +350,7 @@ class Lowering {
     repeat.kind = Step::Kind::Repeat;
     repeat.count = static_cast<uint32_t>(count);
     repeat.body = static_cast<uint32_t>(body.size() * static_cast<size_t>(period));
-    repeat.label = "loop of " + std::to_string(parts.length) + " steps";
+    repeat.label = what + std::to_string(parts.length) + " steps";
     plan_.steps.push_back(std::move(repeat));
     for (int64_t step = single; step < single + period; ++step) append(step, period);
   }
@@ -391,7 +373,14 @@ class Lowering {
 Plan lower(const Program& p, const Target& target, const schedule::Scheduler& scheduler) {
   Program own = p;
   ir::Graph& g = *ir::make_graph_private(own);
-  return Lowering(g, target, scheduler).run(own);
+  std::vector<NodeId> roots;
+  for (const ProgramResult& r : own.results) roots.push_back({r.node});
+  Plan plan = Lowering(g, target, scheduler).run(own, {roots, {}});
+  if (!wants_turns(plan, target)) return plan;
+  const Turns turns = rows_in_turns(g, roots, target);
+  if (!turns.loop) return plan;
+  Plan in_turns = Lowering(g, target, scheduler).run(own, turns);
+  return 3 * in_turns.scratch_bytes <= 2 * plan.scratch_bytes ? in_turns : plan;
 }
 
 }  // namespace spirograd::lower

@@ -257,13 +257,15 @@ std::vector<Expr> Splitter::split(NodeId id) {
 
 }  // namespace
 
-SplitScans split_scans(Graph& g, std::span<const NodeId> roots, const Target& target, const schedule::Scheduler& scheduler) {
+SplitScans split_scans(Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& alone, const Target& target,
+                       const schedule::Scheduler& scheduler) {
   Splitter splitter(g, target, scheduler);
-  ir::Memo memo;
   SplitScans out;
-  out.roots = ir::rebuild(g, roots, memo, [&](NodeId, NodeId built) -> NodeId {
+  out.roots.assign(roots.begin(), roots.end());
+  if (!g.has(Op::MapAccum)) return out;
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) -> NodeId {
     const Node& n = g[built];
-    if (n.op != Op::Proj || kernel_buffers(target) < kScanBuffers) return built;
+    if (n.op != Op::Proj || kernel_buffers(target) < kScanBuffers || alone.contains(g[old].in[0].v)) return built;
     const std::vector<Expr>& made = splitter.results(n.in[0]);
     return made.empty() ? built : made[static_cast<size_t>(n.attr[0])].id;
   });

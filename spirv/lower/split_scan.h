@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "frontend/ir/graph.h"
+#include "frontend/ir/traverse.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
@@ -21,8 +21,10 @@ struct SplitScans {
   std::vector<ir::NodeId> roots;  // in place of the given ones
   std::set<uint32_t> stored;      // nodes that must be materialised: the totals of chunks
   Scans scans;
+  ir::Memo moved;  // what has become of the nodes below
 };
-SplitScans split_scans(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target,
-                       const schedule::Scheduler& scheduler);
+/// Loops in `alone` stay as they are.
+SplitScans split_scans(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& alone,
+                       const Target& target, const schedule::Scheduler& scheduler);
 
 }  // namespace spirograd::lower

@@ -55,6 +55,8 @@ schedule::ScatterFacts scatter_facts(const Graph& g, NodeId scatter, const Targe
 SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Target& target,
                              const schedule::Scheduler& scheduler) {
   SplitScatters out;
+  out.roots.assign(roots.begin(), roots.end());
+  if (!g.has(Op::Scatter)) return out;
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId whole) -> NodeId {
     const Node& n = g[whole];
     if (n.op != Op::Scatter || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;

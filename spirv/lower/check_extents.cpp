@@ -1,0 +1,31 @@
+#include "spirv/lower/check_extents.h"
+
+#include <algorithm>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/reshape_groups.h"
+#include "frontend/ir/traverse.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+void check_extents(const ir::Graph& g, std::span<const NodeId> roots) {
+  for (NodeId id : ir::postorder(g, roots)) {
+    const Node& n = g[id];
+    bool fits = std::all_of(n.type.shape.begin(), n.type.shape.end(), [](int64_t d) { return d <= kArrayLimit; });
+    if (n.op == Op::Reshape && n.type.shape.count() > kArrayLimit)  // elements are counted through groups of axes
+      for (const ir::ReshapeGroup& group : ir::reshape_groups(g[n.in[0]].type.shape, n.type.shape))
+        fits = fits && n.type.shape.slice(group.to.first, group.to.end).count() <= kArrayLimit;
+    if (!fits)
+      throw Error("SG0303", std::string(ir::name(n.op)) + ": an index into " + to_string(n.type) +
+                                " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +
+                                " elements can be counted along an axis")
+          .at(g.loc(id));
+    if (n.op == Op::MapAccum) check_extents(g, g.function(ir::loop_parts(g, n).function).results);
+  }
+}
+
+}  // namespace spirograd::lower
