@@ -54,6 +54,30 @@ Expr replicated(L l, Expr t) {
   return unless_broken("build", "invariant", broadcast(t, l.with_batch(t.shape()), axes));
 }
 
+bool is_variable(L l, Expr e) { return e.op() == Op::IndexVar && e.attr(0) == l.level(); }
+
+// What the variable equals where `condition` is `value`, if that is the same for all i. Conditions are followed to a small
+// depth only: they may share their parts.
+Expr only_place(L l, Expr condition, bool value, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const Op op = condition.op();
+  if (op == (value ? Op::Eq : Op::Ne)) {
+    if (is_variable(l, condition.in(0)) && !l.moves(condition.in(1))) return condition.in(1);
+    if (is_variable(l, condition.in(1)) && !l.moves(condition.in(0))) return condition.in(0);
+  }
+  if (depth == kDeepest || condition.dtype() != DType::Bool) return {};
+  if (op == Op::Not) return only_place(l, condition.in(0), !value, depth + 1);
+  if (op != (value ? Op::And : Op::Or)) return {};
+  const Expr first = only_place(l, condition.in(0), value, depth + 1);
+  return first ? first : only_place(l, condition.in(1), value, depth + 1);
+}
+
+// A choice of which one side matters at one place at most.
+bool chooses_place(L l, Expr t) {
+  return t.op() == Op::Select &&
+         ((l.moves(t.in(1)) && only_place(l, t.in(0), true)) || (l.moves(t.in(2)) && only_place(l, t.in(0), false)));
+}
+
 Expr as_iota(L l, Expr) { return iota(l.graph(), {l.extent()}, 0); }
 Expr lift_pointwise(L l, Expr t) { return with_operands(l.graph(), t.node(), operands(l, t)); }
 Expr lift_broadcast(L l, Expr t) {
@@ -80,6 +104,23 @@ std::vector<Expr> batched_index(L l, Expr t) {
 Expr gather_batched(L l, Expr t) { return gather(l.operand(t, 0), batched_index(l, t)); }
 Expr scatter_batched(L l, Expr t) {
   return scatter(l.operand(t, 0), batched_index(l, t), l.with_batch(Shape(t.node().attr)));
+}
+
+// That side is computed there only, and so is what is asked beside the place.
+Expr at_place(Lifting& l, Expr t) {
+  const auto there = [&](Expr e, Expr place) {
+    if (!place || !l.moves(e)) return e;
+    const Expr i = index_var(l.graph(), l.level(), l.extent());
+    return Expr{&l.graph(), substitute(l.graph(), e.id, {{i.id.v, place.id}})};
+  };
+  const Expr condition = t.in(0), yes = only_place(l, condition, true), no = only_place(l, condition, false);
+  const auto asked = [&] {
+    if (condition.op() != (yes ? Op::And : Op::Or)) return condition;
+    const Expr a = condition.in(0), b = condition.in(1);
+    if (const Expr place = only_place(l, a, static_cast<bool>(yes))) return binary(condition.op(), a, there(b, place));
+    return binary(condition.op(), there(a, yes ? yes : no), b);
+  };
+  return select(asked(), there(t.in(1), yes), there(t.in(2), no));
 }
 
 Expr push_index(Lifting& l, Expr t) {
@@ -177,6 +218,8 @@ constexpr BuildRule kBuildRules[] = {
    "def main(x: f32[2]) = for i: 3 => x",                      "def main(x: f32[2]) = replicate(x, 3)"},
   {"variable",     is<Op::IndexVar>,              kNothing,   as_iota,
    "def main() = for i: 3 => i",                               "def main() = iota(3)"},
+  {"one-place",    chooses_place,                 at_place,   kNothing,
+   "def main(x: f32[3], k: i32) = for i: 3 => if i == k then exp(x[i]) else x[i]", "def main(x: f32[3], k: i32) = where(iota(3) == k, exp(x[k]), x)"},
   {"pointwise",    kind_is<Kind::Pointwise>,      kNothing,   lift_pointwise,
    "def main(x: f32[3]) = for i: 3 => sin(x[i]) * 2.0",        "def main(x: f32[3]) = sin(x) * 2.0"},
   {"broadcast",    is<Op::Broadcast>,             kNothing,   lift_broadcast,

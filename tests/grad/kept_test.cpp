@@ -39,6 +39,10 @@ constexpr Case kCases[] = {
     {"fori(6, fn(i, s) => fori(2, fn(j, t) => where(iota(6) == i + j, sin(t[i + j]), t), s), x)", "f64[2]"},
     {"fori(6, fn(i, s) => where(iota(6) == i, sin(s[i]), s), x, keep=sqrt)", "f64[3]"},
     {"fori(6, fn(i, s) => sin(s) + 0.1 * s, x, keep=sqrt)", "f64[6]"},
+    // the index of the comprehension for the place
+    {"fori(6, fn(i, s) => for k: 6 => if k == i then sin(s[k]) else s[k], x)", "f64"},
+    {"fori(6, fn(i, s) => for k: 6 => if k != i then s[k] else sin(s[k]) * s[k - 1], x)", "f64 f64"},
+    {"fori(6, fn(i, s) => for k: 6 => if k == i and s[k] > 0.2 then sin(s[k]) else s[k], x)", "f64"},
 };
 
 Program of(const Case& c) { return test::program("def f(x: f64[6]) = " + std::string(c.program)); }

@@ -82,8 +82,9 @@ TEST(Keep, OfOneElementPerStepIsTheElement) {
     return scratch_of_gradient("def f(x: f32[400]) = sum(square(fori(400, fn(i, s) => " + next + ", x, keep=" + keep +
                                ")))");
   };
-  for (const char* next : {"for k: 400 => if k == i then sin(s[i]) else s[k]", "where(iota(400) == i, sin(s[i]), s)",
-                           "s + one_hot(i, 400) * (sin(s[i]) - s[i])"})
+  for (const char* next :
+       {"for k: 400 => if k == i then sin(s[i]) else s[k]", "for k: 400 => if k == i then sin(s[k]) else s[k]",
+        "where(iota(400) == i, sin(s[i]), s)", "s + one_hot(i, 400) * (sin(s[i]) - s[i])"})
     for (const char* keep : {"all", "sqrt", "levels(3)", "budget(1600)"})
       EXPECT_LE(bytes(next, keep), 10 * 1600u) << next << ": the elements, and states between steps; by " << keep;
 }
