@@ -142,6 +142,14 @@ std::vector<Array> cond_of_each(const Arg& condition, const std::vector<Arg>& a,
   return out;
 }
 
+Array number_of_arm(Arg which) {
+  return operation("switch", {&which, 1}, Numbers::Alone, which.loc, [](ir::Graph&, Operands in) {
+    if (in[0].type() != i32())
+      throw Error("SG0102", "switch: the number of the arm must be one i32, not " + to_string(in[0].type()));
+    return in[0];
+  });
+}
+
 }  // namespace detail
 
 }  // namespace spirograd

@@ -37,4 +37,13 @@ std::vector<Array> unravelled(std::vector<Arg> like, const Arg& v) {
   });
 }
 
+std::vector<Array> leaves_of(const std::vector<Arg>& leaves, size_t count, const Loc& loc) {
+  return operations("map_fields", leaves, Numbers::Alone, loc, [&](ir::Graph&, Operands in) {
+    if (leaves.size() != count)
+      throw Error("SG0404", "map_fields: bundles of " + std::to_string(count) + " and of " + std::to_string(leaves.size()) +
+                                " arrays do not have the same fields");
+    return with_numbers(leaves, in);
+  });
+}
+
 }  // namespace spirograd::detail

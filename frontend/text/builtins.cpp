@@ -15,9 +15,9 @@ using ir::Expr;
 
 namespace {
 
-std::array<std::span<const Builtin>, 8> all_builtins() {
-  return {math_builtins(), array_builtins(),      composite_builtins(), linear_builtins(),
-          loop_builtins(), derivative_builtins(), batch_builtins(),     ravel_builtins()};
+std::array<std::span<const Builtin>, 9> all_builtins() {
+  return {math_builtins(),       array_builtins(), composite_builtins(), linear_builtins(), loop_builtins(),
+          derivative_builtins(), batch_builtins(), ravel_builtins(),     field_builtins()};
 }
 
 std::unordered_map<std::string_view, const Builtin*> make_index() {

@@ -65,6 +65,7 @@ std::span<const Builtin> loop_builtins();        // loops.cpp
 std::span<const Builtin> derivative_builtins();  // derivatives.cpp
 std::span<const Builtin> batch_builtins();       // batches.cpp
 std::span<const Builtin> ravel_builtins();       // builtins_ravel.cpp
+std::span<const Builtin> field_builtins();       // fields.cpp
 
 /// The arguments that `follows` names, those of a tuple one by one.
 std::vector<Value*> carriers_of(const Builtin& builtin, std::vector<Value>& args);

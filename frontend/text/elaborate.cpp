@@ -196,12 +196,13 @@ Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
   if (operand.form == Form::Number && operand.suffix == 'd')
     return Value::array(ir::scalar(graph_, DType::F64, -operand.number));
   Value v = eval(operand, env);
-  if (!v.is_literal()) return lift({v}, "-", [](std::span<const Expr> in) { return ir::unary(Op::Neg, in[0]); });
+  if (!v.is_literal()) return negated(v);
   for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
   return v;
 }
 
 Value Elaborator::binary(Op op, const Value& a, const Value& b) {
+  if (std::optional<Value> v = field_by_field(op, a, b)) return *std::move(v);
   if (std::optional<Value> v = fold(op, a, b)) return *v;
   if (const std::optional<bool> known = known_truth(op, a, b)) {
     // The node is made all the same: programs print as what was written.

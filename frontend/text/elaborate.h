@@ -181,6 +181,9 @@ class Elaborator {
     scopes_.push_back(env.scope);
     return env;
   }
+  /// a + b and the like where one of them is a struct or a tuple; nothing where both are arrays.
+  std::optional<Value> field_by_field(ir::Op op, const Value& a, const Value& b);
+  Value negated(const Value& v);  // of an array, a struct or a tuple
   ir::Expr made_at(Weak& w, DType t);
   Value eval_form(const Ast& ast, const Env& env);
   Value eval_name(const Ast& ast, const Env& env);

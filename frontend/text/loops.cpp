@@ -156,6 +156,30 @@ Value while_loop(Call& c) {
   return Value::tuple({end.items[0], count});
 }
 
+// All arms are computed where the number is not known; it counts from the first arm below it to the last one above.
+Value switch_over(Call& c) {
+  if (c.args[1].kind != Value::Kind::Tuple || c.args[1].items.empty())
+    c.fail("needs a tuple of functions as argument 2, not " + describe(c.args[1]), std::string(find_builtin(c.name)->usage));
+  std::vector<Closure> arms;
+  for (const Value& v : c.args[1].items) {
+    if (v.kind != Value::Kind::Function)
+      c.fail("arm " + std::to_string(arms.size()) + " is no function, but " + describe(v), "(fn(x) => x, sin, ..)");
+    arms.push_back(*v.function);
+  }
+  const auto run = [&](size_t j) { return c.elaborator.apply(arms[j], {c.args.begin() + 2, c.args.end()}, c.ast.place); };
+  const auto last = static_cast<int64_t>(arms.size()) - 1;
+  if (c.args[0].is_whole_number())
+    return run(static_cast<size_t>(std::clamp<int64_t>(static_integer(c.args[0], "switch"), 0, last)));
+  const Expr which = c.array(0);
+  if (which.type() != i32())
+    throw Error("SG0102", "switch: the number of the arm must be one i32, not " + describe(c.args[0]));
+  Value out = run(arms.size() - 1);
+  for (int64_t j = last; j-- > 0;)
+    out = c.elaborator.choose(ir::binary(ir::Op::Le, which, ir::scalar(c.graph(), DType::I32, static_cast<double>(j))),
+                              run(static_cast<size_t>(j)), out);
+  return out;
+}
+
 Value map_accum(Call& c) {
   const Closure& body = step_of(c, 0);
   if (body.def < 0) c.fail("needs the name of a def", "fold, scan, map_accum_l and fori take fn(..) => ..");
@@ -197,6 +221,7 @@ constexpr Builtin kLoopRows[] = {
     {"mapAccumR", 3, 3, "keep", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>, Follows::Nothing, false, "keep"},
     {"fori",      3, 3, "keep", "fori(n, fn(i, state) => state2, start)",              fori, Follows::Nothing, false, "keep"},
     {"while",     3, 3, "at_most keep", "let (state, steps) = while(fn(s) => s < 9.0, fn(s) => s * 2.0, start, at_most=50)", while_loop, Follows::Nothing, false, "keep"},
+    {"switch",    2, -1, "", "switch(k, (fn(x) => x, sin, exp), x)", switch_over},
     {"map_accum", 1, 1, "reverse length acc es consts", "map_accum(body, reverse=false, length=5, acc=(..), es=(..), consts=(..))", map_accum},
     {"with_jvp",  2, 2, "wrt consts", "with_jvp(body, value, wrt=(..), consts=(..))", with_jvp},
     {"with_vjp",  2, 2, "wrt consts", "with_vjp(body, value, wrt=(..), consts=(..))", with_vjp},

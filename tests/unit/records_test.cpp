@@ -42,6 +42,47 @@ TEST(Records, FieldsAreReadByName) {
       << "and taken apart as tuples are";
 }
 
+// As vectors: what a step of an optimiser writes.
+TEST(Records, AreAddedAndScaledFieldByField) {
+  const std::string net =
+      "struct Layer { w: f32[2], b: f32 }\nstruct Net { first: Layer, rest: f32[1] }\n"
+      "def a() = Net(Layer([1, 2], 3), [4])\ndef b() = Net(Layer([10, 20], 30), [40])\n";
+  EXPECT_EQ(run(net + "def f() = a() + b()"), (Values{11, 22, 33, 44}));
+  EXPECT_EQ(run(net + "def f() = b() - 2 * a() / 0.5"), (Values{6, 12, 18, 24}));
+  EXPECT_EQ(run(net + "def f() = -a() * 3"), (Values{-3, -6, -9, -12}));
+  EXPECT_EQ(run(net + "def f(s: f32) = a() * s", {{2}}), (Values{2, 4, 6, 8}));
+  EXPECT_EQ(run(net + "def f() = a() - 0.1 * grad(fn(n) => sum(square(n.first.w)) + n.rest[0])(a())").size(), 4u);
+  EXPECT_EQ(run("def f(x: f32[2]) = (x, 1.0) + (x, 2) * 2", {{1, 2}}), (Values{3, 6, 5})) << "tuples too";
+  EXPECT_EQ(run(net + "def f() = fori(3, fn(_, n) => n + b(), a())"), (Values{31, 62, 93, 124}));
+  EXPECT_EQ(run(net + "def f() = map_fields(fn(x, y) => x * y - sum(x), a(), b())"), (Values{7, 37, 87, 156}));
+  EXPECT_EQ(run(net + "def f() = map_fields(sum, a())"), (Values{3, 3, 4})) << "fields may change their shape";
+}
+
+TEST(Records, ArithmeticOfUnlikeStructsIsRefused) {
+  const std::string net =
+      "struct P { w: f32[2], b: f32 }\nstruct Q { w: f32[2], b: f32 }\nstruct S { p: P }\n"
+      "def p() = P([1, 2], 3)\ndef q() = Q([1, 2], 3)\n";
+  const std::pair<const char*, const char*> cases[] = {
+      {"p() + q()", "SG0404 +: a P and a Q do not have the same fields"},
+      {"p() - 1", "SG0102 -: not defined for a P and a number"},
+      {"p() * p()", "SG0102 *: not defined for a P and a P"},
+      {"2 / p()", "SG0102 /: not defined for a number and a P"},
+      {"p() * [1.0, 2.0]", "SG0102 *: not defined for a P and numbers of shape [2]"},
+      {"p() == p()", "SG0102 ==: not defined for a P and a P"},
+      {"(1.0, 2.0) + (1.0, 2.0, 3.0)", "SG0404 +: a tuple of 2 and a tuple of 3 do not have the same fields"},
+      {"map_fields(sin, p(), q())", "SG0404 map_fields: a P and a Q do not have the same fields"},
+      {"map_fields(p(), p())", "SG0404 'map_fields' needs a function as argument 1, not a P"},
+      {"S(p()) * true", "SG0102"},
+  };
+  for (const auto& [source, want] : cases) {
+    const auto module = text::parse(net + "def f() = " + source, "test.sg");
+    const auto made = module ? text::instantiate(*module) : Result<Program>(module.error());
+    ASSERT_FALSE(made) << source;
+    EXPECT_EQ((made.error().code + " " + made.error().message).substr(0, std::string(want).size()), want);
+    EXPECT_EQ(made.error().loc.line, 6) << source;
+  }
+}
+
 TEST(Records, AreRavelledForOptimisersAndBack) {
   const std::string net =
       "struct Layer { w: f32[N,2], k: i32, b: f32 }\nstruct Net { first: Layer, rest: f32[0] }\n"
@@ -189,7 +230,7 @@ TEST(Records, MistakesAreToldInTheirNames) {
       {"def f(x: f32[2]) = predict(Model(x, 1), Model(x, 1))", "SG0103",
        "'x' of 'predict' is declared as an array, given a Model"},
       {"def f(x: f32[2]) = predict(Model([1, 2, 3], 1), x)", "SG0104", "the shape variable 'D' is 3"},
-      {"def f(x: f32[2]) = Model(x, 1) + 1", "SG0102", "found a Model"},
+      {"def f(x: f32[2]) = Model(x, 1) + 1", "SG0102", "not defined for a Model and a number"},
       {"def f(x: f32[2]) = if x[0] > 0 then Model(x, 1) else (x, 1)", "SG0102", "a Model and a tuple of 2"},
       {"def f(x: Model[2]) = x", "SG0401", "there are no arrays of structs"},
       {"struct Row[N] { a: f32[N] }\ndef f(x: Row[2, 3]) = x", "SG0401", "'Row' has 1 sizes, it is given 2"},

@@ -266,6 +266,10 @@ void add_layout(std::vector<Sample>& out) {
     const auto [a, i, b] = unravel(std::tuple(in.v, in.k, in.x), ravel(std::pair(in.v, in.x)) * 2);
     return sum(a) + sum(b);
   });
+  add("map_fields", "{ let (a, b) = map_fields(fn(a, b) => a * b, (v, x), (v, 3.0))\n sum(a) + sum(b) }", [](const In& in) {
+    const auto [a, b] = map_fields([](Array l, Array r) { return l * r; }, std::pair(in.v, in.x), std::pair(in.v, 3.0));
+    return sum(a) + sum(b);
+  });
   add("slice", "slice(v, 1, 3)", [](const In& in) { return slice(in.v, 1, 3); });
   add("slice", "slice(x, 1, 3, -1)", [](const In& in) { return slice(in.x, 1, 3, -1); });
   add("window", "window(v, -1, 6)", [](const In& in) { return window(in.v, -1, 6); });
@@ -335,6 +339,14 @@ void add_derivatives(std::vector<Sample>& out) {
                    return s + n;
                  },
                  "while_loop"});
+  out.push_back({"switch", "switch(k[0], (fn(a, b) => a + b, fn(a, b) => a * b, atan2), x[1], x[0])",
+                 [](const In& in) {
+                   const auto arms =
+                       std::tuple([](Array a, Array b) { return a + b; }, [](Array a, Array b) { return a * b; },
+                                  [](Array a, Array b) { return atan2(a, b); });
+                   return switch_(in.k(0), arms, in.x(1), in.x(0));
+                 },
+                 "switch_"});
 }
 
 std::vector<Sample> samples() {

@@ -26,6 +26,39 @@ TEST(FunctionParameters, TakeDefinitionsOperationsAndLiterals) {
   EXPECT_TRUE(std::isnan(run(kTwice + "def f(x: f32[1]) = twice(sqrt, x)", {{-1}})[0]));
 }
 
+TEST(Switch, RunsTheArmOfThatNumberOrTheNearest) {
+  const std::string of = "def f(k: i32, x: f32[2]) = switch(k, (fn(a) => a + 1, square, fn(a) => (-a)), x)";
+  const std::pair<double, Values> cases[] = {{-2147483648.0, {3, 6}}, {-1, {3, 6}},  {0, {3, 6}},           {1, {4, 25}},
+                                             {2, {-2, -5}},           {3, {-2, -5}}, {2147483647, {-2, -5}}};
+  for (const auto& [k, want] : cases) EXPECT_EQ(run(of, {{k}, {2, 5}}), want) << k;
+  EXPECT_EQ(run("def f(x: f32[3]) = switch(1, (fn(a) => a[7:9], fn(a) => a[0:2]), x)", {{1, 2, 3}}), (Values{1, 2}))
+      << "a number that is known: the other arms are not looked at";
+  EXPECT_EQ(run("def f(k: i32, x: f32) = switch(k, (fn() => (x, 1), fn() => (2 * x, 2)))", {{1}, {3}}), (Values{6, 2}))
+      << "tuples, and what is around";
+  EXPECT_EQ(run("def f(k: i32, x: f32) = grad(fn(x) => switch(k, (sin, fn(x) => x * x * x, sqrt), x))(x)", {{1}, {2}}),
+            (Values{12}));
+  EXPECT_EQ(run("def f(k: i32, x: f32) = grad(fn(x) => switch(k, (sqrt, log, fn(x) => 3 * x), x))(x)", {{2}, {0}}),
+            (Values{3}))
+      << "arms that are not taken add nothing, however steep";
+  EXPECT_EQ(run("def f(k: i32[3], x: f32[3]) = for i: 3 => switch(k[i], (neg, square), x[i])", {{0, 1, 5}, {2, 3, 4}}),
+            (Values{-2, 9, 16}));
+}
+
+TEST(Switch, MistakesAreTold) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"switch(x, (sin, cos), x)", "SG0102 switch: the number of the arm must be one i32, not f32"},
+      {"switch(k, sin, x)", "SG0404 'switch' needs a tuple of functions as argument 2, not a function"},
+      {"switch(k, (sin, 2.0), x)", "SG0404 'switch' arm 1 is no function, but a number"},
+      {"switch(k, (fn(x) => x, fn(x) => (x, x)), x)", "SG0102 if: the branches are f32 and a tuple of 2"},
+  };
+  for (const auto& [source, want] : cases) {
+    const auto module = text::parse("def f(k: i32, x: f32) = " + std::string(source), "test.sg");
+    const auto made = module ? text::instantiate(*module) : Result<Program>(module.error());
+    ASSERT_FALSE(made) << source;
+    EXPECT_EQ(made.error().code + " " + made.error().message, want);
+  }
+}
+
 TEST(FunctionParameters, ArePassedOn) {
   EXPECT_EQ(run(kTwice + "def often(f: fn, x: f32[N]) = twice(fn(y) => twice(f, y), x)\n"
                          "def f(x: f32[1]) = often(fn(y) => y * 2, x)",

@@ -129,6 +129,25 @@ requires(!detail::is_leaf<S>) detail::state_of<S> cond(Arg condition, const S& a
   return detail::unflatten(a, next);
 }
 
+namespace detail {
+Array number_of_arm(Arg which);
+template <size_t J, class Arms, class... A>
+auto arm_from(const Array& which, const Arms& arms, const A&... args) {
+  auto here = std::get<J>(arms)(args...);
+  if constexpr (J + 1 == std::tuple_size_v<Arms>)
+    return here;
+  else
+    return cond(which <= static_cast<int>(J), here, arm_from<J + 1>(which, arms, args...));
+}
+}  // namespace detail
+
+/// Result of the arm with that number, one i32, for the arguments behind; of the first arm below 0, of the last one beyond
+/// it. All arms give values of one form, and all are computed: switch_(k, std::tuple(f, g, h), x).
+template <class... F, class... A>
+requires(sizeof...(F) > 0) auto switch_(Arg which, const std::tuple<F...>& arms, const A&... args) {
+  return detail::arm_from<0>(detail::number_of_arm(std::move(which)), arms, args...);
+}
+
 // ---- reductions. keepdims leaves extents of 1. Of nothing: sum 0, prod 1, max -inf, min +inf, logsumexp -inf.
 Array sum(Arg a, Axes axes = Axes::every(), bool keepdims = false);
 Array prod(Arg a, Axes axes = Axes::every(), bool keepdims = false);

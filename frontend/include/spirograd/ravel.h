@@ -1,7 +1,9 @@
-// Bundles as vectors: one optimiser's step for all arrays of a model.
+// Bundles as wholes: one optimiser's step for all arrays of a model.
 //
 //   const Array w = ravel(model) - 0.1f * ravel(grad(loss)(model, x));
 //   model = unravel(model, w);
+//
+//   model = map_fields([](Array w, Array g) { return w - 0.1f * g; }, model, grad(loss)(model, x));
 #pragma once
 
 #include "spirograd/bundle.h"
@@ -11,6 +13,8 @@ namespace spirograd {
 namespace detail {
 Array ravelled(const std::vector<Arg>& leaves, const Loc& loc);
 std::vector<Array> unravelled(std::vector<Arg> like, const Arg& v);
+/// The leaves as arrays; `count` of them, or an error.
+std::vector<Array> leaves_of(const std::vector<Arg>& leaves, size_t count, const Loc& loc);
 }  // namespace detail
 
 /// The floats of all arrays in a Bundle, one array after the other, row-major: [n]. Integers and bools are left out. An
@@ -26,6 +30,21 @@ detail::state_of<S> unravel(const S& like, Arg v) {
   const std::vector<Array> all = detail::unravelled(detail::flattened(like, v.loc), v);
   std::span<const Array> next = all;
   return detail::unflatten(like, next);
+}
+
+/// `f` of the arrays that stand at the same place in all of these Bundles, which have one form: a Bundle of that form. An
+/// error (SG0404) where one has more arrays than another.
+template <class F, class S, class... More>
+detail::state_of<S> map_fields(F&& f, const S& first, const More&... more) {
+  const Loc loc = Loc::here();
+  const std::vector<Arg> form = detail::flattened(first, loc);
+  std::vector<Array> out;
+  const auto map = [&](const auto&... all) {
+    for (size_t j = 0; j < form.size(); ++j) out.push_back(f(all[j]...));
+  };
+  map(detail::leaves_of(form, form.size(), loc), detail::leaves_of(detail::flattened(more, loc), form.size(), loc)...);
+  std::span<const Array> next = out;
+  return detail::unflatten(first, next);
 }
 
 }  // namespace spirograd
