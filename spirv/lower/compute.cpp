@@ -138,6 +138,9 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     };
     inliner.add_companion({reduction, store.value, put_beside});
   }
+  std::vector<ir::NodeId> results;
+  for (const Store& store : s.stores) results.push_back(store.value);
+  inliner.find_together(results, tile.points);
   std::vector<std::vector<Value>> values;
   for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
   for (const auto& [reduction, store] : s.beside)

@@ -117,6 +117,9 @@ class Inliner {
   };
   void add_companion(Companion c) { companions_.push_back(std::move(c)); }
 
+  /// Results that will be asked for at these points: their reductions may share loops.
+  void find_together(std::span<const ir::NodeId> results, std::span<const Point> points);
+
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
@@ -200,6 +203,17 @@ class Inliner {
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
+  struct Streamed {
+    ir::NodeId reduction;
+    std::vector<Point> at;
+  };
+  struct Below {
+    std::set<uint32_t> arrays, reductions;
+  };
+  Below below_reduction(const ir::Node& n) const;
+  /// Other reductions that the loops of this one compute, too.
+  std::vector<ir::NodeId> reduced_with(int scope, const ir::Node& n, std::span<const Point> points) const;
+  bool is_known(int scope, ir::NodeId id, std::span<const Point> points) const;
   struct ReductionLoops;
   class Staging;
   class CommonValues;
@@ -252,6 +266,7 @@ class Inliner {
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
   int64_t points_ = 1;  // that all invocations compute
   std::vector<Companion> companions_;
+  std::vector<Streamed> streamed_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation
   struct StageArray {
     kernel::Scalar type;

@@ -113,10 +113,15 @@ std::vector<Level> levels_of(const Node& n, const schedule::ReduceSchedule& s) {
 
 }  // namespace
 
-// The loops of one reduction while they are written: those that are open, the place of the element on each axis, and the
-// results. Partial results, as many as the schedule has accumulators, run over the last axis, or over a block of it if the
-// sum is compensated; their sum is added to the total, which runs over everything.
+// The loops of a reduction, or of several over the same elements, while they are written: those that are open, the place of
+// the element on each axis, and the results. Partial results, as many as the schedule has accumulators, run over the last
+// axis, or over a block of it if the sum is compensated; their sum is added to the total, which runs over everything.
 struct Inliner::ReductionLoops {
+  struct Result {
+    const Node& n;
+    std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
+  };
+
   Inliner& inliner;
   Builder& b;
   const int scope;
@@ -131,11 +136,11 @@ struct Inliner::ReductionLoops {
   Staging* const staging;                           // none: nothing is staged
   CommonValues* const common;                       // none: each lane evaluates all that it needs
 
+  std::vector<Result> results = {{n}};
   std::vector<Point> at = {};
-  std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
-  std::map<size_t, Value> place = {};                      // of each axis, as far as its loops are open
-  std::optional<Value> inside = {};  // whether the element is one, where the schedule counts further than the axis
-  int open = 0, open_around = 0;     // loops; those around the partial results
+  std::map<size_t, Value> place = {};  // of each axis, as far as its loops are open
+  std::optional<Value> inside = {};    // whether the element is one, where the schedule counts further than the axis
+  int open = 0, open_around = 0;       // loops; those around the partial results
   int64_t copies = 1, copy_stride = 0;
   std::optional<Value> left = {};  // elements, at the end of the block, that are no whole unrolled body,
   Value left_from = 0;             // and where they begin
@@ -151,32 +156,35 @@ struct Inliner::ReductionLoops {
   void accumulate_copies();
   void accumulate_left();
   void close(int left_open);
-  Value combined_chains(size_t u);
-  void add_to_total(size_t u, Value part);
+  Value combined_chains(const Result& r, size_t u);
+  void add_to_total(const Result& r, size_t u, Value part);
 };
 
 void Inliner::ReductionLoops::start(std::span<const Point> points) {
   for (const Point& p : points) {
     at.push_back(inliner.reduced_operand_point(n, p));
-    inliner.hoist(scope, n.in[0], at.back());
+    for (const Result& r : results) inliner.hoist(scope, r.n.in[0], at.back());
   }
-  for (size_t u = 0; u < points.size(); ++u) {
-    total.push_back(b.var(identity(b, n.op, t)));
-    if (compensated) lost.push_back(b.var(b.constant(t, 0)));
+  for (Result& r : results) {
+    for (size_t u = 0; u < points.size(); ++u) {
+      r.total.push_back(b.var(identity(b, r.n.op, t)));
+      if (compensated) r.lost.push_back(b.var(b.constant(t, 0)));
+    }
+    for (const Companion& c : inliner.companions_) {
+      if (scope != 0 || &inliner.node(c.of) != &r.n) continue;
+      companions.push_back(&c);
+      const Shape& shape = inliner.node(c.node).type.shape;
+      inliner.hoist(scope, c.node, Point(static_cast<size_t>(shape.rank()), kUnknown));
+    }
+    if (direct) r.partial = r.total;
   }
-  for (const Companion& c : inliner.companions_) {
-    if (scope != 0 || &inliner.node(c.of) != &n) continue;
-    companions.push_back(&c);
-    const Shape& shape = inliner.node(c.node).type.shape;
-    inliner.hoist(scope, c.node, Point(static_cast<size_t>(shape.rank()), kUnknown));
-  }
-  if (direct) partial = total;
   for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b.i32(0);
 }
 
 void Inliner::ReductionLoops::start_partials() {
   open_around = open;
-  while (partial.size() < at.size() * chains) partial.push_back(b.var(identity(b, n.op, t)));
+  for (Result& r : results)
+    while (r.partial.size() < at.size() * chains) r.partial.push_back(b.var(identity(b, r.n.op, t)));
 }
 
 void Inliner::ReductionLoops::open_loops() {
@@ -237,11 +245,13 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
   for (const auto& [axis, v] : place) set_place(axis, v);
   for (size_t u = 0; u < at.size() && staging; ++u) staging->provide(place, u, at[u]);
   if (common && copy) common->provide(at, *copy);
-  const std::vector<Value> values = inliner.eval(scope, n.in[0], at);
-  for (size_t u = 0; u < at.size(); ++u) {
-    const Value var = partial[u * chains + chain];
-    const Value x = inside ? b.select(*inside, values[u], identity(b, n.op, t)) : values[u];
-    b.set(var, combine(b, n.op, b.get(var), x));
+  for (const Result& r : results) {
+    const std::vector<Value> values = inliner.eval(scope, r.n.in[0], at);
+    for (size_t u = 0; u < at.size(); ++u) {
+      const Value var = r.partial[u * chains + chain];
+      const Value x = inside ? b.select(*inside, values[u], identity(b, r.n.op, t)) : values[u];
+      b.set(var, combine(b, r.n.op, b.get(var), x));
+    }
   }
   store_companions();
 }
@@ -285,30 +295,32 @@ void Inliner::ReductionLoops::close(int left_open) {
   }
 }
 
-Value Inliner::ReductionLoops::combined_chains(size_t u) {
+Value Inliner::ReductionLoops::combined_chains(const Result& r, size_t u) {
   std::vector<Value> parts;
-  for (size_t j = 0; j < chains; ++j) parts.push_back(b.get(partial[u * chains + j]));
+  for (size_t j = 0; j < chains; ++j) parts.push_back(b.get(r.partial[u * chains + j]));
   for (; parts.size() > 1; parts.resize(parts.size() / 2))  // a power of two of them, neighbours first
-    for (size_t j = 0; 2 * j < parts.size(); ++j) parts[j] = combine(b, n.op, parts[2 * j], parts[2 * j + 1]);
+    for (size_t j = 0; 2 * j < parts.size(); ++j) parts[j] = combine(b, r.n.op, parts[2 * j], parts[2 * j + 1]);
   return parts[0];
 }
 
-void Inliner::ReductionLoops::add_to_total(size_t u, Value part) {
-  const Value before = b.get(total[u]);
+void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part) {
+  const Value before = b.get(r.total[u]);
   if (!compensated) {
-    b.set(total[u], combine(b, n.op, before, part));
+    b.set(r.total[u], combine(b, r.n.op, before, part));
     return;
   }
-  b.set(total[u], add_compensated(b, before, part, lost[u]));
+  b.set(r.total[u], add_compensated(b, before, part, r.lost[u]));
 }
 
 std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
+  const std::vector<NodeId> others = reduced_with(scope, n, points);
   schedule::ReduceFacts facts;
   facts.dtype = n.type.dtype;
-  facts.points = static_cast<int64_t>(points.size());
+  facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
   facts.code = code_per_element(scope, n);
+  for (NodeId other : others) facts.code += code_per_element(scope, node(other));
   for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
@@ -343,16 +355,27 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
                        .compensated = compensated,
                        .staging = s.stages.empty() ? nullptr : &*staging,
                        .common = s.broadcast > 1 ? &*common : nullptr};
+  for (NodeId other : others) {
+    loops.results.push_back({node(other)});
+    reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});
+  }
   loops.start(points);
   loops.open_loops();
   loops.accumulate_copies();
   loops.accumulate_left();
   loops.close(loops.open_around);
-  for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_to_total(u, loops.combined_chains(u));
+  for (const ReductionLoops::Result& r : loops.results)
+    for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_to_total(r, u, loops.combined_chains(r, u));
   loops.close(0);
-  std::vector<Value> out;
-  for (Value v : loops.total) out.push_back(b_.get(v));
-  return loops.shared ? joined(n.op, std::move(out), static_cast<uint32_t>(s.lanes)) : out;
+  std::vector<std::vector<Value>> out;
+  for (const ReductionLoops::Result& r : loops.results) {
+    std::vector<Value>& values = out.emplace_back();
+    for (Value v : r.total) values.push_back(b_.get(v));
+    if (loops.shared) values = joined(r.n.op, std::move(values), static_cast<uint32_t>(s.lanes));
+  }
+  for (size_t j = 0; j < others.size(); ++j)
+    for (size_t u = 0; u < points.size(); ++u) memo_.back()[Key{scope, others[j].v, points[u]}] = out[j + 1][u];
+  return out[0];
 }
 
 }  // namespace spirograd::lower

@@ -29,6 +29,7 @@ constexpr double kCheap = 20;           // operations that are always recomputed
 constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
 constexpr int64_t kSideBySide = 8;      // points that share what they read, at least
 constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
+constexpr double kForMemory = 1.05;     // so much longer may it take to do without a large array
 
 bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
@@ -257,7 +258,8 @@ class Chooser {
       again += e * (u.loops.empty() || (reduces && shares_reads(id, u)) ? alone : cost) * slow;
       stored += e * target_.price.load * slow;
     }
-    return again > stored;
+    if (again <= stored || !ir::is_pointwise(n.op)) return again > stored;
+    return again - saved_with_others(g_, id, cost, it->second, stored_before_, target_) > kForMemory * stored;
   }
 
   // Whether neighbouring points of the kernel, which it computes side by side, share all that a reduction inside of its

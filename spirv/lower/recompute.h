@@ -7,6 +7,7 @@
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/use.h"
 
 namespace spirograd::lower {
 
@@ -17,5 +18,10 @@ using Costs = std::unordered_map<uint32_t, double>;
 double recompute_cost(const ir::Graph& g, ir::NodeId id, const NodeSet& stored, const Costs& below, const Target& t);
 /// Of all nodes of a postorder.
 Costs recompute_costs(const ir::Graph& g, std::span<const ir::NodeId> order, const NodeSet& stored, const Target& t);
+
+/// What less it is, for a large array that costs `cost` an element, because users load the same arrays in any case, and sums
+/// over the same elements share their loops; in operations of a busy device, over all uses.
+double saved_with_others(const ir::Graph& g, ir::NodeId id, double cost, std::span<const Use> uses, const NodeSet& stored,
+                         const Target& t);
 
 }  // namespace spirograd::lower

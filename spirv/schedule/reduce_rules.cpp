@@ -113,6 +113,12 @@ int64_t broadcast_length(const ReduceFacts& f) {
   return std::min(f.lanes, most);
 }
 
+// Where code is so large that little of it is written out, most lanes would load for nothing.
+bool lanes_are_used(const ReduceFacts& f) {
+  const int64_t length = broadcast_length(f);
+  return 2 * length >= f.lanes || length == f.extents.back();
+}
+
 // Sums that are compensated are plain over several lengths of what is written out.
 ReduceSchedule broadcasting(const ReduceFacts& f) {
   ReduceSchedule s;
@@ -135,7 +141,7 @@ ReduceSchedule broadcasting(const ReduceFacts& f) {
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.extents.back() >= kStaged)
     if (ReduceSchedule in_blocks = staged(f, t); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
-  if (f.lanes > 0 && f.common > 0)
+  if (f.lanes > 0 && f.common > 0 && lanes_are_used(f))
     if (ReduceSchedule by_lanes = broadcasting(f); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && f.extents.back() >= f.group)
     if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;

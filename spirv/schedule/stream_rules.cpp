@@ -131,12 +131,13 @@ namespace {
 
 // Columns, that is reductions along another axis than the last one: an invocation takes several, whose elements are
 // neighbours' neighbours, so that a stretch of memory is read at a time. More share what a loop costs; lanes behind the last
-// column compute in vain.
+// column compute in vain. It is memory that they wait for: more may be written out than in other tiles.
 int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
+  constexpr int64_t kColumnCode = 2 * kTileCode;
   const int64_t columns = f.domain[f.domain.rank() - 1], width = t.price.lanes;
   int64_t best = 1;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t c = 1; c <= static_cast<int64_t>(t.price.tile) && c * f.code <= kTileCode &&
+  for (int64_t c = 1; c <= static_cast<int64_t>(t.price.tile) && c * f.code <= kColumnCode &&
                       (c == 1 || c * width <= columns + width) && c * wanted_invocations(t) <= f.domain.count();
        ++c) {
     const double cost = static_cast<double>(divided_up(columns, c * width) * width) * static_cast<double>(c + 1);

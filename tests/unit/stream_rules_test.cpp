@@ -74,7 +74,7 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(map(chunks).find("lane"), std::string::npos) << "a third in vain";
   chunks.domain = {16, 256};
   chunks.code = 600;
-  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 16 register 2 lane 8") << "code";
+  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 8 register 4 lane 8") << "code";
 
   const auto turned = [](const Shape& domain) {
     MapFacts f{domain, {{0, 3, false}}, 2, false};
