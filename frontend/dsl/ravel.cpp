@@ -37,13 +37,23 @@ std::vector<Array> unravelled(std::vector<Arg> like, const Arg& v) {
   });
 }
 
-std::vector<Array> leaves_of(const std::vector<Arg>& leaves, size_t count, const Loc& loc) {
-  return operations("map_fields", leaves, Numbers::Alone, loc, [&](ir::Graph&, Operands in) {
-    if (leaves.size() != count)
-      throw Error("SG0404", "map_fields: bundles of " + std::to_string(count) + " and of " + std::to_string(leaves.size()) +
-                                " arrays do not have the same fields");
-    return with_numbers(leaves, in);
+std::vector<Array> leaves_of(const std::vector<Arg>& leaves, const Loc& loc) {
+  return operations("map_fields", leaves, Numbers::Alone, loc,
+                    [&](ir::Graph&, Operands in) { return with_numbers(leaves, in); });
+}
+
+std::vector<Array> leaves_like(const std::vector<Array>& form, const std::vector<Arg>& leaves, const Loc& loc) {
+  std::vector<Array> out = operations("map_fields", leaves, Numbers::Alone, loc, [&](ir::Graph&, Operands in) {
+    if (leaves.size() != form.size())
+      throw Error("SG0404", "map_fields: bundles of " + std::to_string(form.size()) + " and of " +
+                                std::to_string(leaves.size()) + " arrays do not have the same fields");
+    std::vector<ir::Expr> own(in.begin(), in.end());
+    for (size_t j = 0; j < own.size(); ++j)
+      if (leaves[j].kind != Arg::Kind::Array) own[j] = literal(*in[j].graph, "map_fields", leaves[j], form[j].dtype());
+    return own;
   });
+  out.resize(form.size());  // without values after a mistake
+  return out;
 }
 
 }  // namespace spirograd::detail

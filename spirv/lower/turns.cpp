@@ -109,7 +109,6 @@ class Rows {
     for (size_t j = 0; j < n.in.size(); ++j) {
       const int b = row_axis_of_operand(work_->g, n, j, a);
       if (b == kMixed) return false;
-      if (b == kNoRow) whole_.insert(n.in[j].v);
       if (b >= 0 && !enter(n.in[j], b)) return false;
     }
     return true;
@@ -134,24 +133,19 @@ class Rows {
     return true;
   }
 
-  // No row needs a sum over all rows, nor an array of all rows: one pass over them is enough.
+  // No row needs a sum over all rows: one pass over them is enough.
   bool end_once() const {
     std::unordered_set<uint32_t> later;
     for (NodeId id : work_->order) {
       const Node& n = work_->g[id];
       const bool behind = std::any_of(n.in.begin(), n.in.end(), [&](NodeId i) { return later.contains(i.v); });
-      const bool sum = summed.contains(id.v), row = axis.contains(id.v);
-      if ((behind || sum) && row) return false;
-      if (behind && sum) return false;
-      if (behind || sum) later.insert(id.v);
+      if (behind && (axis.contains(id.v) || summed.contains(id.v))) return false;
+      if (behind || summed.contains(id.v)) later.insert(id.v);
     }
-    const auto is_behind = [&](uint32_t id) { return later.contains(id) || axis.contains(id); };
-    return std::none_of(whole_.begin(), whole_.end(), is_behind) &&
-           std::none_of(given.begin(), given.end(), [&](const At& at) { return later.contains(at.first); });
+    return true;
   }
 
   const Work* work_;
-  std::unordered_set<uint32_t> whole_;
   std::vector<std::pair<NodeId, int>> waiting_;
 };
 

@@ -37,6 +37,7 @@ inline constexpr TurnsProgram kTurnsPrograms[] = {
      "@ w }",
      3},
     {"reshaped", "def main(" ARGS ") { " PAIRS " reshape(z @ w, [96, 2, 4]) }", 3},
+    {"six_axes_leave_the_other_axis", "def main(" ARGS ") { " PAIRS " reshape(z @ w, [96, 2, 2, 2, 1, 1]) }", 3},
     {"split_rows", "def main(" ARGS ") { " PAIRS " reshape(z @ w, [48, 16]) }", 1},
     {"neighbours", "def main(" ARGS ") { " PAIRS " let a = z @ w\n for i: 95 => a[i] - a[i + 1] }", 1},
     {"sum_is_needed", "def main(" ARGS ") { " PAIRS " let a = z @ w\n a / sum(a) }", 1},

@@ -5,6 +5,7 @@
 #include "spirograd/derivatives.h"
 #include "spirograd/grad.h"
 #include "spirograd/ops.h"
+#include "spirograd/ravel.h"
 #include "support/dsl_run.h"
 
 namespace spirograd {
@@ -439,6 +440,40 @@ TEST(Vmap, MistakesOfAxesAreTold) {
       "SG0101", "like f64[3] cannot be stacked along an axis 2");
   says([&](Array a, Array b) { return vmap(product, {0, 1}, {whole})(a, b); }, "SG0101", "along no axis");
   says([&](Array a, Array b) { return vmap(product, {0, 1}, {0, 1})(a, b); }, "SG0404", "axes for 2 of 1 results");
+}
+
+// Field by field, in the form of the first: what a step of an optimiser does.
+TEST(Bundle, FieldsAreMappedTogether) {
+  const auto step = trace("step", kLine, [](Layer m, Array x) {
+    return map_fields([](Array a, Array g) { return a - 0.5f * g; }, m, grad(predict)(m, x));
+  });
+  EXPECT_EQ(run(step, {{1, 2}, {3}, {10, 20}}), (std::vector<Values>{{-4, -8}, {2.5}}));
+  const auto numbers = trace("numbers", kLine, [](Layer m, Array) {
+    return map_fields([](Array a, Array b, Array c) { return sum(a) * b + c; }, m, std::pair(2.0, 3.0),
+                      std::tuple(m.b, 1.0));
+  });
+  EXPECT_EQ(run(numbers, {{1, 2}, {3}, {0, 0}}), (std::vector<Values>{{9}, {10}})) << "other forms, and plain numbers";
+  const Error e = error_of(
+      kLine, [](Layer m, Array x) { return map_fields([](Array a, Array b) { return a + b; }, m, std::tuple(x, x, x)); });
+  EXPECT_EQ(e.code, "SG0404");
+  EXPECT_NE(e.message.find("bundles of 2 and of 3 arrays"), std::string::npos) << e.message;
+}
+
+TEST(Bundle, ASwitchGivesBundles) {
+  const Params params = {{"k", i32()}, {"m", {f64({2}), f64()}}};
+  const auto program = trace("chosen", params, [](Array k, Layer m) {
+    const auto halved = [](Layer l) { return Layer{l.w / 2, l.b / 2}; };
+    const auto turned = [](Layer l) { return Layer{-l.w, -l.b}; };
+    return switch_(k, std::tuple([](Layer l) { return l; }, halved, turned), m);
+  });
+  const std::pair<double, std::vector<Values>> cases[] = {
+      {-7, {{2, 4}, {6}}}, {0, {{2, 4}, {6}}}, {1, {{1, 2}, {3}}}, {2, {{-2, -4}, {-6}}}, {9, {{-2, -4}, {-6}}}};
+  for (const auto& [k, want] : cases) EXPECT_EQ(run(program, {{k}, {2, 4}, {6}}), want) << k;
+  const Error e = error_of(kLine, [](Layer m, Array x) {
+    return switch_(x, std::tuple([](Layer l) { return l.b; }, [](Layer l) { return -l.b; }), m);
+  });
+  EXPECT_EQ(e.code, "SG0102");
+  EXPECT_NE(e.message.find("switch: the number of the arm must be one i32, not f64[2]"), std::string::npos) << e.message;
 }
 
 }  // namespace bundle_test

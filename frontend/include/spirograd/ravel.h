@@ -13,8 +13,10 @@ namespace spirograd {
 namespace detail {
 Array ravelled(const std::vector<Arg>& leaves, const Loc& loc);
 std::vector<Array> unravelled(std::vector<Arg> like, const Arg& v);
-/// The leaves as arrays; `count` of them, or an error.
-std::vector<Array> leaves_of(const std::vector<Arg>& leaves, size_t count, const Loc& loc);
+/// The leaves as arrays.
+std::vector<Array> leaves_of(const std::vector<Arg>& leaves, const Loc& loc);
+/// The same, as many as `form` has, without values after an error; numbers have the element types of the form.
+std::vector<Array> leaves_like(const std::vector<Array>& form, const std::vector<Arg>& leaves, const Loc& loc);
 }  // namespace detail
 
 /// The floats of all arrays in a Bundle, one array after the other, row-major: [n]. Integers and bools are left out. An
@@ -37,12 +39,12 @@ detail::state_of<S> unravel(const S& like, Arg v) {
 template <class F, class S, class... More>
 detail::state_of<S> map_fields(F&& f, const S& first, const More&... more) {
   const Loc loc = Loc::here();
-  const std::vector<Arg> form = detail::flattened(first, loc);
+  const std::vector<Array> form = detail::leaves_of(detail::flattened(first, loc), loc);
   std::vector<Array> out;
-  const auto map = [&](const auto&... all) {
-    for (size_t j = 0; j < form.size(); ++j) out.push_back(f(all[j]...));
+  const auto map = [&](const auto&... others) {
+    for (size_t j = 0; j < form.size(); ++j) out.push_back(f(form[j], others[j]...));
   };
-  map(detail::leaves_of(form, form.size(), loc), detail::leaves_of(detail::flattened(more, loc), form.size(), loc)...);
+  map(detail::leaves_like(form, detail::flattened(more, loc), loc)...);
   std::span<const Array> next = out;
   return detail::unflatten(first, next);
 }
