@@ -19,8 +19,6 @@ namespace {
 // Every integer up to here is exact in a double; literals are kept as doubles.
 constexpr double kExact = 9007199254740992.0;
 
-std::string spelling(Op op) { return std::string(ir::info(op).symbol.empty() ? ir::name(op) : ir::info(op).symbol); }
-
 [[noreturn]] void no_expression() { throw Error("SG0900", "internal: this syntax is no expression"); }
 
 std::string whole(double x) { return std::to_string(static_cast<int64_t>(x)); }
@@ -200,6 +198,8 @@ Value Elaborator::eval_negate(const Ast& ast, const Env& env) {
   for (double& x : v.numbers) x = !v.is_float && x == 0 ? 0 : -x;
   return v;
 }
+
+std::string spelling(Op op) { return std::string(ir::info(op).symbol.empty() ? ir::name(op) : ir::info(op).symbol); }
 
 Value Elaborator::binary(Op op, const Value& a, const Value& b) {
   if (std::optional<Value> v = field_by_field(op, a, b)) return *std::move(v);

@@ -122,6 +122,9 @@ struct Within {
   T before;
 };
 
+/// An operation as programs write it: "+", "sin".
+std::string spelling(ir::Op op);
+
 class Elaborator {
  public:
   Elaborator(const Source& source, ir::Graph& graph) : source_(source), graph_(graph) {}

@@ -1,4 +1,8 @@
 // Structs and tuples as wholes: arithmetic field by field, as of vectors, and functions of all their arrays.
+#include <algorithm>
+
+#include "frontend/base/characters.h"
+#include "frontend/ir/algebra.h"
 #include "frontend/text/builtins.h"
 
 namespace spirograd::text {
@@ -76,7 +80,7 @@ std::optional<Value> Elaborator::field_by_field(ir::Op op, const Value& a, const
 
 Value Elaborator::negated(const Value& v) {
   return over_fields("-", {&v, 1}, [&](std::span<const Value> of) {
-    return lift({of[0]}, "-", [](std::span<const Expr> in) { return ir::unary(ir::Op::Neg, in[0]); });
+    return lift({of[0]}, "-", [](std::span<const ir::Expr> in) { return ir::unary(ir::Op::Neg, in[0]); });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "frontend/ir/loop.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
