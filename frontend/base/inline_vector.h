@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,12 +17,9 @@ class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  using value_type = T;
-
   InlineVector() = default;
   InlineVector(std::initializer_list<T> elements) { assign(elements.begin(), elements.end()); }
   InlineVector(const std::vector<T>& elements) { assign(elements.begin(), elements.end()); }
-  explicit InlineVector(std::span<const T> elements) { assign(elements.begin(), elements.end()); }
   template <class Iterator>
   InlineVector(Iterator first, Iterator last) {
     assign(first, last);
