@@ -8,11 +8,10 @@
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {
+
 Pipelines::Pipelines(Device::Impl& device, const Executable& e) : device_(device), pipelines_(e.kernels.size()) {
   const Target& target = device.info.target;
-  for (const Step& s : e.steps)
-    if (s.kind == Step::Kind::Dispatch && target.dispatch_base && is_divisible(s.work, target.price.submission))
-      pipelines_[s.kernel].divisible = true;
+  divisible_ = target.dispatch_base && target.price.submission > 0;
   try {
     create(e.form, e.kernels);
   } catch (...) {
@@ -84,7 +83,7 @@ Pipelines::Answer Pipelines::create_batch(std::span<const KernelBinary> kernels,
       info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
     }
     info.layout = out[i].layout;
-    info.flags = out[i].divisible ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0;
+    info.flags = divisible_ ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0;
     VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module.codeSize = kernels[i].words.size() * sizeof(uint32_t);
     module.pCode = kernels[i].words.data();

@@ -13,12 +13,7 @@ struct Pipeline {
   VkPipeline handle = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;           // shared by kernels with equally many bindings
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // Descriptors only
-  bool divisible = false;                             // dispatches may begin at any workgroup
 };
-
-/// Whether a dispatch of so much work may be cut into parts (dispatch_plan.h), of this submission's share or of a smaller
-/// one that is tried when submissions have taken too long. Its pipeline is made for it.
-inline bool is_divisible(double work, double submission) { return submission > 0 && work > submission / 16; }
 
 /// One pipeline per kernel. Destroys them at its end.
 class Pipelines {
@@ -29,6 +24,10 @@ class Pipelines {
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
   const Pipeline& operator[](uint32_t kernel) const { return pipelines_[kernel]; }
+  /// Whether dispatches may begin at any workgroup, so that long ones can be cut into parts (dispatch_plan.h). All pipelines
+  /// of a device are alike in this: a driver has been seen that finds a kernel in its cache without asking which kind it
+  /// was.
+  bool divisible() const { return divisible_; }
 
  private:
   void create(BindingForm form, const std::vector<KernelBinary>& kernels);
@@ -45,6 +44,7 @@ class Pipelines {
     VkPipelineLayout pipeline = VK_NULL_HANDLE;
   };
   Device::Impl& device_;
+  bool divisible_;
   std::vector<Layout> layouts_;  // by number of bindings
   std::vector<Pipeline> pipelines_;
 };

@@ -108,7 +108,7 @@ constexpr uint64_t kMostInvocations = uint64_t{1} << 32;
 DispatchPlan plan_of(const Device::Impl& d, const Executable& e, const Pipelines& pipelines, const Step& step,
                      const PartLimit& limit) {
   const Target& target = d.info.target;
-  const double wanted = limit.work > 0 && pipelines[step.kernel].divisible ? step.work / limit.work : 1;
+  const double wanted = limit.work > 0 && pipelines.divisible() ? step.work / limit.work : 1;
   return plan_dispatch(step.groups, wanted, target.max_groups, target.max_groups_y,
                        kMostInvocations / e.kernels[step.kernel].workgroup);
 }
