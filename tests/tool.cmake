@@ -20,7 +20,7 @@ if(TARGET spirograd)
     set(bench_run ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/bench/run --tool $<TARGET_FILE:spirograd>)
     add_test(NAME bench.EveryProgramCompiles COMMAND ${bench_run} --check)
     add_test(NAME bench.OneIsMeasured
-      COMMAND ${bench_run} --only "elementwise and sum, 64K" --no-peers --out ${PROJECT_BINARY_DIR}/bench_page)
+      COMMAND ${bench_run} --only "elementwise and sum, 64K" --peers none --out ${PROJECT_BINARY_DIR}/bench_page)
     set_tests_properties(bench.EveryProgramCompiles bench.OneIsMeasured PROPERTIES LABELS "tool;slow"
       ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
   else()

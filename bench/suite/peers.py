@@ -1,8 +1,11 @@
 """The programs of programs.sg in JAX and in PyTorch.
 
-  peers.py jax|torch SECONDS CASE   prints milliseconds of the value and of the gradient as JSON, for one case of cases.py
+  peers.py jax|torch host|gpu SECONDS CASE ..   prints milliseconds of the value and of the gradient as JSON, for each case
+
+Products of matrices and convolutions are those of f32 on GPUs as well, where peers would round to fewer bits.
 """
 import json
+import os
 import statistics
 import sys
 import time
@@ -101,40 +104,53 @@ def milliseconds(run, seconds):
     return statistics.median(times)
 
 
-def measure_jax(case, seconds):
-    import jax
-
-    functions = with_losses(*jax_functions())
-    args = [jax.device_put(a.astype(numpy.int32) if a.dtype.kind == "i" else a) for _, a in arrays(case)]
-    places = tuple(j for j, i in enumerate(case.inputs) if i[0] in case.wrt)
-    value = jax.jit(functions[case.value])
-    out = {"value": milliseconds(lambda: jax.block_until_ready(value(*args)), seconds)}
-    if case.loss:
-        gradient = jax.jit(jax.value_and_grad(functions[case.loss], argnums=places))
-        out["gradient"] = milliseconds(lambda: jax.block_until_ready(gradient(*args)), seconds)
-    return out
-
-
-def measure_torch(case, seconds):
-    import torch
-
-    functions = with_losses(*torch_functions())
-    args = {name: torch.from_numpy(a).requires_grad_(name in case.wrt) for name, a in arrays(case)}
-
-    def value():
-        with torch.no_grad():
-            functions[case.value](*args.values())
-
-    def gradient():
-        torch.autograd.grad(functions[case.loss](*args.values()), [args[w] for w in case.wrt])
-
+def of_value_and_gradient(case, value, gradient, seconds):
     out = {"value": milliseconds(value, seconds)}
     if case.loss:
         out["gradient"] = milliseconds(gradient, seconds)
     return out
 
 
+def measure_jax(case, where, seconds):
+    if where == "host":
+        os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+
+    if where == "gpu" and jax.default_backend() == "cpu":
+        sys.exit("JAX finds no GPU: it needs jax[cuda] or jax[rocm]")
+    jax.config.update("jax_default_matmul_precision", "highest")
+    functions = with_losses(*jax_functions())
+    args = [jax.device_put(a.astype(numpy.int32) if a.dtype.kind == "i" else a) for _, a in arrays(case)]
+    places = tuple(j for j, i in enumerate(case.inputs) if i[0] in case.wrt)
+    value = jax.jit(functions[case.value])
+    gradient = jax.jit(jax.value_and_grad(functions[case.loss], argnums=places)) if case.loss else None
+    return of_value_and_gradient(case, lambda: jax.block_until_ready(value(*args)),
+                                 lambda: jax.block_until_ready(gradient(*args)), seconds)
+
+
+def measure_torch(case, where, seconds):
+    import torch
+
+    device = "cpu" if where == "host" else "cuda"  # of AMD's, too
+    torch.set_default_device(device)
+    torch.backends.cudnn.allow_tf32 = False
+    functions = with_losses(*torch_functions())
+    args = {name: torch.from_numpy(a).to(device).requires_grad_(name in case.wrt) for name, a in arrays(case)}
+    wait = torch.cuda.synchronize if where == "gpu" else lambda: None
+
+    def value():
+        with torch.no_grad():
+            functions[case.value](*args.values())
+        wait()
+
+    def gradient():
+        torch.autograd.grad(functions[case.loss](*args.values()), [args[w] for w in case.wrt])
+        wait()
+
+    return of_value_and_gradient(case, value, gradient, seconds)
+
+
 if __name__ == "__main__":
-    peer, seconds, name = sys.argv[1:]
-    case = next(c for c in CASES if c.name == name)
-    print(json.dumps({"jax": measure_jax, "torch": measure_torch}[peer](case, float(seconds))))
+    peer, where, seconds, *names = sys.argv[1:]
+    measure = {"jax": measure_jax, "torch": measure_torch}[peer]
+    print(json.dumps({c.name: measure(c, where, float(seconds)) for c in CASES if c.name in names}))
