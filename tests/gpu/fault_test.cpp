@@ -100,7 +100,10 @@ class FaultTest : public Gpu {
         f.countdown = k;
         f.code = VK_ERROR_OUT_OF_DEVICE_MEMORY;
         watch(&f);
-        EXPECT_EQ(live_once(e), "SG0601") << name << ", call " << k << ", " << form_name(form);
+        // Where one kind of memory is full others are tried, as far as there are any.
+        const bool others = !on_processors() && std::string_view(name) == "vkAllocateMemory";
+        const std::string code = live_once(e);
+        EXPECT_TRUE(code == "SG0601" || (others && code.empty())) << name << ", call " << k << ", " << form_name(form);
         ++failed[name];
       }
     watch(nullptr);
@@ -441,8 +444,9 @@ TEST_F(FaultTest, LongRunsAreSeveralSubmissions) {
   Faults counting;
   watch(&counting);
   EXPECT_EQ(live(e), "");
-  EXPECT_EQ(counting.calls["vkQueueSubmit"], (1000 + 6) / 7);
-  EXPECT_LE(counting.calls["vkAllocateCommandBuffers"], 16 + 3);
+  const int copies = on_processors() ? 0 : 1;  // to where only the device reaches
+  EXPECT_EQ(counting.calls["vkQueueSubmit"], (1000 + 6) / 7 + copies);
+  EXPECT_LE(counting.calls["vkAllocateCommandBuffers"], 16 + 3 + copies);
   for (const char* name :
        {"vkBeginCommandBuffer", "vkEndCommandBuffer", "vkResetFences", "vkWaitForFences", "vkQueueSubmit"})
     for (const int k : {17, 40}) {

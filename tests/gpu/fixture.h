@@ -26,6 +26,10 @@ class Gpu : public ::testing::Test {
   void SetUp() override { open(); }
   void open();
   void TearDown() override;
+  /// Whether the driver computes on processors: quotients and roots have the bits of the host, all memory is the host's. And
+  /// whether it is lavapipe, where little work may run inline.
+  bool on_processors() const { return device->info().type == DeviceType::Cpu; }
+  bool on_lavapipe() const { return device->info().name.find("llvmpipe") != std::string::npos; }
   std::unique_ptr<Session> session(const Executable& e);
 
   Messages messages;

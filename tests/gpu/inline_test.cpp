@@ -17,7 +17,7 @@ class Inline : public Gpu {
   void SetUp() override {
     Gpu::SetUp();
     if (device) Device::Impl::of(*device).options.inline_little_work = true;
-    is_lavapipe = std::string(std::getenv("SPIROGRAD_TEST_DRIVER")) != "swiftshader";
+    is_lavapipe = device && on_lavapipe();
   }
   Executable program(double work, BindingForm form = BindingForm::Address) {
     Executable e = chain_program(form, kElements, 3);

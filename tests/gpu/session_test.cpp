@@ -293,7 +293,7 @@ TEST_F(SessionTest, MemoryIsGivenBackAndFewSlabsServeMany) {
   for (int i = 0; i < 50; ++i) {
     const auto s = session(chain_program(BindingForm::Address, 1000, 3));
     EXPECT_GE(s->device_bytes(), 4u * 4000);
-    EXPECT_LE(Device::Impl::of(*device).memory->slab_count(), 2u);
+    EXPECT_LE(Device::Impl::of(*device).memory->slab_count(), on_processors() ? 2u : 3u) << "and one for copies";
   }
 }
 

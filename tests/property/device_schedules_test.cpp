@@ -31,7 +31,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
     const std::vector<HostArray> have = (*session)->run(arrays).value();
     bool flushed = false;
     std::string wrong = bit_difference(want, have, flushed);
-    if (adds_floats_atomically(plan)) wrong = difference(values_of(want), values_of(have), 1e-5);
+    if (adds_floats_atomically(plan) || !on_processors()) wrong = difference(values_of(want), values_of(have), 1e-5);
     EXPECT_EQ(wrong, "") << "SPIROGRAD_SEED=" << base_seed() << ", run " << k << "\n"
                          << text::print(r.program) << scheduler.drawn();
     EXPECT_TRUE(messages.lines.empty()) << messages.text();
@@ -40,7 +40,8 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   std::cout << kPrograms << " programs, " << drawn << "\n";
   EXPECT_GE(drawn.maps + drawn.reductions, 130);
   EXPECT_GE(drawn.shared, 3);
-  EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) ? 1 : 0);
+  // Few groups that are drawn are of 32 invocations or more.
+  EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) && device->target().subgroup_size <= 8 ? 1 : 0);
   EXPECT_GE(drawn.staged, 1);
   EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 3 : 0);
   EXPECT_GE(drawn.scans, 10);

@@ -11,6 +11,7 @@ class DeviceSizes : public vk::testing::Gpu {
     const char* driver = std::getenv("SPIROGRAD_TEST_DRIVER");
     Engine e{driver ? driver : device->info().name, device->target(), {}};
     e.loses_infinities = device->info().name.find("llvmpipe") != std::string::npos;
+    e.rounds_freely = !on_processors();
     e.every_form = std::getenv("SPIROGRAD_SECONDS") != nullptr;
     e.device = [this](const Executable& executable, const std::vector<HostArray>& inputs) {
       auto session = vk::Session::create(device, executable);

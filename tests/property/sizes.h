@@ -26,6 +26,7 @@ struct Engine {
   /// On a device; throws Error. None: the host evaluator alone.
   std::function<std::vector<HostArray>(const Executable&, const std::vector<HostArray>&)> device;
   bool loses_infinities = false;  // takes x * 0 for 0 whatever x is
+  bool rounds_freely = false;     // may be off in the last bits of quotients and roots
   bool every_form = false;        // both binding forms for each program, not in turns
 };
 
