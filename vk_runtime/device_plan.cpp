@@ -90,10 +90,11 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     t.price = software_prices(f.subgroup_size, cores);
     t.quirks |= kSlowLocalIndex;
+  } else {
+    t.price = gpu_prices(f.resident);
   }
   if (f.costly_exactness) t.quirks |= kCostlyExactness;
-  // How large a chip is Vulkan does not say; its kind is the nearest that it does. The memory of the discrete takes more
-  // invocations to keep busy.
+  // The memory of the discrete takes more invocations to keep busy.
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;
   t.float64 = p.enable_float64;

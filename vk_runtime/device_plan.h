@@ -46,6 +46,7 @@ struct DeviceFacts {
   // VK_EXT_subgroup_size_control: subgroupSizeControl and computeFullSubgroups, and what compute stages may ask for.
   bool subgroup_size_control = false;
   uint32_t least_subgroup = 1, greatest_subgroup = 1;
+  uint32_t resident = 0;       // invocations that all cores hold at a time, where an extension tells; else 0
   float timestamp_period = 0;  // nanoseconds per tick
   VkPhysicalDeviceLimits limits{};
 };

@@ -249,6 +249,13 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   chain(properties, driver, names_driver);
   chain(properties, floats, float_controls);
   chain(properties, sizes, size_extension);
+  // Vulkan itself does not say how large a chip is.
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceShaderCorePropertiesAMD amd{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM};
+  chain(properties, nvidia, has(extensions, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
+  chain(properties, amd, has(extensions, VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME));
+  chain(properties, arm, has(extensions, VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME));
   fns.vkGetPhysicalDeviceProperties2(device, &properties);
   f.driver = std::string(driver.driverName) + (driver.driverInfo[0] ? std::string(" ") + driver.driverInfo : "");
   std::memcpy(f.identity.device_uuid.data(), ids.deviceUUID, VK_UUID_SIZE);
@@ -265,6 +272,11 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.subgroup_size = subgroups.subgroupSize;
   f.subgroup_stages = subgroups.supportedStages;
   f.subgroup_operations = subgroups.supportedOperations;
+  const uint32_t subgroups_held =
+      nvidia.shaderSMCount * nvidia.shaderWarpsPerSM + arm.shaderCoreCount * arm.shaderWarpsPerCore;
+  f.resident = subgroups_held * f.subgroup_size + amd.shaderEngineCount * amd.shaderArraysPerEngineCount *
+                                                      amd.computeUnitsPerShaderArray * amd.simdPerComputeUnit *
+                                                      amd.wavefrontsPerSimd * amd.wavefrontSize;
   f.max_allocation = sizes_of_memory.maxMemoryAllocationSize;
 
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};

@@ -4,6 +4,18 @@
 
 namespace spirograd {
 
+// Costs are counted in operations of the whole device: what takes a time of its own, however large the device is, takes more
+// of them on a large one.
+Prices gpu_prices(uint32_t resident) {
+  Prices p;
+  if (resident == 0) return p;
+  const uint32_t usual = p.busy;
+  p.busy = std::max<uint32_t>(p.lanes, resident / 8);
+  const double larger = static_cast<double>(p.busy) / usual;
+  for (double* own_time : {&p.dispatch, &p.iteration, &p.submission}) *own_time *= larger;
+  return p;
+}
+
 // A dispatch takes about 20 us, and wakes up the other threads. Tiles need more values than a processor has registers, but a
 // spill costs less than a load through a driver's checks.
 Prices software_prices(uint32_t lanes, uint32_t cores) {

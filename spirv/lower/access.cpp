@@ -109,7 +109,8 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
     if (reduces && !(axes & kReducedAxis)) {
       const double results = std::max<double>(1, static_cast<double>(n.type.shape.count()));
-      out.reductions.push_back({axes, static_cast<double>(g[n.in[0]].type.shape.count()) / results, true});
+      const bool position = n.op == Op::ArgMax || n.op == Op::ArgMin;
+      out.reductions.push_back({axes, static_cast<double>(g[n.in[0]].type.shape.count()) / results, true, position});
     }
     for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], operand_place(g, n, j, place, {kReducedAxis, -1}));
   }

@@ -33,6 +33,7 @@ struct Compute {
   BufferRef to;                                      // Scatter: the destination
   int64_t first = 0, count = 0;                      // Scatter: the updates it adds; 0: all
   std::vector<std::optional<BufferRef>> results;     // Loop, Scan: where accumulators and stacks go, if anybody reads them
+  std::vector<Shape> turned;                         // the order of the axes of each in memory; empty: as they are
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;
@@ -55,6 +56,11 @@ int64_t group_of(const Compute& s);
 /// How it runs, for people.
 std::string schedule_of(const Compute& s);
 
+/// Stores an element of a result of a Loop or a Scan, of type `t`, wherever its axes lie.
+void store_element(Inliner& inliner, kernel::Builder& b, const Compute& s, size_t result, Type t, const Point& at,
+                   kernel::Value v);
+/// The instructions of a Loop: `index` numbers its invocations.
+void emit_loop(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
 /// The instructions of a Scan: `index` numbers the chunks of all rows.
 void emit_scan(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
 /// Those of a Scatter: `index` numbers the parts of the updates, of the places, and the elements of a row.

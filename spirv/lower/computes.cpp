@@ -50,15 +50,15 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   return s;
 }
 
-// The buffers of those results of a loop that anybody reads; notes them as written.
-std::vector<std::optional<BufferRef>> result_places(const Region& r, NodeId loop, std::vector<uint32_t>& writes) {
-  std::vector<std::optional<BufferRef>> out;
-  for (Expr e : ir::projections(r.graph, loop)) {
+// The buffers of those results of a loop or scan that anybody reads; notes them as written.
+void place_results(const Region& r, Compute& s, std::vector<uint32_t>& writes) {
+  for (Expr e : ir::projections(r.graph, s.node)) {
+    const auto turned = r.turned.find(e.id.v);
     const auto it = r.places.find(e.id.v);
-    out.push_back(it == r.places.end() ? std::nullopt : std::optional(it->second));
-    if (it != r.places.end()) writes.push_back(it->second.buffer);
+    s.turned.push_back(turned == r.turned.end() ? Shape{} : Shape(r.graph[turned->second].attr));
+    s.results.push_back(it == r.places.end() ? std::nullopt : std::optional(it->second));
+    if (s.results.back()) writes.push_back(s.results.back()->buffer);
   }
-  return out;
 }
 
 Compute scan_compute(const Region& r, NodeId id, const schedule::ScanSchedule& schedule) {
@@ -69,7 +69,7 @@ Compute scan_compute(const Region& r, NodeId id, const schedule::ScanSchedule& s
   s.scan = schedule;
   s.domain = n.type.shape.inserted(0, schedule::chunks(schedule));
   std::vector<uint32_t> writes;
-  s.results = result_places(r, id, writes);
+  place_results(r, s, writes);
   const ir::LoopParts parts = ir::loop_parts(r.graph, n);
   s.label = "scan of " + std::to_string(parts.length) + " steps over " + to_string(n.type.shape);
   s = described(r, std::move(s), id, id, writes);
@@ -88,7 +88,7 @@ Compute loop_compute(const Region& r, NodeId id) {
   s.domain = s.loop.state;
   std::vector<uint32_t> writes;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
-  s.results = result_places(r, id, writes);
+  place_results(r, s, writes);
   Shape largest;
   for (NodeId result : g.function(parts.function).results)
     if (g[result].type.shape.count() > largest.count()) largest = g[result].type.shape;

@@ -9,6 +9,7 @@
 #include "spirv/lower/partition.h"
 #include "spirv/lower/rfactor.h"
 #include "spirv/lower/split_scatter.h"
+#include "spirv/lower/turned_stacks.h"
 
 namespace spirograd::lower {
 
@@ -22,6 +23,7 @@ struct Region {
   ExtentWalk& extent;
   const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
   const Scans& scans;
+  const TurnedStacks& turned;
   const Scatters& scatters;
   const Partials& partial;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array

@@ -120,8 +120,11 @@ class Lowering {
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
                                   const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit) {
     check_extents(g_, draft.roots);
-    const Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
-                                                 find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
+    Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
+                                           find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
+    const TurnedStacks turned = turn_stacks(g_, draft.roots, partition);
+    NodeSet stored_by_loops;  // that need no kernel of their own
+    for (const auto& [stack, transpose] : turned) stored_by_loops.insert(transpose.v);
     Materialised places;
     for (const PackBuffer& pack : pack_buffers(g_, partition.order, partition.packed,
                                                [&](uint32_t loop) { return partition.loops_in_kernel.contains(loop); })) {
@@ -146,13 +149,15 @@ class Lowering {
       if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
       if (partition.loops_in_kernel.contains(id.v))
         place_body_constants(g_, ir::loop_parts(g_, n).function, constant, places);
-      const bool needs_place = n.op == Op::Proj || (n.op != Op::MapAccum && partition.roots.contains(id.v));
+      const bool needs_place =
+          (n.op == Op::Proj && !turned.contains(id.v)) || (n.op != Op::MapAccum && partition.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
     }
+    for (const auto& [stack, transpose] : turned) places[stack] = places.at(transpose.v);
     note_kept_rows(plan_, g_, partition.order, places);
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_,          target_,     partition,      params,        places,   extent,
-                        draft.alone, draft.scans, draft.scatters, draft.partial, constant, limit};
+    const Region region{g_,          target_, partition,      params,        places,   extent, draft.alone,
+                        draft.scans, turned,  draft.scatters, draft.partial, constant, limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -161,7 +166,7 @@ class Lowering {
       pending.clear();
     };
     for (NodeId id : partition.order) {
-      if (!partition.roots.contains(id.v)) continue;
+      if (!partition.roots.contains(id.v) || stored_by_loops.contains(id.v)) continue;
       const Node& n = g_[id];
       if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();

@@ -254,8 +254,8 @@ class Chooser {
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
-      const double slow = schedule::idle(u.invocations, target_), e = evaluations(u);
-      again += e * (u.loops.empty() || (reduces && shares_reads(id, u)) ? alone : cost) * slow;
+      const double e = evaluations(u), slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
+      again += e * (u.loops.empty() || (reduces && shares_reads(id, u)) ? alone : in_loop(cost, reduces, target_)) * slow;
       stored += e * target_.price.load * slow;
     }
     if (again <= stored || !ir::is_pointwise(n.op)) return again > stored;
@@ -263,8 +263,9 @@ class Chooser {
   }
 
   // Whether neighbouring points of the kernel, which it computes side by side, share all that a reduction inside of its
-  // loops reads, as they do in a kernel of its own.
+  // loops reads, as they do in a kernel of its own. Workgroups share it through their memory, and in no loop.
   bool shares_reads(NodeId id, const Use& u) {
+    if (target_.price.coalesces) return false;
     const Shape& domain = g_[NodeId{u.kernel}].type.shape;
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return !u.point.empty() && std::all_of(reads.begin(), reads.end(), [&](const Access& a) {

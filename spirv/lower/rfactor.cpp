@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval_ops.h"
 #include "spirv/lower/access.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
@@ -37,6 +39,39 @@ Expr cut(Expr x, Op op, int axis, int64_t outer, int64_t inner) {
   return ir::reshape(x, x.shape().erased(axis).inserted(axis, inner).inserted(axis, outer));
 }
 
+// Adjacent axes as one: what is stored is one axis to whoever shares its reduction, however many it was cut into.
+Expr as_one_axis(Expr x, const std::vector<int64_t>& axes) {
+  Shape shape = x.shape();
+  int64_t count = 1;
+  for (size_t j = 0; j < axes.size(); ++j) {
+    const auto axis = static_cast<int>(axes.front());
+    count *= shape[axis];
+    shape = shape.erased(axis);
+  }
+  return ir::reshape(x, shape.inserted(static_cast<int>(axes.front()), count));
+}
+
+// Whether x is computed element by element from arrays that lie as it does, and from values that are the same along its last
+// axis: then its rows are rows in memory, whatever of it is stored.
+bool lies_in_rows(const ir::Graph& g, NodeId x) {
+  constexpr size_t kMostSeen = 200;
+  std::vector<NodeId> open = {x};
+  std::set<uint32_t> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id.v).second) continue;
+    if (seen.size() > kMostSeen) return false;
+    const ir::Node& n = g[id];
+    const int last = n.type.shape.rank() - 1;
+    if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota) continue;
+    if (n.op == Op::Broadcast && std::find(n.attr.begin(), n.attr.end(), last) == n.attr.end()) continue;
+    if (!ir::is_pointwise(n.op) && n.op != Op::Broadcast) return false;
+    open.insert(open.end(), n.in.begin(), n.in.end());
+  }
+  return true;
+}
+
 class Factoring {
  public:
   Factoring(const Target& target, const schedule::Scheduler& scheduler, Partials& partial)
@@ -63,7 +98,8 @@ class Factoring {
     }
     const Expr parts = ir::reduce(op, x, first);
     partial_[parts.id.v] = s;
-    return reduced(parts, op, second, true);
+    const bool adjacent = second.back() - second.front() + 1 == static_cast<int64_t>(second.size());
+    return adjacent ? reduced(as_one_axis(parts, second), op, {second.front()}, true) : reduced(parts, op, second, true);
   }
 
   // The first extreme of the whole is that of the first range with the extreme value.
@@ -89,15 +125,20 @@ class Factoring {
 
  private:
   // Long programs have many reductions: what lies further down is not looked at.
-  static void describe_columns(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) {
+  void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
     constexpr size_t kMostSeen = 200;
     const bool trailing = axes.back() + 1 == x.rank();
-    if (trailing || f.position || f.combines) return;
+    if (f.position || f.combines || (trailing && (axes.size() > 1 || !schedule::shares_rows(target_)))) return;
     const Expr sum = ir::reduce(op, x, axes);
     const Accesses found = accesses(*x.graph, sum.id, {}, kMostSeen);
-    f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
-    f.columns = sum.shape()[sum.rank() - 1];
     const uint32_t all = (1u << sum.rank()) - 1;
+    const auto is_own = [&](const Access& a) { return !a.reduced || (a.axes & all) == all; };
+    f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
+    if (trailing) {
+      f.rows = f.contiguous && std::all_of(found.reads.begin(), found.reads.end(), is_own) && lies_in_rows(*x.graph, x.id);
+      return;
+    }
+    f.columns = sum.shape()[sum.rank() - 1];
     f.streams =
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
@@ -112,7 +153,7 @@ class Factoring {
     f.combines = combines;
     f.position = op == Op::ArgMax || op == Op::ArgMin;
     f.axes_left = kMaxRank - x.rank();
-    describe_columns(f, x, op, axes);
+    describe_reads(f, x, op, axes);
     return schedule::legal(f, scheduler_.partial(f, target_), target_);
   }
 

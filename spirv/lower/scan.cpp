@@ -131,8 +131,7 @@ Value ScanKernel::stepped(Value from, Value term) const {
 void ScanKernel::store(size_t result, const Point& at, Value v) const {
   if (!s.results[result]) return;
   const Type t{whole.dtype, at.size() == row.size() ? whole.shape.erased(0) : whole.shape};
-  const auto [binding, index] = inliner.element(*s.results[result], t, kernel::Access::Write, at);
-  b.store(binding, index, v);
+  store_element(inliner, b, s, result, t, at, v);
 }
 
 // To the stack of that result of the body, if there is one.

@@ -21,16 +21,16 @@ bool adds_atomically(const Target& t, DType dtype) {
 }
 
 // The number of the copy for each update.
-Expr copy_numbers(Graph& g, const Shape& updates, const schedule::Split& split) {
-  const int64_t parts = schedule::extent(split, schedule::Bind::Grid);
-  const bool ranges = split[0].bind == schedule::Bind::Grid;
+Expr copy_numbers(Graph& g, const Shape& updates, const schedule::ScatterSchedule& s) {
+  const int64_t parts = schedule::copies(s);
+  const bool ranges = !s.atomic && s.updates[0].bind == schedule::Bind::Grid;
   const Expr number = ir::reshape(ir::iota(g, {updates.count()}, 0), updates);
-  const int64_t by = ranges ? schedule::extent(split) / parts : parts;
+  const int64_t by = ranges ? schedule::extent(s.updates) / parts : parts;
   return ir::binary(ranges ? Op::Quot : Op::Rem, number, ir::full(g, number.type(), static_cast<double>(by)));
 }
 
 Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
-  std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s.updates)};
+  std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s)};
   for (size_t j = 1; j < n.in.size(); ++j) index.push_back({&g, n.in[j]});
   return ir::scatter({&g, n.in[0]}, index, Shape(n.attr).inserted(0, schedule::copies(s)));
 }
@@ -61,12 +61,13 @@ SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Targ
     const Node& n = g[whole];
     if (n.op != Op::Scatter || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
     const schedule::ScatterFacts facts = scatter_facts(g, whole, target);
-    const schedule::ScatterSchedule s = schedule::legal(facts, scheduler.scatter(facts, target), target);
+    schedule::ScatterSchedule s = schedule::legal(facts, scheduler.scatter(facts, target), target);
     if (schedule::copies(s) == 1) {
       out.scatters[whole.v] = s;
       return whole;
     }
     const Expr parts = to_copies(g, Node(n), s);
+    s.among = 1;  // it is one result, where who adds atomically adds anywhere
     out.scatters[parts.id.v] = s;
     return ir::sum(parts, 0).id;
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "spirv/schedule/cost.h"
+
 namespace spirograd::lower {
 namespace {
 
@@ -21,6 +23,17 @@ double evaluations(const Use& u) {
   const auto around = static_cast<size_t>(std::bit_width(loops_below(u.place)));
   for (size_t j = 0; j < around; ++j) e *= u.loops[j];
   return e;
+}
+
+double at_work(const Use& u, const Target& target) {
+  constexpr double kMost = 256;
+  const double loop = evaluations(u) / u.invocations;
+  return u.invocations * (schedule::shares_rows(target) ? std::clamp(loop, 1.0, kMost) : 1);
+}
+
+double in_loop(double cost, bool reduces, const Target& target) {
+  constexpr double kAlone = 8;
+  return reduces && schedule::shares_rows(target) ? kAlone * cost : cost;
 }
 
 Use operand_use(const ir::Graph& g, const ir::Node& n, size_t j, const Use& u) {

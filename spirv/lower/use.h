@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "spirograd/target.h"
 #include "spirv/lower/access.h"
 
 namespace spirograd::lower {
@@ -19,6 +20,12 @@ struct Use {
 
 /// Elements of the node that the kernel computes, repetitions included.
 double evaluations(const Use& u);
+
+/// Invocations that share the evaluations: a workgroup of a GPU has a loop between them.
+double at_work(const Use& u, const Target& target);
+
+/// What a node of this cost costs inside of a loop. A reduction there is done by one invocation, whose loads nobody shares.
+double in_loop(double cost, bool reduces, const Target& target);
 
 /// The use of operand j by a node that is used as `u`. A reduction runs as one loop over all of its axes.
 Use operand_use(const ir::Graph& g, const ir::Node& n, size_t j, const Use& u);

@@ -24,6 +24,7 @@ struct Reduction {
   uint32_t axes = 0;       // of the domain, that its point depends on
   double length = 1;       // elements per result
   bool contiguous = true;  // neighbours along its last axis are neighbours in memory wherever it reads
+  bool position = false;   // it finds the place of an element, which one invocation does alone
 };
 
 /// The computation of one element per point of a domain, each on its own.
@@ -79,6 +80,7 @@ struct PartialFacts {
   int64_t columns = 1;           // results that are next to each other
   bool streams = false;          // it reads an array of which each element is for one result
   int64_t row = 1;               // elements of such an array from one to the next along the last axis
+  bool rows = false;             // contiguous, and nobody else reads what is read for a result: a workgroup may take each
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

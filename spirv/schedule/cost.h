@@ -32,6 +32,9 @@ inline bool broadcasts_lanes(const Target& t) {
 /// Whether the lanes of a subgroup should compute neighbouring points and share what they have in common.
 inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.price.coalesces; }
 
+/// Whether a workgroup should take a row that is reduced: an invocation alone would read far from its neighbours.
+inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }
+
 /// Elements that one invocation may go through. Blocks, short axes and compensation add loops around the elements' own,
 /// which count as well: up to three iterations per element for axes of two.
 inline int64_t most_elements(const Target& t) {

@@ -292,6 +292,17 @@ std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const 
   return std::nullopt;
 }
 
+namespace {
+
+std::optional<Error> check_copies(const ScatterFacts& facts, const ScatterSchedule& s) {
+  if (!facts.copyable) return illegal(s, "there is no axis left for copies");
+  if (saturating_mul(saturating_mul(copies(s), facts.places), facts.row) > kMostInvocations)
+    return illegal(s, "more places than can be numbered");
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, const Target&) {
   int grids = 0;
   for (const Split* split : {&s.updates, &s.places})
@@ -311,8 +322,9 @@ std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, 
                           std::to_string(kMostUnrolled));
   if (saturating_mul(invocations(s), facts.row) > kMostInvocations)
     return illegal(s, "more invocations than can be numbered");
-  if (s.atomic)
-    return facts.atomic ? std::nullopt : std::optional(illegal(s, "the device does not add such elements atomically"));
+  if (s.among < 1 || (!s.atomic && s.among > 1)) return illegal(s, "only atomic additions go to copies in turn");
+  if (s.atomic && !facts.atomic) return illegal(s, "the device does not add such elements atomically");
+  if (s.atomic) return copies(s) > 1 ? check_copies(facts, s) : std::nullopt;
   const Split& p = s.places;
   const bool whole = p.size() == 1 && p[0].bind == Bind::Serial;
   const bool ranges = p.size() == 2 && p[0].bind == Bind::Grid && p[1].bind == Bind::Serial;
@@ -323,10 +335,7 @@ std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, 
       return illegal(s, "what is added to the result itself is one serial part");
     return std::nullopt;
   }
-  if (!facts.copyable) return illegal(s, "there is no axis left for copies");
-  if (saturating_mul(saturating_mul(copies(s), facts.places), facts.row) > kMostInvocations)
-    return illegal(s, "more places than can be numbered");
-  return std::nullopt;
+  return check_copies(facts, s);
 }
 
 }  // namespace spirograd::schedule

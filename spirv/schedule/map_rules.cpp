@@ -1,9 +1,12 @@
 // Schedules of maps: one element per invocation, several of an elementwise computation, tiles of one that reduces.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
+#include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"
 
@@ -90,21 +93,34 @@ constexpr double kGroupLength = 64;  // of a reduction that is worth sharing
 
 const Reduction* shared_reduction(const MapFacts& f) {
   const Reduction* longest = nullptr;
-  for (const Reduction& r : f.reductions)
+  for (const Reduction& r : f.reductions) {
+    if (r.position) return nullptr;
     if (!longest || r.length > longest->length) longest = &r;
+  }
   return longest && longest->length >= kGroupLength && longest->contiguous ? longest : nullptr;
 }
 
-bool wants_groups(const MapFacts& f, const Target& t) {
-  return shares_work(t) && f.alone && !f.stores && t.max_invocations >= 64 &&
-         f.domain.count() * 64 <= wanted_invocations(t) && shared_reduction(f);
+constexpr int64_t kMostShared = 256;  // invocations of such a workgroup
+
+bool may_be_shared(const MapFacts& f, const Target& t) {
+  return shares_work(t) && f.alone && !f.stores && t.max_invocations >= 64 && shared_reduction(f) &&
+         saturating_mul(f.domain.count(), kMostShared) <= kMostInvocations;
 }
 
+bool wants_groups(const MapFacts& f, const Target& t) {
+  return may_be_shared(f, t) && f.domain.count() * 64 <= wanted_invocations(t);
+}
+
+// Rows that nobody else reads: however many there are, an invocation that goes through one alone reads far from its
+// neighbours.
+bool wants_group_rows(const MapFacts& f, const Target& t) { return shares_rows(t) && may_be_shared(f, t) && reads_alone(f); }
+
 MapSchedule groups(const MapFacts& f, const Target& t) {
+  constexpr int64_t kShort = 256;  // a subgroup combines what its lanes have found without waiting for others
   MapSchedule s = plain_map(f);
-  s.group = 64;
-  const int64_t most = std::min<int64_t>(256, t.max_invocations);
+  const int64_t most = std::min<int64_t>(kMostShared, t.max_invocations);
   const auto length = static_cast<int64_t>(shared_reduction(f)->length);
+  s.group = shares_rows(t) && exchanges_lanes(t) && length <= kShort ? std::min<int64_t>(64, t.subgroup_size) : 64;
   while (2 * s.group <= most && f.domain.count() * s.group < wanted_invocations(t) && 4 * s.group <= length) s.group *= 2;
   return s;
 }
@@ -159,14 +175,18 @@ double cost_of(const MapFacts& f, const Target& t, const GroupTile& g) {
   return (loads + kArithmetic) * static_cast<double>(groups_of(f, g) * points) / static_cast<double>(f.domain.count());
 }
 
-// Enough groups for all processors, enough invocations to wait for memory while others compute, and little enough for each.
-bool keeps_busy(const MapFacts& f, const Target& t, const GroupTile& g) {
-  const int64_t points = g.own[0] * g.own[1], groups = groups_of(f, g), group = g.local[0] * g.local[1];
+// How much longer it takes because processors have nothing to do: few groups do not reach all of them, and the last ones to
+// come do not again.
+double left_idle(const MapFacts& f, const Target& t, const GroupTile& g) {
+  const double rounds = static_cast<double>(groups_of(f, g) * g.local[0] * g.local[1]) / t.price.busy;
+  return std::max(1.0, std::ceil(rounds)) / rounds;
+}
+
+bool fits_registers(const MapFacts& f, const GroupTile& g) {
+  const int64_t points = g.own[0] * g.own[1];
   const double registers =
       kPointRegisters * static_cast<double>(points) * staged_reductions(f) + static_cast<double>(g.own[0] + g.own[1]);
-  return groups * static_cast<int64_t>(t.price.lanes) >= static_cast<int64_t>(t.price.busy) &&
-         (points == 1 || 2 * groups * group >= wanted_invocations(t)) && registers + kOwnRegisters < kRegisters &&
-         points * f.code <= kTileCode;
+  return registers + kOwnRegisters < kRegisters && points * f.code <= kTileCode;
 }
 
 // Whether what is reduced reads one array that does not depend on axis a, and one that does not depend on b, so that tiles
@@ -193,8 +213,8 @@ GroupTile best_group_tile(const MapFacts& f, const Target& t) {
             for (const int64_t columns : {1, 2, 4}) {
               g.local[1] = group / g.local[0];
               g.own[0] = rows, g.own[1] = columns;
-              if (!contracts(f, g.rows, g.columns) || !keeps_busy(f, t, g)) continue;
-              g.cost = cost_of(f, t, g);
+              if (!contracts(f, g.rows, g.columns) || !fits_registers(f, g)) continue;
+              g.cost = cost_of(f, t, g) * left_idle(f, t, g);
               if (g.cost < best.cost) best = g;
             }
   return best;
@@ -208,8 +228,8 @@ double cost_alone(const MapFacts& f, const Target& t) {
 }
 
 bool wants_group_tiles(const MapFacts& f, const Target& t) {
-  return shares_work(t) && f.alone && !f.stores && staged_reductions(f) > 0 &&
-         best_group_tile(f, t).cost < cost_alone(f, t) / 2;
+  return shares_work(t) && f.alone && !f.stores && staged_reductions(f) > 0 && f.domain.count() > 0 &&
+         best_group_tile(f, t).cost < cost_alone(f, t) / 2 * idle(static_cast<double>(f.domain.count()), t);
 }
 
 // Neighbours along columns are neighbouring invocations, and so are the elements that they store.
@@ -349,9 +369,10 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 8> kMapRules = {{
+constexpr std::array<MapRule, 9> kMapRules = {{
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
+    {"a workgroup per row", wants_group_rows, groups},
     {"several columns", wants_columns, columns},
     {"tiles of subgroups", wants_lanes, lane_tiles},
     {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},

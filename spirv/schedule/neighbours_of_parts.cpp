@@ -111,6 +111,12 @@ std::vector<ScatterSchedule> neighbours(const ScatterFacts& f, const ScatterSche
   for (const int64_t copies : {busy, 2 * busy})
     if (copies > 1 && schedule::copies(given) == 1) out.add(in_copies(f, copies, 1));
   if (schedule::copies(given) > 1 && unrolled == 1) out.add(in_copies(f, schedule::copies(given), 4));
+  if (given.atomic)
+    for (const int64_t n : doubled_and_halved(given.among)) {
+      ScatterSchedule s = given;
+      s.among = n;
+      out.add(std::move(s));
+    }
   if (!given.atomic) {
     const int64_t ranges = given.places.size() > 1 ? given.places[0].extent : 1;
     for (const int64_t n : doubled_and_halved(ranges)) {

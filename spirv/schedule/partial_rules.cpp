@@ -12,9 +12,13 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kWorthIt = 2048;    // elements per result from which a second pass pays
-constexpr int64_t kLeastChunk = 128;  // elements per partial result, at least
 constexpr int64_t kBlock = 64;
+constexpr int64_t kUnrolled = 4;
+
+// Elements per result from which a second pass pays, and elements per partial result at least: an invocation of a GPU waits
+// for each of them.
+int64_t worth_it(const PartialFacts& f, const Target& t) { return t.price.coalesces && !f.position ? 512 : 2048; }
+int64_t least_chunk(const PartialFacts& f, const Target& t) { return t.price.coalesces && !f.position ? 32 : 128; }
 
 int64_t length(const PartialFacts& f) {
   int64_t n = 1;
@@ -24,8 +28,19 @@ int64_t length(const PartialFacts& f) {
 
 bool too_long(const PartialFacts& f, const Target& t) { return length(f) > most_elements(t); }
 
+// Elements of each invocation in a workgroup that takes a row, or a range of it.
+constexpr int64_t kOwn = 4;
+
+int64_t group(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kMost = 256;
+  return std::clamp<int64_t>(length(f) / kOwn, 1, std::min<int64_t>(kMost, t.max_invocations));
+}
+
+bool by_groups(const PartialFacts& f, const Target& t) { return shares_rows(t) && f.rows; }
+
 // Invocations that compute the results: of columns each takes several.
 int64_t invocations(const PartialFacts& f, const Target& t) {
+  if (by_groups(f, t)) return f.results * group(f, t);
   const bool columns = !f.contiguous && !t.price.coalesces && f.columns >= static_cast<int64_t>(t.price.lanes);
   const int64_t each = columns ? std::min<int64_t>(t.price.tile, f.columns / t.price.lanes) : 1;
   return divided_up(f.results, each);
@@ -33,8 +48,8 @@ int64_t invocations(const PartialFacts& f, const Target& t) {
 
 // What combines the parts of a sum is short enough for one more pass. Positions are found by single invocations.
 bool idle(const PartialFacts& f, const Target& t) {
-  const bool worth_it = length(f) >= kWorthIt && invocations(f, t) * 2 <= wanted_invocations(t);
-  return worth_it && (!f.combines || f.position);
+  const bool worth_a_pass = length(f) >= worth_it(f, t) && invocations(f, t) * 2 <= wanted_invocations(t);
+  return worth_a_pass && (!f.combines || f.position);
 }
 
 // Number of parts for an axis of n elements: near `wanted`, not below `least`; a divisor of n if there is one close by.
@@ -47,10 +62,12 @@ int64_t parts(int64_t n, int64_t wanted, int64_t least) {
 }
 
 PartialSchedule spread(const PartialFacts& f, const Target& t) {
-  const bool ranges = f.position || !t.price.coalesces;
+  const bool ranges = f.position || !t.price.coalesces || by_groups(f, t);
   int64_t least = too_long(f, t) ? divided_up(length(f), most_elements(t)) : 1, wanted = least;
-  if (idle(f, t))
-    wanted = std::max(least, std::min(divided_up(wanted_invocations(t), invocations(f, t)), length(f) / kLeastChunk));
+  if (idle(f, t)) {
+    const int64_t chunk = by_groups(f, t) ? kOwn * group(f, t) : least_chunk(f, t);
+    wanted = std::max(least, std::min(divided_up(wanted_invocations(t), invocations(f, t)), length(f) / chunk));
+  }
   PartialSchedule s = whole(f);
   for (size_t j = 0; j < f.extents.size() && wanted > 1; ++j) {
     const size_t axis = t.price.coalesces ? f.extents.size() - 1 - j : j;
@@ -62,9 +79,12 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
     } else if (f.axes_left > 0) {
       int64_t grid = parts(n, wanted, least), each = divided_up(n, grid);
       // What is beyond the end is skipped anyway: chunks of whole blocks have loops that can be written out.
-      if (ranges && n % grid != 0 && each >= kLeastChunk && !f.position) {
+      if (ranges && n % grid != 0 && each >= least_chunk(f, t) && !f.position) {
         each = divided_up(each, kBlock) * kBlock;
         grid = divided_up(n, each);
+      } else if (const int64_t whole = divided_up(each, kUnrolled) * kUnrolled, fewer = divided_up(n, whole);
+                 !ranges && (whole - 1) * fewer < n) {
+        each = whole, grid = fewer;
       }
       const Part chunks = {Bind::Grid, grid}, elements = {Bind::Serial, each};
       s.axes[axis] = ranges ? Split{chunks, elements} : Split{elements, chunks};

@@ -74,9 +74,30 @@ ScatterSchedule in_runs(const ScatterFacts& f, const Target& t) {
   return {.updates = {{Bind::Grid, divided_up(f.updates, run)}, {Bind::Serial, run}}, .atomic = true, .places = {}};
 }
 
-constexpr std::array<ScatterRule, 3> kScatterRules = {{
+// Neighbours that are served together add to different copies, so that few wait for each other.
+constexpr int64_t kPlacesApart = 1 << 16;  // from which on they do not
+constexpr int64_t kMostAmong = 64;
+
+int64_t among(const ScatterFacts& f) {
+  int64_t n = 1;
+  while (n < kMostAmong && 2 * n * f.places * f.row <= kPlacesApart && 8 * n * f.places <= f.updates) n *= 2;
+  return n;
+}
+
+bool wants_turns(const ScatterFacts& f, const Target& t) {
+  return t.price.coalesces && f.atomic && f.copyable && f.updates * f.row >= wanted_invocations(t) && among(f) > 1;
+}
+
+ScatterSchedule in_turn(const ScatterFacts& f, const Target&) {
+  ScatterSchedule s = plain_scatter(f);
+  s.among = among(f);
+  return s;
+}
+
+constexpr std::array<ScatterRule, 4> kScatterRules = {{
     {"copies are cheaper than atomics", wants_copies, in_copies},
     {"runs to one place", wants_runs, in_runs},
+    {"copies in turn", wants_turns, in_turn},
     {"no atomics", [](const ScatterFacts& f, const Target&) { return !f.atomic; }, in_copies},
 }};
 

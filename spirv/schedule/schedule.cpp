@@ -140,7 +140,7 @@ int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
 int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
 int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }
 bool is_serial(const ScanSchedule& s) { return chunks(s) == 1 && group(s) == 0; }
-int64_t copies(const ScatterSchedule& s) { return s.atomic ? 1 : extent(s.updates, Bind::Grid); }
+int64_t copies(const ScatterSchedule& s) { return s.atomic ? s.among : extent(s.updates, Bind::Grid); }
 int64_t invocations(const ScatterSchedule& s) {
   return extent(s.updates, Bind::Grid) * (s.atomic ? 1 : extent(s.places, Bind::Grid));
 }
@@ -190,7 +190,8 @@ std::string to_string(const ScanSchedule& s) { return "k =" + to_string(s.steps)
 
 std::string to_string(const PackSchedule& s) { return s.panel == 0 ? "in place" : "panels of " + std::to_string(s.panel); }
 std::string to_string(const ScatterSchedule& s) {
-  return "u =" + to_string(s.updates) + (s.atomic ? "; atomic" : "; p =" + to_string(s.places));
+  const std::string among = s.among > 1 ? " among " + std::to_string(s.among) : "";
+  return "u =" + to_string(s.updates) + (s.atomic ? "; atomic" + among : "; p =" + to_string(s.places));
 }
 
 MapSchedule parse_map(std::string_view text) {
@@ -289,6 +290,7 @@ ScatterSchedule parse_scatter(std::string_view text) {
   ScatterSchedule s{.updates = in.split()};
   in.expect(";", "after the updates");
   s.atomic = in.take("atomic");
+  if (s.atomic && in.take("among")) s.among = in.number();
   if (!s.atomic) {
     in.expect("p", "as the name of the places, or 'atomic'");
     in.expect("=", "after the name of an axis");

@@ -18,7 +18,7 @@ struct Elements {
 };
 
 Elements elements_per_invocation(const MapFacts& f, const Target& t) {
-  constexpr int64_t kElements = 16;  // from then on it hardly matters
+  const int64_t kElements = t.price.coalesces ? 8 : 16;  // from then on it hardly matters
   Elements e;
   if (t.price.invocation == 0) return e;
   const int64_t spare = f.domain.count() / (64 * static_cast<int64_t>(t.price.busy));
@@ -52,35 +52,40 @@ namespace {
 // stretch of the other: 64 bytes of every line that it reads, and with its neighbours of every line that it writes.
 constexpr int64_t kStretch = 16;
 constexpr int64_t kStretches = 4;  // one after the other, as they lie in the same pages
+constexpr int64_t kSector = 8;     // of GPUs: the 32 bytes that their memory gives at a time
+
+int64_t stretch(const Target& t) { return t.price.coalesces ? kSector : kStretch; }
 
 // The axis, or the last one if there is none.
-int read_along(const MapFacts& f) {
+int read_along(const MapFacts& f, const Target& t) {
   const int last = f.domain.rank() - 1;
   for (const Read& r : f.reads)
     for (int a = 0; a < last; ++a)
-      if (r.last == 1u << a && (r.axes >> last & 1) && f.domain[a] >= kStretch) return a;
+      if (r.last == 1u << a && (r.axes >> last & 1) && f.domain[a] >= stretch(t)) return a;
   return last;
 }
 
 }  // namespace
 
 bool wants_stretches(const MapFacts& f, const Target& t) {
-  return !f.reduces && t.price.invocation > 0 && !t.price.coalesces && f.domain.rank() > 1 &&
+  const int64_t least = t.price.coalesces ? wanted_invocations(t) / 8 : 2 * wanted_invocations(t);
+  return !f.reduces && t.price.invocation > 0 && f.domain.rank() > 1 &&
          f.domain[f.domain.rank() - 1] >= 2 * static_cast<int64_t>(t.price.lanes) &&
-         f.domain.count() >= kStretch * 2 * wanted_invocations(t) && read_along(f) + 1 < f.domain.rank() &&
-         kStretch * f.code <= kSideBySideCode;
+         f.domain.count() >= stretch(t) * least && read_along(f, t) + 1 < f.domain.rank() &&
+         stretch(t) * f.code <= kSideBySideCode;
 }
 
 MapSchedule stretches(const MapFacts& f, const Target& t) {
-  const int across = read_along(f), last = f.domain.rank() - 1;
-  const int64_t width = t.price.lanes, columns = 2 * kStretch * f.code <= kSideBySideCode ? 2 : 1;
-  const int64_t spare = f.domain.count() / (kStretch * columns * wanted_invocations(t));
-  const int64_t in_turn = std::clamp<int64_t>(std::min(spare, f.domain[across] / kStretch), 1, kStretches);
+  const int across = read_along(f, t), last = f.domain.rank() - 1;
+  const int64_t own = stretch(t), width = t.price.lanes;
+  const int64_t columns = !t.price.coalesces && 2 * own * f.code <= kSideBySideCode ? 2 : 1;
+  const int64_t spare = t.price.coalesces ? 1 : f.domain.count() / (own * columns * wanted_invocations(t));
+  const int64_t in_turn = std::clamp<int64_t>(std::min(spare, f.domain[across] / own), 1, kStretches);
   MapSchedule s = plain_map(f);
   Split& along = s.axes[static_cast<size_t>(across)];
-  along = {{Bind::Grid, divided_up(f.domain[across], in_turn * kStretch)}};
+  along = {{Bind::Grid, divided_up(f.domain[across], in_turn * own)}};
   if (in_turn > 1) along.push_back({Bind::Serial, in_turn});
-  along.push_back({Bind::Register, kStretch});
+  along.push_back({Bind::Register, own});
   Split& neighbours = s.axes.back();
   neighbours = {{Bind::Grid, divided_up(f.domain[last], columns * width)}};
   if (columns > 1) neighbours.push_back({Bind::Register, columns});
@@ -101,10 +106,14 @@ uint32_t axes_of(const MapFacts& f) {
   return axes;
 }
 
+}  // namespace
+
 bool reads_alone(const MapFacts& f) {
   const uint32_t axes = axes_of(f);
   return std::all_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return !r.reduced || (axes & ~r.axes) == 0; });
 }
+
+namespace {
 
 // Columns may have weights in common: what all of them read at a time is loaded once for those of an invocation.
 bool reads_columns(const MapFacts& f) {

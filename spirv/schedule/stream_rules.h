@@ -7,6 +7,9 @@
 
 namespace spirograd::schedule {
 
+/// Whether each element that a reduction reads is for one point alone.
+bool reads_alone(const MapFacts& f);
+
 /// Reductions along the last axis of memory: a row per invocation.
 bool wants_rows(const MapFacts& f, const Target& t);
 

@@ -77,7 +77,11 @@ TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
   EXPECT_EQ(on(cpu, 1 << 16, 100, 64), "u = grid 2 serial 8192 unroll 4; p = serial 100");
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 20, 1, false), "u = grid 2 serial 524292 unroll 4; p = grid 8 serial 131072");
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 22, 1, false), "u = serial 4194304; p = grid 16 serial 262144");
-  EXPECT_EQ(on(gpu(), 1 << 22, 1024), "u = grid 4194304; atomic");
+  EXPECT_EQ(on(gpu(), 1 << 22, 1024), "u = grid 4194304; atomic among 64");
+  EXPECT_EQ(on(gpu(), 1 << 22, 8192), "u = grid 4194304; atomic among 8");
+  EXPECT_EQ(on(gpu(), 1 << 22, 1 << 16), "u = grid 4194304; atomic");
+  EXPECT_EQ(on(gpu(), 1 << 15, 1024), "u = grid 32768; atomic among 8") << "as many as there are updates for";
+  EXPECT_EQ(on(gpu(), 1000, 10), "u = grid 1000; atomic");
 }
 }  // namespace scatter_schedule_test
 }  // namespace spirograd::schedule

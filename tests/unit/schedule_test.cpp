@@ -280,7 +280,11 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   PartialFacts facts{{1'000'000}};
   facts.axes_left = 3;
   EXPECT_EQ(chosen(facts, cpu), "k = grid 160 serial 6250") << "ranges";
-  EXPECT_EQ(chosen(facts, gpu()), "k = serial 125 grid 8000") << "neighbours are neighbours in memory";
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 32 grid 31250") << "neighbours are neighbours in memory";
+  facts.rows = true;
+  EXPECT_EQ(chosen(facts, gpu()), "k = grid 160 serial 6250") << "of a workgroup, which has a range";
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 160 serial 6250");
+  facts.rows = false;
   facts.results = 100'000;
   EXPECT_EQ(chosen(facts, cpu), "k = serial 1000000") << "there are results enough";
   cpu.max_loop_iterations = 65'535;
@@ -587,7 +591,7 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(total(1e6), "i = grid 2; group 256");
   for (const int64_t surplus : {0, 1}) {
     const MapFacts totals{{wanted_invocations(gpu()) / 64 + surplus}, {}, 10, true, {{1, 1e6, true}}, true};
-    EXPECT_EQ(scheduler.map(totals, gpu()).group, surplus == 0 ? 64 : 0);
+    EXPECT_EQ(scheduler.map(totals, gpu()).group, surplus == 0 || gpu().price.coalesces ? 64 : 0);
   }
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");

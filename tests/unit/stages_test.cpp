@@ -285,8 +285,8 @@ TEST(Stages, TheTablesStageContractions) {
             "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256 | "
             "k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B; 0.0312 loads per element");
   EXPECT_EQ(chosen("def f(a: f32[8, 128, 96], b: f32[8, 96, 128]) -> f32[8, 128, 128] = a @ b"),
-            "i = grid 8; j = grid 4 local 8 register 4; k = grid 2 register 2 local 32; group 256 | "
-            "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B; 0.0469 loads per element");
+            "i = grid 8; j = grid 2 local 16 register 4; k = grid 2 register 4 local 16; group 256 | "
+            "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B; 0.0312 loads per element");
   EXPECT_EQ(chosen("def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ transpose(b, [1, 0])"),
             "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; tail recompute; group 256 | "
             "k = serial 8 serial 4 serial 16; stage A pad 1, B pad 1; 0.0312 loads per element");

@@ -26,6 +26,7 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(map(chain), "i = grid 2047");
   Target without = gpu();
   without.price.coalesces = false;
+  without.price.invocation = 0;
   EXPECT_EQ(to_string(scheduler.map({{1 << 20}, {{0, 1, true}}, 10, false}, without)), "i = grid 1048576")
       << "starting one costs nothing";
 
@@ -95,7 +96,9 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   MapFacts row = turned({4096, 4096});
   row.reads[0].axes = 1;
   EXPECT_EQ(map(row).front(), 'e') << "what is read is the same for neighbours";
-  EXPECT_EQ(to_string(scheduler.map(turned({4096, 4096}), gpu())), "i = grid 4096; j = grid 4096");
+  EXPECT_EQ(to_string(scheduler.map(turned({4096, 4096}), gpu())), "i = grid 512 register 8; j = grid 64 lane 64")
+      << "a sector of 32 bytes for each invocation";
+  EXPECT_EQ(to_string(scheduler.map(turned({128, 128}), gpu())), "i = grid 128; j = grid 128") << "too few";
 
   const auto reduce = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, cpu)); };
   EXPECT_EQ(reduce({DType::F32, {512}, 1, 25, kPlainSum}), "k = serial 8 serial 4 unroll 16; accumulators 4");

@@ -33,14 +33,14 @@ inline constexpr SubgroupOperationName kSubgroupOperations[] = {{kSubgroupBasic,
 /// What work costs, and how it likes to be spread: what the rules of scheduling and fusion count with. Costs are in scalar
 /// operations of a busy device. The defaults are those of a GPU of middling size, for Vulkan does not tell.
 struct Prices {
-  uint32_t lanes = 64;    // neighbouring invocations that should touch neighbouring elements
-  uint32_t busy = 4096;   // invocations from which on the device is busy
-  uint32_t tile = 8;      // elements that one invocation computes side by side, at most
-  uint32_t unroll = 4;    // copies of a small loop's body that are written out
-  double dispatch = 1e7;  // about 3 us
-  double invocation = 0;  // starting one
-  double load = 6;        // of an element of an array, by neighbours together
-  double store = 12;
+  uint32_t lanes = 64;        // neighbouring invocations that should touch neighbouring elements
+  uint32_t busy = 4096;       // invocations from which on the device is busy
+  uint32_t tile = 8;          // elements that one invocation computes side by side, at most
+  uint32_t unroll = 4;        // copies of a small loop's body that are written out
+  double dispatch = 1e7;      // about 3 us
+  double invocation = 30;     // starting one
+  double load = 6;            // of an element of an array, by neighbours together
+  double store = 96;          // other invocations compute while one waits: it is more than memory takes
   double shared_load = 0.75;  // of an element from the memory of a workgroup
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
@@ -51,6 +51,8 @@ struct Prices {
   double submission = 1.6e11;  // of work in one submission, about 50 ms: systems reset devices that take long; 0: no bound
   bool operator==(const Prices&) const = default;
 };
+/// Of a GPU that holds so many invocations at a time; 0: it does not tell, and counts as one of middling size.
+Prices gpu_prices(uint32_t resident);
 /// Of a driver that runs on the host's processors, `lanes` invocations at once on each of `cores`.
 Prices software_prices(uint32_t lanes, uint32_t cores);
 
