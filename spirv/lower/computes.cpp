@@ -121,6 +121,7 @@ std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) 
     s.count = cut ? std::min(most, facts.updates - first) : 0;
     s.domain = {parts, schedule::invocations(scatter) / parts, facts.row};
     out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+    out.back().alone = out.back().alone || scatter.lanes > 1;  // so that no lane is missing
     const int64_t updates = cut ? s.count : facts.updates / parts;
     out.back().work *= static_cast<double>(std::max<int64_t>(1, updates));
   }

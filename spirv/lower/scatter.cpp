@@ -58,6 +58,7 @@ struct ScatterKernel {
   void add(Value at, Value update) const;
   void run_alone();
   void run_atomic();
+  void run_by_lanes();
   void run_in_runs();
 };
 
@@ -176,6 +177,29 @@ void ScatterKernel::run_atomic() {
   b.end_if();
 }
 
+// Where all lanes have one place the first one adds what they have together; what arrives outside is nothing, nowhere.
+void ScatterKernel::run_by_lanes() {
+  b.use_lanes(static_cast<uint32_t>(s.scatter.lanes));
+  const Batch u = batch(open_loops());
+  const Value nowhere = b.i32(-1), nothing = zero(b, scalar_of(node.type.dtype));
+  const Value at = b.select(u.inside[0], linear(u.place[0]), nowhere);
+  const Value update = b.select(u.inside[0], inliner.eval(0, node.in[0], with_row(u.at[0])), nothing);
+  const auto leave = [&](Value to, Value total, Value when) {
+    b.begin_if(when);
+    const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
+    b.atomic_add(slot, place, total);
+    b.end_if();
+  };
+  const Value least = b.subgroup_reduce(KOp::Min, at), greatest = b.subgroup_reduce(KOp::Max, at);
+  b.begin_if(b.op(KOp::Eq, least, greatest));
+  const Value together = b.subgroup_reduce(KOp::Add, update);
+  leave(least, together,
+        b.logical_and(b.op(KOp::Eq, b.lane_index(), b.constant(Scalar::U32, 0)), b.op(KOp::Ge, least, b.i32(0))));
+  b.begin_else();
+  leave(at, update, b.op(KOp::Ge, at, b.i32(0)));
+  b.end_if();
+}
+
 // What arrives outside is added up too, but stays where it is.
 void ScatterKernel::run_in_runs() {
   const Value nowhere = b.i32(-1), nothing = zero(b, scalar_of(node.type.dtype));
@@ -207,6 +231,7 @@ void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Comput
   scatter.range = at[1];
   scatter.element = inliner.unlinear(at[2], scatter.row);
   if (!s.scatter.atomic) return scatter.run_alone();
+  if (s.scatter.lanes > 1) return scatter.run_by_lanes();
   const bool runs = schedule::extent(s.scatter.updates, Bind::Serial) > 1;
   runs ? scatter.run_in_runs() : scatter.run_atomic();
 }

@@ -24,7 +24,8 @@ bool adds_atomically(const Target& t, DType dtype) {
 Expr copy_numbers(Graph& g, const Shape& updates, const schedule::ScatterSchedule& s) {
   const int64_t parts = schedule::copies(s);
   const bool ranges = !s.atomic && s.updates[0].bind == schedule::Bind::Grid;
-  const Expr number = ir::reshape(ir::iota(g, {updates.count()}, 0), updates);
+  Expr number = ir::reshape(ir::iota(g, {updates.count()}, 0), updates);
+  if (s.lanes > 1) number = ir::binary(Op::Quot, number, ir::full(g, number.type(), static_cast<double>(s.lanes)));
   const int64_t by = ranges ? schedule::extent(s.updates) / parts : parts;
   return ir::binary(ranges ? Op::Quot : Op::Rem, number, ir::full(g, number.type(), static_cast<double>(by)));
 }

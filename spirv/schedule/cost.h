@@ -32,6 +32,12 @@ inline bool broadcasts_lanes(const Target& t) {
 /// Whether the lanes of a subgroup should compute neighbouring points and share what they have in common.
 inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.price.coalesces; }
 
+/// Whether kernels may be written for subgroups of so many lanes, which add up values.
+inline bool adds_lanes(const Target& t) {
+  constexpr uint32_t needed = kSubgroupBasic | kSubgroupArithmetic;
+  return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
+}
+
 /// Whether a workgroup should take a row that is reduced: an invocation alone would read far from its neighbours.
 inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }
 

@@ -301,9 +301,21 @@ std::optional<Error> check_copies(const ScatterFacts& facts, const ScatterSchedu
   return std::nullopt;
 }
 
+// Lanes are neighbours with an update each, and none is missing.
+std::optional<Error> check_lanes(const ScatterFacts& facts, const ScatterSchedule& s, const Target& target) {
+  if (!adds_lanes(target) || s.lanes != target.subgroup_size)
+    return illegal(s, "subgroups of " + std::to_string(target.subgroup_size) + " lanes, which may not be able to add");
+  if (facts.row != 1 || s.updates.size() != 1) return illegal(s, "lanes have an update each, of one element");
+  const int64_t n = extent(s.updates), workgroup = kLaneGroup;
+  if (n % workgroup != 0 || workgroup % s.lanes != 0 || n / workgroup > target.max_groups ||
+      target.max_invocations < workgroup)
+    return illegal(s, "lanes would be missing");
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, const Target&) {
+std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, const Target& target) {
   int grids = 0;
   for (const Split* split : {&s.updates, &s.places})
     if (!counts(*split)) return illegal(s, "a part has no extent that can be counted");
@@ -322,7 +334,9 @@ std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, 
                           std::to_string(kMostUnrolled));
   if (saturating_mul(invocations(s), facts.row) > kMostInvocations)
     return illegal(s, "more invocations than can be numbered");
-  if (s.among < 1 || (!s.atomic && s.among > 1)) return illegal(s, "only atomic additions go to copies in turn");
+  if (!s.atomic && (s.among > 1 || s.lanes > 1)) return illegal(s, "only atomic additions go to copies in turn or by lanes");
+  if (s.lanes > 1)
+    if (auto wrong = check_lanes(facts, s, target)) return wrong;
   if (s.atomic && !facts.atomic) return illegal(s, "the device does not add such elements atomically");
   if (s.atomic) return copies(s) > 1 ? check_copies(facts, s) : std::nullopt;
   const Split& p = s.places;

@@ -42,6 +42,9 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);
 /// Elements of memory that are loaded for each element that is reduced, of the arrays that could be staged.
 double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& schedule);
 
+/// Invocations that a scatter by lanes is a multiple of: whatever workgroup it gets is whole.
+inline constexpr int64_t kLaneGroup = 256;
+
 /// Invocations and partial results are numbered by i32.
 inline constexpr int64_t kMostInvocations = std::numeric_limits<int32_t>::max();
 

@@ -117,6 +117,11 @@ std::vector<ScatterSchedule> neighbours(const ScatterFacts& f, const ScatterSche
       s.among = n;
       out.add(std::move(s));
     }
+  if (given.lanes > 1) {
+    ScatterSchedule s = plain_scatter(f);
+    s.among = given.among;
+    out.add(std::move(s));
+  }
   if (!given.atomic) {
     const int64_t ranges = given.places.size() > 1 ? given.places[0].extent : 1;
     for (const int64_t n : doubled_and_halved(ranges)) {

@@ -88,16 +88,30 @@ bool wants_turns(const ScatterFacts& f, const Target& t) {
   return t.price.coalesces && f.atomic && f.copyable && f.updates * f.row >= wanted_invocations(t) && among(f) > 1;
 }
 
-ScatterSchedule in_turn(const ScatterFacts& f, const Target&) {
+ScatterSchedule by_lanes(const ScatterFacts& f, const Target& t) {
   ScatterSchedule s = plain_scatter(f);
+  s.updates = {{Bind::Grid, divided_up(f.updates, kLaneGroup) * kLaneGroup}};
+  s.lanes = t.subgroup_size;
+  return s;
+}
+
+// Where all go to one place, lanes would wait for each other for longer than everything else takes.
+bool wants_lanes(const ScatterFacts& f, const Target& t) {
+  return t.price.coalesces && f.atomic && f.updates >= kLaneGroup && f.row == 1 && adds_lanes(t) &&
+         !check(f, by_lanes(f, t), t);
+}
+
+ScatterSchedule in_turn(const ScatterFacts& f, const Target& t) {
+  ScatterSchedule s = wants_lanes(f, t) ? by_lanes(f, t) : plain_scatter(f);
   s.among = among(f);
   return s;
 }
 
-constexpr std::array<ScatterRule, 4> kScatterRules = {{
+constexpr std::array<ScatterRule, 5> kScatterRules = {{
     {"copies are cheaper than atomics", wants_copies, in_copies},
     {"runs to one place", wants_runs, in_runs},
     {"copies in turn", wants_turns, in_turn},
+    {"lanes add up", wants_lanes, by_lanes},
     {"no atomics", [](const ScatterFacts& f, const Target&) { return !f.atomic; }, in_copies},
 }};
 

@@ -190,8 +190,9 @@ std::string to_string(const ScanSchedule& s) { return "k =" + to_string(s.steps)
 
 std::string to_string(const PackSchedule& s) { return s.panel == 0 ? "in place" : "panels of " + std::to_string(s.panel); }
 std::string to_string(const ScatterSchedule& s) {
-  const std::string among = s.among > 1 ? " among " + std::to_string(s.among) : "";
-  return "u =" + to_string(s.updates) + (s.atomic ? "; atomic" + among : "; p =" + to_string(s.places));
+  std::string atomic = s.among > 1 ? "; atomic among " + std::to_string(s.among) : "; atomic";
+  if (s.lanes > 1) atomic += "; lanes " + std::to_string(s.lanes);
+  return "u =" + to_string(s.updates) + (s.atomic ? atomic : "; p =" + to_string(s.places));
 }
 
 MapSchedule parse_map(std::string_view text) {
@@ -291,6 +292,10 @@ ScatterSchedule parse_scatter(std::string_view text) {
   in.expect(";", "after the updates");
   s.atomic = in.take("atomic");
   if (s.atomic && in.take("among")) s.among = in.number();
+  if (s.atomic && in.take(";")) {
+    in.expect("lanes", "after ';'");
+    s.lanes = in.number();
+  }
   if (!s.atomic) {
     in.expect("p", "as the name of the places, or 'atomic'");
     in.expect("=", "after the name of an axis");

@@ -19,7 +19,8 @@
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
 //   u = grid 4096 serial 1024; atomic                         a scatter of 4 million updates, 1024 per invocation
-//   u = grid 4194304; atomic among 64                         the same to 64 copies of the result, in turn
+//   u = grid 4194304; atomic among 64; lanes 32               the same to 64 copies of the result, in turn; 32 lanes add up
+//                                                             what all of them have for one place
 //   u = grid 128 serial 8192 unroll 4; p = serial 1000        the same to 128 copies of the 1000 places of the result
 //   u = serial 4194304; p = grid 16 serial 62500              the same to a million places, each invocation to its own
 #pragma once
@@ -140,6 +141,7 @@ struct ScatterSchedule {
   bool atomic = true;
   Split places = {{Bind::Serial, 1}};  // not atomic
   int64_t among = 1;  // atomic: copies of the result that updates go to in turn, so that few of them wait for each other
+  int64_t lanes = 1;  // atomic: of a subgroup, which adds once where all of them have the same place; and go to one copy
   bool operator==(const ScatterSchedule&) const = default;
 };
 /// Of the result; 1: updates are added to the result itself.

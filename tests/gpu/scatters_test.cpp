@@ -43,7 +43,11 @@ class Scatters : public Gpu {
  protected:
   std::vector<HostArray> run(const Program& p, const std::vector<HostArray>& inputs, const CompileOptions& how,
                              int times = 1) {
-    const auto executable = compile(p, device->target(), how);
+    return run(p, inputs, how, device->target(), times);
+  }
+  std::vector<HostArray> run(const Program& p, const std::vector<HostArray>& inputs, const CompileOptions& how,
+                             const Target& target, int times) {
+    const auto executable = compile(p, target, how);
     EXPECT_TRUE(executable) << executable.error().str();
     const auto s = session(*executable);
     std::vector<HostArray> out;
@@ -68,12 +72,17 @@ TEST_F(Scatters, EveryUpdateArrivesWhateverItsIndex) {
           if (at >= 0 && at < static_cast<double>(places)) want[static_cast<size_t>(at)] += x.back();
         }
         const std::vector<HostArray> inputs = {{p.params[0].type, x}, {p.params[1].type, i.values}};
-        for (const bool deterministic : {false, true}) {
+        Target of_gpus = device->target();  // copies in turn, and subgroups that add up
+        of_gpus.price = {};
+        const auto arrives = [&](const Target& target, bool deterministic, const char* mode) {
           CompileOptions how{.deterministic = deterministic};
           if (places < 1000) how.form = BindingForm::Descriptors;
-          EXPECT_EQ(run(p, inputs, how)[0].values(), want)
-              << dtype << "[" << places << "], indices " << i.name << (deterministic ? ", deterministic" : "");
-        }
+          EXPECT_EQ(run(p, inputs, how, target, 1)[0].values(), want)
+              << dtype << "[" << places << "], indices " << i.name << mode;
+        };
+        arrives(device->target(), false, "");
+        arrives(device->target(), true, ", deterministic");
+        arrives(of_gpus, false, ", by the rules of GPUs");
       }
     }
 }

@@ -45,6 +45,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   EXPECT_GE(drawn.staged, 1);
   EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 3 : 0);
   EXPECT_GE(drawn.scans, 10);
+  EXPECT_GE(drawn.by_lanes, schedule::adds_lanes(device->target()) ? 1 : 0);
 }
 
 }  // namespace device_schedules_test

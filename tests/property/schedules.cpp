@@ -3,6 +3,7 @@
 #include <array>
 
 #include "spirograd/grad.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::property {
@@ -58,7 +59,7 @@ constexpr std::array<std::string_view, 32> kPrograms = {
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
   exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
-  scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs;
+  scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs, by_lanes += d.by_lanes;
   return *this;
 }
 
@@ -67,7 +68,7 @@ std::ostream& operator<<(std::ostream& out, const Drawn& d) {
              << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
              << d.broadcast << " broadcast, " << d.packed << " operands in panels, " << d.partial << " in partial results, "
              << d.scans << " of scans, " << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs
-             << " in runs";
+             << " in runs, " << d.by_lanes << " by lanes";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -256,10 +257,16 @@ schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts&
     const int64_t range = 1 + below(facts.places), ranges = (facts.places + range - 1) / range;
     s.places = {{Bind::Serial, facts.places}};
     if (!s.atomic && below(2)) s.places = {{Bind::Grid, ranges}, {Bind::Serial, range}};
+    if (s.atomic) s.among = 1 + below(3);
+    if (s.atomic && below(2)) {
+      s.updates = {{Bind::Grid, schedule::divided_up(facts.updates, schedule::kLaneGroup) * schedule::kLaneGroup}};
+      s.lanes = target.subgroup_size;
+    }
     if (unroll * facts.code > most_code_ || check(facts, s, target)) continue;
+    counts_.by_lanes += s.lanes > 1;
     counts_.copies += schedule::copies(s) > 1;
     counts_.ranges += !s.atomic && s.places.size() > 1;
-    counts_.runs += s.atomic && serial > 1;
+    counts_.runs += s.atomic && s.updates.size() > 1 && serial > 1;
     drawn_ += "  " + schedule::to_string(s) + "\n";
     return s;
   }

@@ -18,11 +18,16 @@ void expect_in(const std::string& whole, const std::string& part) {
 TEST(Scatter, SchedulesPrintAndParse) {
   for (const std::string text :
        {"u = grid 4096 serial 1024; atomic", "u = serial 4 grid 100; p = serial 7",
-        "u = grid 128 serial 8192 unroll 4; p = serial 1000", "u = serial 4194304; p = grid 16 serial 62500"})
+        "u = grid 128 serial 8192 unroll 4; p = serial 1000", "u = serial 4194304; p = grid 16 serial 62500",
+        "u = grid 1024; atomic among 64", "u = grid 1024; atomic; lanes 32", "u = grid 1024; atomic among 8; lanes 32"})
     EXPECT_EQ(to_string(parse_scatter(text)), text);
   EXPECT_THROW(parse_scatter("u = grid 4"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p serial 3"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; atomic"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; lanes 4"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; atomic; among 4"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; atomic among 0"), Error);
+  EXPECT_EQ(copies(parse_scatter("u = grid 1024; atomic among 8")), 8);
   EXPECT_THROW(parse_scatter("k = grid 4; atomic"), Error);
   EXPECT_EQ(copies(parse_scatter("u = grid 128 serial 2; p = grid 3 serial 4")), 128);
   EXPECT_EQ(invocations(parse_scatter("u = grid 128 serial 2; p = grid 3 serial 4")), 384);
@@ -51,6 +56,22 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   expect_in(broken("u = grid 10 serial 100; p = serial 49"), "its parts count 49 elements, the axis has 50");
   expect_in(broken("u = grid 10 serial 100; p = serial 10 grid 5"), "places are serial, or ranges of them on the grid");
   expect_in(broken("u = serial 1001; p = serial 50"), "what is added to the result itself is one serial part");
+  expect_in(broken("u = grid 1024; atomic; lanes 32"), "which may not be able to add");
+  Target lanes = gpu();
+  lanes.subgroup_size = 32, lanes.subgroup_operations = kSubgroupBasic | kSubgroupArithmetic;
+  const auto broken_by_lanes = [&](const std::string& text, int64_t row) {
+    ScatterFacts f = facts;
+    f.row = row;
+    const auto e = check(f, parse_scatter(text), lanes);
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken_by_lanes("u = grid 1024; atomic among 2; lanes 32", 1), "");
+  expect_in(broken_by_lanes("u = grid 1024; atomic; lanes 16", 1), "subgroups of 32 lanes");
+  expect_in(broken_by_lanes("u = grid 1024; atomic; lanes 32", 3), "an update each, of one element");
+  expect_in(broken_by_lanes("u = grid 512 serial 2; atomic; lanes 32", 1), "an update each");
+  expect_in(broken_by_lanes("u = grid 1000; atomic; lanes 32", 1), "lanes would be missing");
+  lanes.max_groups = 3;
+  expect_in(broken_by_lanes("u = grid 1024; atomic; lanes 32", 1), "lanes would be missing");
   facts.places = 10'000'000;
   expect_in(broken("u = grid 1000 serial 1; p = serial 10000000"), "more places than can be numbered");
   facts.places = 50;
@@ -82,6 +103,12 @@ TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
   EXPECT_EQ(on(gpu(), 1 << 22, 1 << 16), "u = grid 4194304; atomic");
   EXPECT_EQ(on(gpu(), 1 << 15, 1024), "u = grid 32768; atomic among 8") << "as many as there are updates for";
   EXPECT_EQ(on(gpu(), 1000, 10), "u = grid 1000; atomic");
+  Target lanes = gpu();
+  lanes.subgroup_size = 32, lanes.subgroup_operations = kSubgroupBasic | kSubgroupArithmetic;
+  EXPECT_EQ(on(lanes, 1 << 22, 1024), "u = grid 4194304; atomic among 64; lanes 32");
+  EXPECT_EQ(on(lanes, 1000, 1000), "u = grid 1024; atomic; lanes 32");
+  EXPECT_EQ(on(lanes, 255, 1000), "u = grid 255; atomic") << "not worth it";
+  EXPECT_EQ(on(lanes, 1000, 1000, 2), "u = grid 1000; atomic") << "neighbours have elements of one row";
 }
 }  // namespace scatter_schedule_test
 }  // namespace spirograd::schedule
