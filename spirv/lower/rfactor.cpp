@@ -65,8 +65,13 @@ bool lies_in_rows(const ir::Graph& g, NodeId x) {
     const ir::Node& n = g[id];
     const int last = n.type.shape.rank() - 1;
     if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota) continue;
-    if (n.op == Op::Broadcast && std::find(n.attr.begin(), n.attr.end(), last) == n.attr.end()) continue;
-    if (!ir::is_pointwise(n.op) && n.op != Op::Broadcast) return false;
+    if (n.op == Op::Broadcast) {
+      const auto from = std::find(n.attr.begin(), n.attr.end(), last);
+      const auto axis = static_cast<int>(from - n.attr.begin());
+      if (from == n.attr.end() || g[n.in[0]].type.shape[axis] != n.type.shape[last]) continue;
+    } else if (!ir::is_pointwise(n.op)) {
+      return false;
+    }
     open.insert(open.end(), n.in.begin(), n.in.end());
   }
   return true;
@@ -132,15 +137,14 @@ class Factoring {
     const Expr sum = ir::reduce(op, x, axes);
     const Accesses found = accesses(*x.graph, sum.id, {}, kMostSeen);
     const uint32_t all = (1u << sum.rank()) - 1;
-    const auto is_own = [&](const Access& a) { return !a.reduced || (a.axes & all) == all; };
     f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
+    f.streams =
+        std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
-      f.rows = f.contiguous && std::all_of(found.reads.begin(), found.reads.end(), is_own) && lies_in_rows(*x.graph, x.id);
+      f.rows = f.contiguous && f.streams && lies_in_rows(*x.graph, x.id);
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];
-    f.streams =
-        std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
   }
 

@@ -80,7 +80,7 @@ struct PartialFacts {
   int64_t columns = 1;           // results that are next to each other
   bool streams = false;          // it reads an array of which each element is for one result
   int64_t row = 1;               // elements of such an array from one to the next along the last axis
-  bool rows = false;             // contiguous, and nobody else reads what is read for a result: a workgroup may take each
+  bool rows = false;             // contiguous, and streams rows as they lie in memory: a workgroup may take each
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

@@ -108,10 +108,7 @@ uint32_t axes_of(const MapFacts& f) {
 
 }  // namespace
 
-bool reads_alone(const MapFacts& f) {
-  const uint32_t axes = axes_of(f);
-  return std::all_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return !r.reduced || (axes & ~r.axes) == 0; });
-}
+bool reads_alone(const MapFacts& f, const Read& r) { return (axes_of(f) & ~r.axes) == 0; }
 
 namespace {
 
@@ -131,7 +128,9 @@ bool reads_columns(const MapFacts& f) {
 }  // namespace
 
 bool wants_rows(const MapFacts& f, const Target& t) {
-  return f.reduces && !t.price.coalesces && reads_alone(f) && !f.reductions.empty() &&
+  const bool alone =
+      std::all_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return !r.reduced || reads_alone(f, r); });
+  return f.reduces && !t.price.coalesces && alone && !f.reductions.empty() &&
          std::all_of(f.reductions.begin(), f.reductions.end(),
                      [](const Reduction& r) { return r.contiguous && r.length >= kOwnRow; });
 }

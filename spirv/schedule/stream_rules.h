@@ -7,8 +7,8 @@
 
 namespace spirograd::schedule {
 
-/// Whether each element that a reduction reads is for one point alone.
-bool reads_alone(const MapFacts& f);
+/// Whether each element that is read there is for one point alone.
+bool reads_alone(const MapFacts& f, const Read& r);
 
 /// Reductions along the last axis of memory: a row per invocation.
 bool wants_rows(const MapFacts& f, const Target& t);

@@ -119,7 +119,7 @@ TEST(ContractionSchedule, ContractionsAreTilesOfWorkgroups) {
   EXPECT_EQ(map(f, test::gpu()), "i = grid 64 register 8; j = grid 512");
   f = product(512, 512, 512);
   f.reads[0].axes = 3;
-  EXPECT_EQ(map(f, test::gpu()).find("group"), std::string::npos) << "each row is an element's own";
+  EXPECT_EQ(map(f, test::gpu()).find("local"), std::string::npos) << "each row is an element's own";
   f = product(512, 512, 512);
   f.reads[0].sums = false;
   EXPECT_EQ(map(f, test::gpu()).find("group"), std::string::npos) << "its places are not known";

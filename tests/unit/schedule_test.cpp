@@ -591,8 +591,16 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(total(1e6), "i = grid 2; group 256");
   for (const int64_t surplus : {0, 1}) {
     const MapFacts totals{{wanted_invocations(gpu()) / 64 + surplus}, {}, 10, true, {{1, 1e6, true}}, true};
-    EXPECT_EQ(scheduler.map(totals, gpu()).group, surplus == 0 || gpu().price.coalesces ? 64 : 0);
+    EXPECT_EQ(scheduler.map(totals, gpu()).group, surplus == 0 ? 64 : 0);
   }
+  MapFacts rows{{100'000}, {{0, 1, false, true}}, 10, true, {{1, 4096, true}}, true};
+  EXPECT_EQ(to_string(scheduler.map(rows, gpu())), "i = grid 100000; group 64") << "however many there are";
+  rows.reads.push_back({1, 0, false, true});
+  EXPECT_EQ(scheduler.map(rows, gpu()).group, 64) << "with weights, too";
+  rows.reductions[0].contiguous = false;
+  EXPECT_EQ(scheduler.map(rows, gpu()).group, 0);
+  rows.reductions = {{1, 4096, true, true}};
+  EXPECT_EQ(scheduler.map(rows, gpu()).group, 0) << "positions are found alone";
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");

@@ -40,7 +40,7 @@ struct Prices {
   double dispatch = 1e7;      // about 3 us
   double invocation = 30;     // starting one
   double load = 6;            // of an element of an array, by neighbours together
-  double store = 96;          // other invocations compute while one waits: it is more than memory takes
+  double store = 48;          // other invocations compute while one waits: it is more than memory takes
   double shared_load = 0.75;  // of an element from the memory of a workgroup
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
