@@ -20,12 +20,13 @@ TurnedStacks turn_stacks(const ir::Graph& g, std::span<const NodeId> results, Pa
           n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc)
         users[in.v].push_back(id);
     }
-  for (const auto& [stack, by] : users) {
-    const bool is_result = std::any_of(results.begin(), results.end(), [&](NodeId r) { return r.v == stack; });
+  for (const auto& [id, by] : users) {
+    const NodeId stack{id};
+    const bool is_result = std::find(results.begin(), results.end(), stack) != results.end();
     if (is_result || by.size() != 1 || g[by[0]].op != Op::Transpose) continue;
-    partition.packed.erase(stack);
+    partition.packed.erase(id);
     partition.roots.insert(by[0].v);
-    out[stack] = by[0];
+    out[id] = by[0];
   }
   return out;
 }
