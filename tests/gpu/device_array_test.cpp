@@ -324,7 +324,8 @@ TEST_F(DeviceArrays, WhatIsInUseStays) {
   ASSERT_TRUE(s->submit());
   device.reset();
   s.reset();
-  x = std::move(DeviceArray(std::move(x)));
+  DeviceArray moved(std::move(x));
+  x = std::move(moved);
 }
 
 TEST_F(DeviceArrays, SessionsShareThem) {

@@ -203,6 +203,19 @@ TEST(DevicePlan, SoftwareDriversCountTheHostsCores) {
   EXPECT_EQ(t.quirks, kSlowLocalIndex);
 }
 
+TEST(DevicePlan, LargeChipsTakeMoreToKeepBusy) {
+  DeviceFacts f = gpu();
+  const Prices usual = plan_device(f, 6).target.price;
+  EXPECT_EQ(usual.busy, Prices().busy) << "it does not tell";
+  f.resident = 132 * 64 * 32;
+  const Prices large = plan_device(f, 6).target.price;
+  EXPECT_EQ(large.busy, 132u * 256);
+  EXPECT_DOUBLE_EQ(large.dispatch / usual.dispatch, 132 * 256 / 4096.0) << "the same time is more operations";
+  EXPECT_DOUBLE_EQ(large.submission / large.iteration, usual.submission / usual.iteration);
+  f.resident = 16;
+  EXPECT_EQ(plan_device(f, 6).target.price.busy, usual.lanes);
+}
+
 TEST(DevicePlan, ExactnessIsCostlyThroughMetalOnly) {
   DeviceFacts f = gpu();
   EXPECT_EQ(plan_device(f, 8).target.quirks, 0u);
