@@ -54,7 +54,7 @@ std::string to_string(const MapFacts& f) {
     line.flag("own", r.own).flag("reduced", r.reduced).flag("sums", r.sums).flag("along", r.along);
   }
   for (const Reduction& r : f.reductions)
-    line.next("reduction").with("axes", int64_t{r.axes}).with("length", r.length).flag("contiguous", r.contiguous);
+    line.next("reduction").with("axes", int64_t{r.axes}).with("length", r.length).flag("contiguous", r.contiguous).flag("position", r.position);
   return std::move(line).text();
 }
 
@@ -74,7 +74,7 @@ std::string to_string(const PartialFacts& f) {
   Line line("partial");
   line.with("of", f.extents).with("results", f.results).with("columns", f.columns);
   line.with("left", int64_t{f.axes_left});
-  line.flag("combines", f.combines).flag("position", f.position).flag("contiguous", f.contiguous);
+  line.flag("combines", f.combines).flag("position", f.position).flag("contiguous", f.contiguous).flag("rows", f.rows);
   return std::move(line).text();
 }
 
