@@ -54,7 +54,11 @@ std::string to_string(const MapFacts& f) {
     line.flag("own", r.own).flag("reduced", r.reduced).flag("sums", r.sums).flag("along", r.along);
   }
   for (const Reduction& r : f.reductions)
-    line.next("reduction").with("axes", int64_t{r.axes}).with("length", r.length).flag("contiguous", r.contiguous).flag("position", r.position);
+    line.next("reduction")
+        .with("axes", int64_t{r.axes})
+        .with("length", r.length)
+        .flag("contiguous", r.contiguous)
+        .flag("position", r.position);
   return std::move(line).text();
 }
 
