@@ -40,15 +40,11 @@ Expr cut(Expr x, Op op, int axis, int64_t outer, int64_t inner) {
 }
 
 // Adjacent axes as one: what is stored is one axis to whoever shares its reduction, however many it was cut into.
-Expr as_one_axis(Expr x, const std::vector<int64_t>& axes) {
+Expr as_one_axis(Expr x, int first, int axes) {
   Shape shape = x.shape();
-  int64_t count = 1;
-  for (size_t j = 0; j < axes.size(); ++j) {
-    const auto axis = static_cast<int>(axes.front());
-    count *= shape[axis];
-    shape = shape.erased(axis);
-  }
-  return ir::reshape(x, shape.inserted(static_cast<int>(axes.front()), count));
+  const int64_t count = shape.slice(first, first + axes).count();
+  for (int j = 0; j < axes; ++j) shape = shape.erased(first);
+  return ir::reshape(x, shape.inserted(first, count));
 }
 
 // Whether x is computed element by element from arrays that lie as it does, and from values that are the same along its last
@@ -103,8 +99,9 @@ class Factoring {
     }
     const Expr parts = ir::reduce(op, x, first);
     partial_[parts.id.v] = s;
-    const bool adjacent = second.back() - second.front() + 1 == static_cast<int64_t>(second.size());
-    return adjacent ? reduced(as_one_axis(parts, second), op, {second.front()}, true) : reduced(parts, op, second, true);
+    const auto own = static_cast<int64_t>(second.size());
+    if (second.back() - second.front() + 1 != own) return reduced(parts, op, second, true);
+    return reduced(as_one_axis(parts, static_cast<int>(second[0]), static_cast<int>(own)), op, {second[0]}, true);
   }
 
   // The first extreme of the whole is that of the first range with the extreme value.

@@ -24,19 +24,13 @@ inline double idle(double invocations, const Target& t) { return std::max(1.0, t
 inline constexpr int64_t kPageElements = 1024;
 
 /// Whether kernels may be written for subgroups of so many lanes, each of which all others can read.
-inline bool broadcasts_lanes(const Target& t) {
-  constexpr uint32_t needed = kSubgroupBasic | kSubgroupBallot;
-  return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
-}
+inline bool broadcasts_lanes(const Target& t) { return lanes_can(t, kSubgroupBallot); }
 
 /// Whether the lanes of a subgroup should compute neighbouring points and share what they have in common.
 inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.price.coalesces; }
 
 /// Whether kernels may be written for subgroups of so many lanes, which add up values.
-inline bool adds_lanes(const Target& t) {
-  constexpr uint32_t needed = kSubgroupBasic | kSubgroupArithmetic;
-  return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
-}
+inline bool adds_lanes(const Target& t) { return lanes_can(t, kSubgroupArithmetic); }
 
 /// Whether a workgroup should take a row that is reduced: an invocation alone would read far from its neighbours.
 inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }

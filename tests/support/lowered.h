@@ -44,6 +44,17 @@ inline Target with_cheap_dispatches(Target t) {
   return t;
 }
 
+/// An input for each parameter: sines of numbers that are `step` apart, as f32.
+inline std::vector<std::vector<double>> sines(const Program& p, double step) {
+  std::vector<std::vector<double>> out;
+  for (const Param& param : p.params) {
+    out.emplace_back();
+    for (int64_t i = 0; i < param.type.shape.count(); ++i)
+      out.back().push_back(static_cast<double>(static_cast<float>(std::sin(step * static_cast<double>(i) + 1))));
+  }
+  return out;
+}
+
 /// Whether the plan of a bulk program gives the interpreter's values, to `tolerance` of the larger of 1 and the value;
 /// beyond what f32 holds all values are alike.
 inline testing::AssertionResult same_as_interpreter(const Program& p, const lower::Plan& plan,

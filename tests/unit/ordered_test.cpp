@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -17,16 +16,6 @@ namespace ordered_test {
 Program program(const std::string& text) {
   const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
   return rewrite::optimise_for_lowering(p, {.verify = true});
-}
-
-std::vector<std::vector<double>> inputs_of(const Program& p) {
-  std::vector<std::vector<double>> out;
-  for (const Param& param : p.params) {
-    out.emplace_back();
-    for (int64_t i = 0; i < param.type.shape.count(); ++i)
-      out.back().push_back(static_cast<double>(static_cast<float>(std::sin(0.07 * static_cast<double>(i) + 1))));
-  }
-  return out;
 }
 
 std::vector<Shape> stored(const Program& p, const Target& target = test::cpu_target()) {
@@ -51,7 +40,7 @@ TEST(Ordered, WhatIsReducedOverItsFirstAxisIsStoredWithItFurtherIn) {
   const Program p = program(kPairs);
   EXPECT_TRUE(stores(p, {32, 2048, 8}));
   EXPECT_FALSE(stores(p, {2048, 32, 8}));
-  const auto inputs = inputs_of(p);
+  const auto inputs = test::sines(p, 0.07);
   EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::cpu_target()), inputs, 1e-5));
 }
 
@@ -99,7 +88,7 @@ TEST(Stored, SumsInsideOfSumsAreNotWherePointsShareWhatTheyRead) {
       "def main(w: f32[48, 16, 20], x: f32[512, 20]) -> f32[512, 48] =\n"
       "  for i: 512, j: 48 => sum(for r: 16 => square(sum(for c: 20 => w[j, r, c] * x[i, c])))");
   EXPECT_TRUE(stored(p).empty());
-  const auto inputs = inputs_of(p);
+  const auto inputs = test::sines(p, 0.07);
   EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::cpu_target()), inputs, 1e-5));
 }
 

@@ -2,8 +2,6 @@
 // interpreter.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
@@ -11,16 +9,6 @@
 
 namespace spirograd {
 namespace turned_stacks_test {
-
-std::vector<std::vector<double>> inputs_of(const Program& p) {
-  std::vector<std::vector<double>> out;
-  for (const Param& param : p.params) {
-    out.emplace_back();
-    for (int64_t i = 0; i < param.type.shape.count(); ++i)
-      out.back().push_back(static_cast<double>(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + 1))));
-  }
-  return out;
-}
 
 struct Case {
   const char* name;
@@ -48,7 +36,7 @@ TEST_P(TurnedStacks, MeanTheSame) {
   EXPECT_EQ(lower::lower(p, test::cpu_target()).steps.size(), GetParam().kernels);
   for (const Program& q : {p, rewrite::optimise_for_lowering(vjp(whole).value(), {.verify = true})})
     for (const Target& t : {test::cpu_target(), test::gpu_target()})
-      EXPECT_TRUE(test::same_as_interpreter(q, lower::lower(q, t), inputs_of(q), 1e-4));
+      EXPECT_TRUE(test::same_as_interpreter(q, lower::lower(q, t), test::sines(q, 0.7), 1e-4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TurnedStacks, ::testing::ValuesIn(kCases),

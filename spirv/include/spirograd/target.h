@@ -101,11 +101,14 @@ inline uint64_t loop_limit(const Target& t) {
                                        : t.max_loop_iterations;
 }
 
-/// Whether kernels may be written for subgroups of so many lanes, which read each other's values.
-inline bool exchanges_lanes(const Target& t) {
-  constexpr uint32_t needed = kSubgroupBasic | kSubgroupShuffle;
+/// Whether kernels may be written for subgroups of so many lanes, which know how to do this (SubgroupOperation).
+inline bool lanes_can(const Target& t, uint32_t operation) {
+  const uint32_t needed = kSubgroupBasic | operation;
   return t.subgroup_size > 1 && (t.subgroup_operations & needed) == needed;
 }
+
+/// The same, of lanes which read each other's values.
+inline bool exchanges_lanes(const Target& t) { return lanes_can(t, kSubgroupShuffle); }
 
 /// Whether the invocations of a workgroup may work together, and it pays.
 inline bool shares_work(const Target& t) { return t.shared_memory && t.price.cooperates; }
