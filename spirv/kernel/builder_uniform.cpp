@@ -29,13 +29,15 @@ bool differs(const Kernel& kernel, const Inst& i) {
 
 }  // namespace
 
-// What an operation on the number of the invocation says of its subgroup: Index / (n S), Index < n S.
+// What an operation on the number of the invocation, in all or in its workgroup, says of its subgroup: Index / (n S),
+// Index < n S.
 bool Builder::counts_subgroups(const Inst& i) const {
   if (i.op != KOp::Quot && i.op != KOp::Lt) return false;
   const std::optional<uint64_t> count = constant_bits(i.in[1]);
   if (!count || *count == 0 || kernel_.subgroup == 0 || *count % kernel_.subgroup != 0) return false;
-  const Inst& number = at(i.in[0]);
-  return number.op == KOp::Index || (number.op == KOp::Bitcast && at(number.in[0]).op == KOp::Index);
+  const Inst& given = at(i.in[0]);
+  const KOp number = given.op == KOp::Bitcast ? at(given.in[0]).op : given.op;
+  return number == KOp::Index || number == KOp::LocalIndex;
 }
 
 bool Builder::same(Value v, bool in_subgroup) const {

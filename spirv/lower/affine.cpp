@@ -16,7 +16,6 @@ namespace {
 
 using rewrite::Affine;
 using Closed = std::optional<Affine>;  // none: not affine
-using ClosedPlace = std::vector<Closed>;
 
 Affine number(int64_t c) { return {.c = c}; }
 
@@ -28,8 +27,8 @@ struct AffineArithmetic {
   Closed reversed(const Closed& x, int64_t extent) const { return sum(number(extent - 1), -1, x); }
   Closed shifted(const Closed& x, int64_t by, int) const { return sum(x, 1, number(by)); }
   // Row-major numbers are sums; where one is taken apart again, only parts that are all of it are.
-  ClosedPlace reshaped(const Shape& from, const Shape& to, std::span<const Closed> p) const {
-    ClosedPlace out(static_cast<size_t>(from.rank()), Affine{});
+  AffinePlace reshaped(const Shape& from, const Shape& to, std::span<const Closed> p) const {
+    AffinePlace out(static_cast<size_t>(from.rank()), Affine{});
     for (const ir::ReshapeGroup& group : ir::reshape_groups(from, to)) {
       Closed linear = Affine{};
       for (int c = group.to.first; c < group.to.end; ++c) linear = sum(p[static_cast<size_t>(c)], to[c], linear);
@@ -48,7 +47,7 @@ class AffineValues {
  public:
   AffineValues(const ir::Graph& g, const Shape& extents) : g_(g), extents_(extents) {}
 
-  Closed at(NodeId id, const ClosedPlace& p) {
+  Closed at(NodeId id, const AffinePlace& p) {
     if (--left_ < 0) return std::nullopt;
     const Node& n = g_[id];
     const auto operand = [&](size_t j) { return at(n.in[j], p); };
@@ -80,18 +79,18 @@ class AffineValues {
   int left_ = 64;  // operations to look at
 };
 
-ClosedPlace own_place(const Shape& shape) {
-  ClosedPlace p;
+AffinePlace own_place(const Shape& shape) {
+  AffinePlace p;
   for (int a = 0; a < shape.rank(); ++a) (*p.emplace_back(Affine{}))[a].a = shape[a] > 1;
   return p;
 }
 
 // Where a gather reads its table.
-ClosedPlace table_place(const ir::Graph& g, const Node& n, const ClosedPlace& p, const Shape& extents) {
+AffinePlace table_place(const ir::Graph& g, const Node& n, const AffinePlace& p, const Shape& extents) {
   const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
-  const ClosedPlace outer(p.begin(), p.begin() + m);
+  const AffinePlace outer(p.begin(), p.begin() + m);
   AffineValues values(g, extents);
-  ClosedPlace out;
+  AffinePlace out;
   for (size_t j = 1; j < n.in.size(); ++j) out.push_back(values.at(n.in[j], outer));
   out.insert(out.end(), p.begin() + m, p.end());
   return out;
@@ -104,14 +103,15 @@ bool is_affine(const ir::Graph& g, NodeId id) {
   return AffineValues(g, shape).at(id, own_place(shape)).has_value();
 }
 
-std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std::function<bool(NodeId)>& stored) {
+std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root,
+                                     const std::function<bool(NodeId, const AffinePlace&)>& is_read) {
   struct Visit {
     NodeId id;
-    ClosedPlace place;
+    AffinePlace place;
     std::vector<NodeId> path;
   };
   std::vector<AffineRead> out;
-  std::set<std::pair<uint32_t, ClosedPlace>> seen;
+  std::set<std::pair<uint32_t, AffinePlace>> seen;
   std::vector<Visit> stack(1);
   stack[0].id = root;
   stack[0].place = own_place(g[root].type.shape);
@@ -120,7 +120,7 @@ std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std:
     stack.pop_back();
     if (!seen.emplace(v.id.v, v.place).second) continue;
     const Node& n = g[v.id];
-    if (stored(v.id)) {
+    if (is_read(v.id, v.place)) {
       AffineRead read{v.id, {}, std::move(v.path)};
       for (Closed& c : v.place)
         if (c) read.place.push_back(*std::move(c));
@@ -129,7 +129,7 @@ std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root, const std:
       for (size_t j = n.in.size(); j-- > 0;) stack.push_back({n.in[j], v.place, v.path});
     } else if (ir::is_unary_layout(n.op) && g[n.in[0]].type.shape.count() > 0) {
       v.path.push_back(v.id);
-      ClosedPlace operand =
+      AffinePlace operand =
           ir::layout_operand(n, g[n.in[0]].type.shape, std::span<const Closed>(v.place), AffineArithmetic());
       stack.push_back({n.in[0], std::move(operand), std::move(v.path)});
     } else if (n.op == Op::Gather && g[n.in[0]].type.shape.count() > 0) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -10,7 +11,10 @@
 
 namespace spirograd::lower {
 
-/// An array that is read at a place whose coordinates are affine, without quotients, in those of the point.
+/// A place whose coordinates are affine, without quotients, in those of a point; none: not known to be.
+using AffinePlace = std::vector<std::optional<rewrite::Affine>>;
+
+/// An array that is read at a place whose coordinates are all affine.
 struct AffineRead {
   ir::NodeId leaf;
   std::vector<rewrite::Affine> place;
@@ -21,7 +25,9 @@ struct AffineRead {
 bool is_affine(const ir::Graph& g, ir::NodeId id);
 
 /// What the computation of `root` reads at affine places, each different array and place once, in a fixed order. The walk
-/// ends at what is stored; reductions, loops and operations of several parts below the root are not looked into.
-std::vector<AffineRead> affine_reads(const ir::Graph& g, ir::NodeId root, const std::function<bool(ir::NodeId)>& stored);
+/// ends at what is an array, as `is_read` tells; reductions, loops and operations of several parts below the root are not
+/// looked into.
+std::vector<AffineRead> affine_reads(const ir::Graph& g, ir::NodeId root,
+                                     const std::function<bool(ir::NodeId, const AffinePlace&)>& is_read);
 
 }  // namespace spirograd::lower

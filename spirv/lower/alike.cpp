@@ -14,7 +14,7 @@ using ir::Op;
 namespace {
 
 /// What a number in the words is the beginning of.
-enum class Mark : uint64_t { Node, Array, Compute, Store, Beside };
+enum class Mark : uint64_t { Node, Array, Compute, Store, Row, Beside };
 
 class Writer {
  public:
@@ -30,6 +30,8 @@ class Writer {
       schedule(s.schedule);
       for (const Store& store : s.stores)
         if (!this->store(Mark::Store, store)) return std::nullopt;
+      for (const Store& row : s.rows)
+        if (!store(Mark::Row, row)) return std::nullopt;
       for (const auto& [reduction, store] : s.beside) {
         if (!node(reduction) || !this->store(Mark::Beside, store)) return std::nullopt;
         word(number_.at(reduction.v));
@@ -58,6 +60,8 @@ class Writer {
     word(static_cast<uint64_t>(s.tail));
     signed_word(s.outer);
     signed_word(s.group);
+    signed_word(s.team);
+    word(s.staged);
     word(s.axes.size());
     for (const schedule::Split& axis : s.axes) {
       word(axis.size());

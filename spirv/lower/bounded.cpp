@@ -155,7 +155,8 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
   for (const Excess& e : excesses) {
     std::vector<NodeId> nodes;
     for (const Compute& s : e.computes) {
-      for (const Store& store : s.stores) nodes.push_back(store.value);
+      for (const std::vector<Store>* stores : {&s.stores, &s.rows})
+        for (const Store& store : *stores) nodes.push_back(store.value);
       for (const auto& [reduction, store] : s.beside) nodes.push_back(store.value);
       if (s.stores.empty()) nodes.push_back(s.node);
     }

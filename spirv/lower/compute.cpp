@@ -69,27 +69,37 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     size_t axis;
     int64_t extent, stride;
   };
-  std::vector<Level> grid, in_group, loops, registers;
+  std::vector<Level> grid, in_group, in_team, loops, registers;
   for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
     for (const size_t a : numbered_axes(m, bind))
       for (const auto& [part, stride] : schedule::strided(m.axes[a])) {
         if (part.bind != bind) continue;
-        const bool own = m.group > 0 && bind == Bind::Local;
-        auto& levels = own ? in_group : bind == Bind::Serial ? loops : bind == Bind::Register ? registers : grid;
+        const bool local = m.group > 0 && bind == Bind::Local, lane = m.team > 0 && bind == Bind::Lane;
+        auto& levels = local                    ? in_group
+                       : lane                   ? in_team
+                       : bind == Bind::Serial   ? loops
+                       : bind == Bind::Register ? registers
+                                                : grid;
         levels.push_back({a, part.extent, stride});
       }
   std::vector<Value> origin(m.axes.size(), b.i32(0)), own = origin;  // of the group, or of the invocation; from there
   const auto add = [&](std::vector<Value>& to, const Level& l, Value v) {
     to[l.axis] = b.add(to[l.axis], b.mul(v, b.i32(l.stride)));
   };
+  const auto i32 = [&](Value v) { return b.bitcast(kernel::Scalar::I32, v); };
   const auto number = [&](std::vector<Value>& to, const std::vector<Level>& levels, Value v) {
     std::vector<int64_t> extents;
     for (const Level& l : levels) extents.push_back(l.extent);
     const std::vector<Value> numbers = inliner.unlinear(v, extents);
     for (size_t j = 0; j < levels.size(); ++j) add(to, levels[j], numbers[j]);
   };
-  number(origin, grid, m.group > 0 ? b.bitcast(kernel::Scalar::I32, b.group_index()) : index);
-  if (!in_group.empty()) number(own, in_group, b.bitcast(kernel::Scalar::I32, b.local_index()));
+  number(origin, grid, m.group > 0 ? i32(b.group_index()) : index);
+  if (m.team > 0) {  // teams are the same distance from the origin for all of their lanes
+    number(origin, in_group, b.op(KOp::Quot, i32(b.local_index()), b.i32(m.team)));
+    if (!in_team.empty()) number(own, in_team, i32(b.lane_index()));
+  } else if (!in_group.empty()) {
+    number(own, in_group, i32(b.local_index()));
+  }
   for (const Level& l : loops) {
     add(origin, l, b.begin_loop(b.i32(l.extent)));
     inliner.push_block();
@@ -120,8 +130,38 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     out.points.push_back(m.flat ? inliner.unlinear(p[0], s.domain) : p);
     out.inside.push_back(inside);
   }
-  if (!in_group.empty() && !m.flat) inliner.set_tile(std::move(group_tile));
+  if (m.team > 0) inliner.set_team(m.team);
+  if (!in_group.empty() && m.team == 0 && !m.flat) inliner.set_tile(std::move(group_tile));
   return out;
+}
+
+// The values of rows at each of these points.
+std::vector<std::vector<Value>> values_of_rows(Inliner& inliner, Builder& b, const Compute& s,
+                                               std::span<const Point> points) {
+  std::vector<std::vector<Value>> out;
+  for (const Store& row : s.rows) {
+    std::vector<Point> at(points.begin(), points.end());
+    for (Point& p : at) {
+      p.pop_back();
+      if (row.target.shape.rank() == s.domain.rank()) p.push_back(b.i32(0));
+    }
+    out.push_back(inliner.eval(0, row.value, at));
+  }
+  return out;
+}
+
+// Whoever has the first element of a row stores them.
+void store_rows(Inliner& inliner, Builder& b, const Compute& s, const Point& at,
+                const std::vector<std::vector<Value>>& values, size_t e) {
+  b.begin_if(b.op(KOp::Eq, at.back(), b.i32(0)));
+  inliner.push_block();
+  for (size_t j = 0; j < s.rows.size(); ++j) {
+    Point row(at.begin(), at.end() - 1);
+    if (s.rows[j].target.shape.rank() == s.domain.rank()) row.push_back(b.i32(0));
+    put(inliner, b, s.rows[j], row, values[j][e]);
+  }
+  inliner.pop_block();
+  b.end_if();
 }
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
@@ -142,14 +182,20 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   for (const Store& store : s.stores) results.push_back(store.value);
   inliner.find_together(results, tile.points);
   std::vector<std::vector<Value>> values;
-  for (const Store& store : s.stores) values.push_back(inliner.eval(0, store.value, tile.points));
+  for (const Store& store : s.stores)
+    values.push_back(s.schedule.staged ? inliner.eval_staged(store.value, tile.points)
+                                       : inliner.eval(0, store.value, tile.points));
+  const std::vector<std::vector<Value>> of_rows = values_of_rows(inliner, b, s, tile.points);
   for (const auto& [reduction, store] : s.beside)
     if (!stored.contains(store.value.v)) throw Error("SG0900", "internal: an array beside a reduction was not stored");
-  // What a whole group has computed is stored by its first invocation.
-  bool spread = s.schedule.group == 0;
-  for (const schedule::Split& axis : s.schedule.axes) spread = spread || schedule::extent(axis, schedule::Bind::Local) > 1;
+  // What a whole group, or team, has computed is stored by its first invocation.
+  const schedule::MapSchedule& m = s.schedule;
+  const schedule::Bind own = m.team > 0 ? schedule::Bind::Lane : schedule::Bind::Local;
+  const bool spread = m.group == 0 || std::ranges::any_of(m.axes, [&](const schedule::Split& axis) {
+                        return schedule::extent(axis, own) > 1;
+                      });
   std::optional<Value> first;
-  if (!spread) first = b.op(KOp::Eq, b.local_index(), b.constant(kernel::Scalar::U32, 0));
+  if (!spread) first = b.op(KOp::Eq, m.team > 0 ? b.lane_index() : b.local_index(), b.constant(kernel::Scalar::U32, 0));
   for (size_t e = 0; e < tile.points.size(); ++e) {
     const std::optional<Value> stores = first && tile.inside[e] ? b.logical_and(*first, *tile.inside[e])
                                         : first                 ? first
@@ -157,6 +203,7 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     if (stores) b.begin_if(*stores);
     inliner.push_block();
     for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
+    if (!s.rows.empty()) store_rows(inliner, b, s, tile.points[e], of_rows, e);
     inliner.pop_block();
     if (stores) b.end_if();
   }
@@ -245,7 +292,8 @@ namespace {
 // Lanes of a subgroup that compute neighbouring points of a map, and may read each other's values; 0: there are none.
 int64_t lanes_of(std::span<const Compute> group, uint32_t workgroup, const Target& target) {
   const schedule::MapSchedule& m = group[0].schedule;
-  if (group.size() > 1 || group[0].kind != Compute::Kind::Map || m.flat || m.group > 0) return 0;
+  if (group.size() > 1 || group[0].kind != Compute::Kind::Map) return 0;
+  if (m.flat || m.group > 0) return m.team;
   const int64_t size = target.subgroup_size;
   const bool lanes = std::any_of(m.axes.begin(), m.axes.end(), [&](const schedule::Split& axis) {
     return schedule::extent(axis, schedule::Bind::Lane) == size;
@@ -279,7 +327,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   if (surplus && together == 0) b.begin_guard();
   const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself
   Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, shares ? together : 0);
-  inliner.set_lanes(lanes);
+  if (together == 0) inliner.set_lanes(lanes);
   try {
     emit_computes(inliner, b, g, group, starts);
   } catch (const CodeTooLarge&) {

@@ -26,8 +26,9 @@ struct Store {
 struct Compute {
   enum class Kind : uint8_t { Map, Scatter, Loop, Scan } kind = Kind::Map;
   Shape domain;
-  std::vector<Store> stores;                         // Map
-  std::optional<ir::NodeId> within;                  // Map: the reduction in whose loops it may run
+  std::vector<Store> stores;         // Map
+  std::vector<Store> rows;           // Map: values of each row of the domain, without its last axis or with 1
+  std::optional<ir::NodeId> within;  // Map: the reduction in whose loops it may run
   std::vector<std::pair<ir::NodeId, Store>> beside;  // Map: reductions, and what is stored in their loops
   ir::NodeId node;                                   // Scatter, Loop, Scan: the node
   BufferRef to;                                      // Scatter: the destination

@@ -102,6 +102,31 @@ Compute loop_compute(const Region& r, NodeId id) {
   return s;
 }
 
+Compute row_compute(const Region& r, const RowKernel& k) {
+  const Graph& g = r.graph;
+  Compute s;
+  s.domain = g[k.maps[0]].type.shape;
+  s.code = k.code;
+  s.alone = s.reduces = true;
+  const uint32_t row = ~(1u << (s.domain.rank() - 1));
+  const auto add = [&](NodeId id, std::vector<Store>& stores) {
+    const BufferRef to = r.places.at(id.v);
+    stores.push_back({id, to, g[id].type});
+    s.writes.push_back(to.buffer);
+    s.label += (s.label.empty() ? "" : "; ") + std::string(ir::name(g[id].op)) + " " + to_string(g[id].type);
+    Accesses found = accesses(g, id, r.partition.roots);
+    for (schedule::Reduction& reduction : found.reductions) reduction.axes &= row;
+    s.reductions.insert(s.reductions.end(), found.reductions.begin(), found.reductions.end());
+    for (const Access& a : found.reads)
+      if (std::ranges::find(k.maps, a.leaf) == k.maps.end() && std::ranges::find(k.rows, a.leaf) == k.rows.end())
+        s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));
+  };
+  for (NodeId id : k.maps) add(id, s.stores);
+  for (NodeId id : k.rows) add(id, s.rows);
+  s.work = static_cast<double>(s.domain.count()) * static_cast<double>(s.code);
+  return s;
+}
+
 // Updates that invocations add in order; more than the device's loops allow are left to further dispatches.
 std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) {
   const schedule::ScatterFacts facts = scatter_facts(r.graph, id, r.target);
@@ -184,6 +209,7 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   const Node& n = g[id];
   if (const auto scan = r.scans.find(id.v); scan != r.scans.end()) return {scan_compute(r, id, scan->second)};
   if (n.op == Op::MapAccum) return {loop_compute(r, id)};
+  if (const auto rows = r.rows.kernels.find(id.v); rows != r.rows.kernels.end()) return {row_compute(r, rows->second)};
   std::vector<Compute> out;
   if (n.type.shape.count() == 0) return out;
   const BufferRef to = r.places.at(id.v);
@@ -223,6 +249,7 @@ std::set<uint32_t> computed_roots(const Region& r, std::span<const Compute> grou
       const auto it = r.places.find(store.value.v);
       if (it != r.places.end() && it->second == store.to) out.insert(store.value.v);
     }
+    for (const Store& store : s.rows) out.insert(store.value.v);
     for (const auto& [reduction, store] : s.beside) out.insert(store.value.v);
   }
   return out;

@@ -8,6 +8,7 @@
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/rfactor.h"
+#include "spirv/lower/row_kernels.h"
 #include "spirv/lower/split_scatter.h"
 #include "spirv/lower/turned_stacks.h"
 
@@ -24,6 +25,7 @@ struct Region {
   const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
   const Scans& scans;
   const TurnedStacks& turned;
+  const RowKernels& rows;
   const Scatters& scatters;
   const Partials& partial;
   const std::function<BufferRef(ir::NodeId)>& constant;  // the buffer of a constant array

@@ -104,6 +104,8 @@ class Inliner {
 
   /// The group computes this tile, each invocation the points that belong to it.
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
+  /// Subgroups of so many lanes have points of their own. Pre: the kernel is written for them.
+  void set_team(int64_t lanes) { team_ = lanes; }
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
   /// All invocations together compute so many points from here on.
@@ -123,6 +125,10 @@ class Inliner {
   /// Values of `node` at each point of a batch. Instructions shared between the points are made once. Throws CodeTooLarge.
   std::vector<kernel::Value> eval(int scope, ir::NodeId node, std::span<const Point> points);
   kernel::Value eval(int scope, ir::NodeId node, const Point& point);
+
+  /// The same in the outermost scope where the group has a tile: what its neighbours, along the last axis, read elsewhere is
+  /// copied to its memory first.
+  std::vector<kernel::Value> eval_staged(ir::NodeId node, std::span<const Point> points);
 
   /// Runs a loop. `after_step(step, values)` sees of each result of the body (accumulators first) the elements that the
   /// invocation keeps. Returns those of the final accumulators.
@@ -220,10 +226,21 @@ class Inliner {
   std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);
-  bool same_in_group(std::span<const Point> points) const;
-  std::vector<kernel::Value> joined(ir::Op op, std::vector<kernel::Value> parts, uint32_t lanes);
-  void exchange(ir::Op op, std::vector<kernel::Value>& parts, uint32_t among);
+  /// Invocations that are here together, all of them at the same points; 0: there are none.
+  int64_t together(std::span<const Point> points) const;
+  /// How what two invocations have found becomes one; symmetric: the same bits whichever comes first.
+  struct Join {
+    bool symmetric;
+    std::function<std::vector<kernel::Value>(const std::vector<kernel::Value>& first,
+                                             const std::vector<kernel::Value>& second)>
+        combine;
+  };
+  Join join_of(ir::Op op);
+  std::vector<kernel::Value> joined(const Join& join, std::vector<kernel::Value> parts, uint32_t lanes, uint32_t sharers);
+  void exchange(const Join& join, std::vector<kernel::Value>& parts, uint32_t among);
   std::vector<kernel::Value> arg_reduce(int scope, const ir::Node& n, std::span<const Point> points);
+  kernel::Value comes_before(ir::Op op, kernel::Value x, kernel::Value x_place, kernel::Value y, kernel::Value y_place);
+  kernel::Value joined_place(ir::Op op, kernel::Value best, kernel::Value place, int64_t sharers);
   kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
   kernel::Value projection(int scope, const ir::Node& n, const Point& point);
@@ -263,6 +280,7 @@ class Inliner {
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;
   int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
+  int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
   int64_t points_ = 1;  // that all invocations compute
   std::vector<Companion> companions_;

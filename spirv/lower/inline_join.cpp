@@ -1,4 +1,7 @@
 // A reduction that a workgroup shares: when it may, and how the parts of its invocations become one.
+#include <algorithm>
+#include <map>
+
 #include "spirv/lower/combine.h"
 #include "spirv/lower/inline.h"
 
@@ -9,72 +12,89 @@ using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
 
-// Whether the whole workgroup is here, at the same points.
-bool Inliner::same_in_group(std::span<const Point> points) const {
-  for (const Point& p : points)
-    for (Value v : p)
-      if (!b_.uniform(v)) return false;
-  return b_.uniform_path();
+int64_t Inliner::together(std::span<const Point> points) const {
+  const auto all = [&](auto&& same) {
+    return std::ranges::all_of(points, [&](const Point& p) { return std::ranges::all_of(p, same); });
+  };
+  if (group_ > 0 && b_.uniform_path() && all([&](Value v) { return b_.uniform(v); })) return group_;
+  if (team_ > 0 && b_.uniform_path_in_subgroup() && all([&](Value v) { return b_.uniform_in_subgroup(v); })) return team_;
+  return 0;
 }
 
-// Combines the parts of so many neighbouring lanes; each of them gets the results, the same bits: the lower lane's part
-// comes first.
-void Inliner::exchange(Op op, std::vector<Value>& parts, uint32_t among) {
-  const bool symmetric = op == Op::Sum || op == Op::Prod;
+// Combines the parts of so many neighbouring lanes; each of them gets the results, the same bits: the lower lane's parts
+// come first.
+void Inliner::exchange(const Join& join, std::vector<Value>& parts, uint32_t among) {
   for (uint32_t apart = among / 2; apart > 0; apart /= 2) {
     const Value lane = b_.lane_index(), bit = b_.constant(Scalar::U32, apart);
     const Value upper = b_.op(KOp::Ne, b_.op(KOp::And, lane, bit), b_.constant(Scalar::U32, 0));
-    for (Value& part : parts) {
-      const Value other = b_.shuffle(part, b_.op(KOp::Xor, lane, bit));
-      part = symmetric ? combine(b_, op, part, other)
-                       : combine(b_, op, b_.select(upper, other, part), b_.select(upper, part, other));
+    std::vector<Value> first = parts, second;
+    for (Value part : parts) second.push_back(b_.shuffle(part, b_.op(KOp::Xor, lane, bit)));
+    for (size_t u = 0; u < parts.size() && !join.symmetric; ++u) {
+      const Value mine = first[u], other = second[u];
+      first[u] = b_.select(upper, other, mine);
+      second[u] = b_.select(upper, mine, other);
     }
+    parts = join.combine(first, second);
   }
 }
 
-// Every invocation's part of a reduction, combined: among lanes first, if there are any, then in shared memory, by halves
-// where a subgroup cannot hold what is left. All get the results.
-std::vector<Value> Inliner::joined(Op op, std::vector<Value> parts, uint32_t lanes) {
-  const Scalar t = b_.type(parts[0]);
-  const auto width = static_cast<uint32_t>(parts.size());
-  const uint32_t members = static_cast<uint32_t>(group_) / lanes;  // whose parts meet in memory
+// What each of the sharers has found, combined: among lanes first, if there are any, then in shared memory, by halves where
+// a subgroup cannot hold what is left. All get the results.
+std::vector<Value> Inliner::joined(const Join& join, std::vector<Value> parts, uint32_t lanes, uint32_t sharers) {
+  const uint32_t members = sharers / lanes;  // whose parts meet in memory
   const auto word = [&](uint32_t x) { return b_.constant(Scalar::U32, x); };
   if (lanes > 1) {
     b_.use_lanes(lanes);
-    exchange(op, parts, lanes);
+    exchange(join, parts, lanes);
     if (members == 1) return parts;
   }
-  const auto [it, fresh] = shared_.try_emplace({t, width * members}, 0);
-  if (fresh) it->second = b_.shared("part" + std::to_string(shared_.size()), t, width * members);
-  const uint32_t array = it->second;
+  std::map<Scalar, uint32_t> width, array;  // by type
+  std::vector<uint32_t> row;                // of each part, in the array of its type
+  for (Value part : parts) row.push_back(width[b_.type(part)]++);
+  for (const auto& [t, n] : width) {
+    const auto [it, fresh] = shared_.try_emplace({t, n * members}, 0);
+    if (fresh) it->second = b_.shared("part" + std::to_string(shared_.size()), t, n * members);
+    array[t] = it->second;
+  }
+  const auto put = [&](Value member) {
+    for (size_t u = 0; u < parts.size(); ++u)
+      b_.shared_store(array[b_.type(parts[u])], b_.add(member, word(row[u] * members)), parts[u]);
+  };
+  const auto of = [&](Value member) {
+    std::vector<Value> out;
+    for (size_t u = 0; u < parts.size(); ++u)
+      out.push_back(b_.shared_load(array[b_.type(parts[u])], b_.add(member, word(row[u] * members))));
+    return out;
+  };
   const Value own = b_.local_index();
-  const auto slot = [&](uint32_t u, Value member) { return b_.add(member, word(u * members)); };
   if (lanes > 1) b_.begin_if(b_.op(KOp::Eq, b_.lane_index(), word(0)));
-  for (uint32_t u = 0; u < width; ++u)
-    b_.shared_store(array, slot(u, lanes > 1 ? b_.op(KOp::Quot, own, word(lanes)) : own), parts[u]);
+  put(lanes > 1 ? b_.op(KOp::Quot, own, word(lanes)) : own);
   if (lanes > 1) b_.end_if();
-  std::vector<Value> out;
   if (members <= lanes) {
     b_.barrier();
-    for (uint32_t u = 0; u < width; ++u)
-      out.push_back(b_.shared_load(array, slot(u, b_.op(KOp::Rem, b_.lane_index(), word(members)))));
-    exchange(op, out, members);
+    parts = of(b_.op(KOp::Rem, b_.lane_index(), word(members)));
+    exchange(join, parts, members);
   } else {
     for (uint32_t half = members / 2; half > 0; half /= 2) {
       b_.barrier();
       b_.begin_if(b_.op(KOp::Lt, own, word(half)));
-      for (uint32_t u = 0; u < width; ++u) {
-        const Value mine = b_.shared_load(array, slot(u, own)),
-                    other = b_.shared_load(array, slot(u, b_.add(own, word(half))));
-        b_.shared_store(array, slot(u, own), combine(b_, op, mine, other));
-      }
+      parts = join.combine(of(own), of(b_.add(own, word(half))));
+      put(own);
       b_.end_if();
     }
     b_.barrier();
-    for (uint32_t u = 0; u < width; ++u) out.push_back(b_.shared_load(array, slot(u, word(0))));
+    parts = of(word(0));
   }
   b_.barrier();  // the array may be used again
-  return out;
+  return parts;
+}
+
+Inliner::Join Inliner::join_of(Op op) {
+  return {op == Op::Sum || op == Op::Prod, [this, op](const std::vector<Value>& first, const std::vector<Value>& second) {
+            std::vector<Value> out;
+            for (size_t u = 0; u < first.size(); ++u) out.push_back(combine(b_, op, first[u], second[u]));
+            return out;
+          }};
 }
 
 }  // namespace spirograd::lower

@@ -131,7 +131,7 @@ struct Inliner::ReductionLoops {
   const schedule::ReduceSchedule& s;
   const schedule::Split& last = s.axes.back();
   const size_t inner = static_cast<size_t>(n.attr.back()), chains = static_cast<size_t>(s.accumulators);
-  const bool compensated, shared = last.back().bind == schedule::Bind::Local;
+  const bool compensated, team, shared = last.back().bind == schedule::Bind::Local;
   const bool direct = !compensated && chains == 1;  // straight into the total
   Staging* const staging;                           // none: nothing is staged
   CommonValues* const common;                       // none: each lane evaluates all that it needs
@@ -208,7 +208,7 @@ void Inliner::ReductionLoops::open_loop(const Level& l, bool around_copies) {
     return;
   }
   if (l.bind == schedule::Bind::Local) {
-    place[l.axis] = b.add(place[l.axis], b.bitcast(Scalar::I32, b.local_index()));
+    place[l.axis] = b.add(place[l.axis], b.bitcast(Scalar::I32, team ? b.lane_index() : b.local_index()));
     return;
   }
   const int64_t n_axis = from[static_cast<int>(l.axis)];
@@ -326,10 +326,11 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   if (compensated) facts.plain = schedule::kPlainSum;
   facts.copies = copies_;
   facts.results = points_;
-  if (group_ > 0 && same_in_group(points)) facts.group = group_;
+  facts.group = together(points);
+  facts.team = facts.group > 0 && facts.group == team_;
   facts.shared = b_.shared_bytes();
   std::optional<Staging> staging;
-  if (tile_ && scope == 0 && b_.uniform_path()) {
+  if (tile_ && scope == 0 && facts.group == 0 && b_.uniform_path()) {
     staging.emplace(*this, n, points);
     facts.members = group_;
     facts.leaves = staging->leaves();
@@ -353,6 +354,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
                        .t = t,
                        .s = s,
                        .compensated = compensated,
+                       .team = facts.team,
                        .staging = s.stages.empty() ? nullptr : &*staging,
                        .common = s.broadcast > 1 ? &*common : nullptr};
   for (NodeId other : others) {
@@ -371,7 +373,9 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
   for (const ReductionLoops::Result& r : loops.results) {
     std::vector<Value>& values = out.emplace_back();
     for (Value v : r.total) values.push_back(b_.get(v));
-    if (loops.shared) values = joined(r.n.op, std::move(values), static_cast<uint32_t>(s.lanes));
+    if (loops.shared)
+      values =
+          joined(join_of(r.n.op), std::move(values), static_cast<uint32_t>(s.lanes), static_cast<uint32_t>(facts.group));
   }
   for (size_t j = 0; j < others.size(); ++j)
     for (size_t u = 0; u < points.size(); ++u) memo_.back()[Key{scope, others[j].v, points[u]}] = out[j + 1][u];

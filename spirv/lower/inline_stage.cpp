@@ -36,25 +36,82 @@ std::string ScheduledReduction::how() const {
   return to_string(schedule) + figure;
 }
 
-Inliner::Staging::Staging(Inliner& inliner, const Node& n, std::span<const Point> points)
-    : inliner_(inliner), b_(inliner.b_), inner_(static_cast<size_t>(n.attr.back())) {
+Inliner::Staging::Staging(Inliner& inliner, const Node& reduction, std::span<const Point> points)
+    : inliner_(inliner), b_(inliner.b_), inner_(static_cast<size_t>(reduction.attr.back())) {
   std::vector<Point> operand;
-  for (const Point& p : points) operand.push_back(inliner.reduced_operand_point(n, p));
-  for (size_t a = 0; a < operand[0].size(); ++a) variables_.push_back(variable_of(a, operand));
-  const auto stored = [&](NodeId id) { return inliner_.node(id).op == Op::Param || inliner_.buffer_of(id) != nullptr; };
-  for (AffineRead& r : affine_reads(inliner.graph_, n.in[0], stored)) {
-    bool along = false, known = true;
+  for (const Point& p : points) operand.push_back(inliner.reduced_operand_point(reduction, p));
+  find(reduction.in[0], operand, [&](const AffineRead& r) {
+    return std::ranges::any_of(r.place, [&](const Affine& c) { return depends(c, inner_); });
+  });
+}
+
+Inliner::Staging::Staging(Inliner& inliner, NodeId root, std::span<const Point> points, size_t neighbours)
+    : inliner_(inliner), b_(inliner.b_), inner_(kNone) {
+  find(root, points, [&](const AffineRead& r) {
+    if (r.place.empty() || depends(r.place.back(), neighbours)) return false;
+    bool along = false;
+    for (size_t axis = 0; axis < variables_.size(); ++axis)
+      along = along || (depends(r.place.back(), axis) && variables_[axis].extent > 1);
+    return along && std::ranges::any_of(r.place, [&](const Affine& c) { return depends(c, neighbours); });
+  });
+}
+
+void Inliner::Staging::find(NodeId root, std::span<const Point> points,
+                            const std::function<bool(const AffineRead&)>& wanted) {
+  for (size_t a = 0; a < points[0].size(); ++a) variables_.push_back(variable_of(a, points));
+  const auto is_read = [&](NodeId id, const AffinePlace& at) {
+    return is_array(id) || (inner_ != kNone && is_part(id, at));
+  };
+  for (AffineRead& r : affine_reads(inliner_.graph_, root, is_read)) {
+    bool known = true;
     for (const Affine& c : r.place)
-      for (size_t axis = 0; axis < variables_.size(); ++axis) {
-        if (c.term[axis].zero()) continue;
-        along = along || axis == inner_;
-        known = known && variables_[axis].kind != Variable::Kind::Unknown;
-      }
-    if (along && known && reads_.size() < kMostLeaves) {
+      for (size_t axis = 0; axis < variables_.size(); ++axis)
+        known = known && (!depends(c, axis) || variables_[axis].kind != Variable::Kind::Unknown);
+    if (known && reads_.size() < kMostLeaves && wanted(r)) {
       std::vector<Dimension> d = dimensions(r);
       reads_.push_back({std::move(r), std::move(d)});
     }
   }
+}
+
+bool Inliner::Staging::is_array(NodeId id) const {
+  return inliner_.node(id).op == Op::Param || inliner_.buffer_of(id) != nullptr;
+}
+
+// Whether what is computed here is the same along an axis of the tile, changes along what is reduced, and is more than a
+// copy: then the group computes it once for each element that it copies, not for each point that needs it.
+bool Inliner::Staging::is_part(NodeId id, const AffinePlace& at) const {
+  const Node& n = inliner_.node(id);
+  if (!ir::is_pointwise(n.op) || n.type.dtype == DType::Bool) return false;
+  std::vector<bool> needs(variables_.size(), false);
+  for (const std::optional<Affine>& c : at) {
+    if (!c) return false;
+    for (size_t axis = 0; axis < variables_.size(); ++axis) needs[axis] = needs[axis] || depends(*c, axis);
+  }
+  bool same = false;
+  for (size_t axis = 0; axis < variables_.size(); ++axis)
+    same = same || (variables_[axis].kind == Variable::Kind::Range && variables_[axis].extent > 1 && !needs[axis]);
+  return same && needs[inner_] && reads_arrays_only(id);
+}
+
+bool Inliner::Staging::reads_arrays_only(NodeId root) const {
+  constexpr size_t kMostNodes = 64;
+  std::vector<NodeId> open = {root};
+  std::set<uint32_t> seen;
+  bool reads = false;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id.v).second) continue;
+    const Node& n = inliner_.node(id);
+    const bool leaf = is_array(id) || ir::kind(n.op) == ir::Kind::Leaf;
+    reads = reads || is_array(id);
+    if (leaf) continue;
+    if (seen.size() > kMostNodes || !(ir::is_pointwise(n.op) || ir::is_unary_layout(n.op) || n.op == Op::Gather))
+      return false;
+    open.insert(open.end(), n.in.begin(), n.in.end());
+  }
+  return reads;
 }
 
 Inliner::Staging::~Staging() {
@@ -136,24 +193,28 @@ std::vector<schedule::Leaf> Inliner::Staging::leaves() const {
 
 void Inliner::Staging::take_arrays(const schedule::ReduceSchedule& s) {
   variables_[inner_].extent = schedule::staged_elements(s);
-  for (const schedule::Stage& stage : s.stages) {
-    const Read& r = reads_[stage.leaf];
-    Staged staged{&r, {}, {}, 0};
-    for (const Dimension& d : r.dimensions) staged.tile.push_back(extent(d));
-    staged.padded = staged.tile;
-    staged.padded[staged.tile.rank() - 1] += stage.pad;
-    const Scalar t = scalar_of(inliner_.node(r.at.leaf).type.dtype);
-    const int64_t count = staged.padded.count();
-    std::vector<StageArray>& arrays = inliner_.stage_arrays_;
-    const auto free = std::find_if(arrays.begin(), arrays.end(),
-                                   [&](const StageArray& a) { return !a.in_use && a.type == t && a.count == count; });
-    staged.array = static_cast<size_t>(free - arrays.begin());
-    if (free == arrays.end())
-      arrays.push_back(
-          {t, count, b_.shared("tile" + std::to_string(arrays.size()), t, static_cast<uint32_t>(count)), false});
-    arrays[staged.array].in_use = true;
-    staged_.push_back(std::move(staged));
-  }
+  for (const schedule::Stage& stage : s.stages) take_array(reads_[stage.leaf], stage.pad);
+}
+
+void Inliner::Staging::take_arrays() {
+  for (const Read& r : reads_) take_array(r, 1);
+}
+
+void Inliner::Staging::take_array(const Read& r, int64_t pad) {
+  Staged staged{&r, {}, {}, 0};
+  for (const Dimension& d : r.dimensions) staged.tile.push_back(extent(d));
+  staged.padded = staged.tile;
+  staged.padded[staged.tile.rank() - 1] += pad;
+  const Scalar t = scalar_of(inliner_.node(r.at.leaf).type.dtype);
+  const int64_t count = staged.padded.count();
+  std::vector<StageArray>& arrays = inliner_.stage_arrays_;
+  const auto free = std::find_if(arrays.begin(), arrays.end(),
+                                 [&](const StageArray& a) { return !a.in_use && a.type == t && a.count == count; });
+  staged.array = static_cast<size_t>(free - arrays.begin());
+  if (free == arrays.end())
+    arrays.push_back({t, count, b_.shared("tile" + std::to_string(arrays.size()), t, static_cast<uint32_t>(count)), false});
+  arrays[staged.array].in_use = true;
+  staged_.push_back(std::move(staged));
 }
 
 // The least value of the coordinate in the block: variables with negative factors are at the end of their ranges.
@@ -191,6 +252,7 @@ Point Inliner::Staging::place_in_tile(Value member, int64_t first, const Shape& 
 }
 
 void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
+  if (staged_.empty()) return;
   for (const auto& [axis, at] : place) variables_[axis].origin = at;
   struct Element {
     uint32_t array;
@@ -230,7 +292,7 @@ void Inliner::Staging::copy(const std::map<size_t, Value>& place) {
 }
 
 void Inliner::Staging::provide(const std::map<size_t, Value>& place, size_t u, const Point& at) {
-  const Value along = b_.sub(place.at(inner_), variables_[inner_].origin);
+  const Value along = inner_ == kNone ? b_.i32(0) : b_.sub(place.at(inner_), variables_[inner_].origin);
   for (const Staged& s : staged_) {
     Point place_of_leaf = at, in_tile;
     for (NodeId id : s.read->at.path) place_of_leaf = inliner_.point_below(id, place_of_leaf);
@@ -238,6 +300,14 @@ void Inliner::Staging::provide(const std::map<size_t, Value>& place, size_t u, c
     const Value value = b_.shared_load(inliner_.stage_arrays_[s.array].array, inliner_.linear(in_tile, s.padded));
     inliner_.memo_.back()[Key{0, s.read->at.leaf.v, std::move(place_of_leaf)}] = value;
   }
+}
+
+std::vector<Value> Inliner::eval_staged(NodeId node, std::span<const Point> points) {
+  Staging staging(*this, node, points, points[0].size() - 1);
+  staging.take_arrays();
+  staging.copy();
+  for (size_t u = 0; u < points.size(); ++u) staging.provide({}, u, points[u]);
+  return eval(0, node, points);
 }
 
 }  // namespace spirograd::lower

@@ -123,8 +123,12 @@ class Lowering {
     Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
                                            find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
     const TurnedStacks turned = turn_stacks(g_, draft.roots, partition);
-    NodeSet stored_by_loops;  // that need no kernel of their own
-    for (const auto& [stack, transpose] : turned) stored_by_loops.insert(transpose.v);
+    NodeSet stored_by_others;  // that need no compute of their own
+    std::set<uint32_t> apart = draft.stored;
+    apart.insert(draft.alone.begin(), draft.alone.end());
+    for (const auto& [stack, transpose] : turned) stored_by_others.insert(transpose.v), apart.insert(transpose.v);
+    const RowKernels rows = find_row_kernels(g_, draft.roots, apart, partition, target_);
+    for (const uint32_t id : rows.others) stored_by_others.insert(id);
     Materialised places;
     for (const PackBuffer& pack : pack_buffers(g_, partition.order, partition.packed,
                                                [&](uint32_t loop) { return partition.loops_in_kernel.contains(loop); })) {
@@ -156,8 +160,8 @@ class Lowering {
     for (const auto& [stack, transpose] : turned) places[stack] = places.at(transpose.v);
     note_kept_rows(plan_, g_, partition.order, places);
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_,          target_, partition,      params,        places,   extent, draft.alone,
-                        draft.scans, turned,  draft.scatters, draft.partial, constant, limit};
+    const Region region{g_,          target_, partition, params,         places,        extent,   draft.alone,
+                        draft.scans, turned,  rows,      draft.scatters, draft.partial, constant, limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -166,7 +170,7 @@ class Lowering {
       pending.clear();
     };
     for (NodeId id : partition.order) {
-      if (!partition.roots.contains(id.v) || stored_by_loops.contains(id.v)) continue;
+      if (!partition.roots.contains(id.v) || stored_by_others.contains(id.v)) continue;
       const Node& n = g_[id];
       if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();

@@ -37,19 +37,28 @@ bool joins(std::span<const Compute> group, const Compute& s) {
   return true;
 }
 
-// Whether two reduce the same elements. Tiles of subgroups are made for what one reduction reads; two that read nothing in
-// common would only share their registers.
+// Whether neighbours share what they reduce, as in a product.
+bool contracts(const Compute& s) {
+  uint32_t all = 0;
+  for (int a = 0; a < s.domain.rank(); ++a) all |= s.domain[a] > 1 ? 1u << a : 0;
+  return std::any_of(s.reads.begin(), s.reads.end(),
+                     [&](const schedule::Read& r) { return r.reduced && r.sums && (r.axes & all) != all; });
+}
+
+// Whether two reduce the same elements. Tiles of subgroups and workgroups are made for what one reduction reads; two that
+// read nothing in common would only share their registers.
 bool reduce_alike(const Compute& a, const Compute& b) {
   return std::any_of(a.reads.begin(), a.reads.end(), [&](const schedule::Read& r) {
     return r.reduced && std::any_of(b.reads.begin(), b.reads.end(), [&](const schedule::Read& other) {
-             return other.reduced && other.buffer == r.buffer && other.axes == r.axes;
+             return other.reduced && other.buffer == r.buffer && other.axes == r.axes && other.last == r.last &&
+                    other.along == r.along;
            });
   });
 }
 
 bool fits_together(std::span<const Compute> group, const Compute& s, const Target& target) {
   if (s.alone || group[0].alone) return false;
-  const bool in_subgroups = schedule::tiles_by_lanes(target);
+  const bool in_tiles = schedule::tiles_by_lanes(target) || (shares_work(target) && contracts(s));
   int64_t code = s.code;
   bool same_domain = true, small = s.work <= kSmall;
   for (const Compute& other : group) {
@@ -57,7 +66,7 @@ bool fits_together(std::span<const Compute> group, const Compute& s, const Targe
     for (uint32_t w : other.writes)
       if (writes_to(s, w) && (other.kind != Compute::Kind::Map || s.kind != Compute::Kind::Map)) return false;
     if (s.kind == Compute::Kind::Scatter && reads_from(other, s.writes)) return false;  // another part of the whole
-    if (in_subgroups && s.reduces && other.reduces && !(s.work <= kSmall && other.work <= kSmall) && !reduce_alike(s, other))
+    if (in_tiles && s.reduces && other.reduces && !(s.work <= kSmall && other.work <= kSmall) && !reduce_alike(s, other))
       return false;
     code += other.code;
     same_domain = same_domain && other.domain == s.domain && other.kind == Compute::Kind::Map;

@@ -246,16 +246,16 @@ class Chooser {
     const Node& n = g_[id];
     // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
-    if (!reduces && (!ir::is_pointwise(n.op) || cost_.at(id.v) <= kCheap)) return false;
     auto it = uses_.find(id.v);
-    if (it == uses_.end()) return false;
+    if ((!reduces && (!ir::is_pointwise(n.op) || cost_.at(id.v) <= kCheap)) || it == uses_.end()) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double e = evaluations(u), slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
-      again += e * (u.loops.empty() || (reduces && shares_reads(id, u)) ? alone : in_loop(cost, reduces, target_)) * slow;
+      const bool inside = evaluations(u) > u.invocations && !(reduces && shares_reads(id, u));
+      again += e * (inside ? in_loop(cost, reduces, target_) : alone) * slow;
       stored += e * target_.price.load * slow;
     }
     if (again <= stored || !ir::is_pointwise(n.op)) return again > stored;

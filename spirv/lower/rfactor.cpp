@@ -47,24 +47,46 @@ Expr as_one_axis(Expr x, int first, int axes) {
   return ir::reshape(x, shape.inserted(first, count));
 }
 
+constexpr size_t kLookedAt = 200;  // long programs have many reductions: what lies further down is not looked at
+
+// Long reductions that x is computed from element by element: another reduction finds them in memory.
+NodeSet stored_below(const ir::Graph& g, NodeId x) {
+  constexpr int64_t kLongBelow = 16;
+  NodeSet out;
+  std::vector<NodeId> open = {x};
+  std::set<uint32_t> seen;
+  while (!open.empty() && seen.size() < kLookedAt) {
+    const NodeId id = open.back();
+    open.pop_back();
+    const ir::Node& n = g[id];
+    if (!seen.insert(id.v).second) continue;
+    if (ir::info(n.op).kind == ir::Kind::Reduce && g[n.in[0]].type.shape.count() >= kLongBelow * n.type.shape.count())
+      out.insert(id.v);
+    if (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op)) open.insert(open.end(), n.in.begin(), n.in.end());
+  }
+  return out;
+}
+
 // Whether x is computed element by element from arrays that lie as it does, and from values that are the same along its last
 // axis: then its rows are rows in memory, whatever of it is stored.
-bool lies_in_rows(const ir::Graph& g, NodeId x) {
-  constexpr size_t kMostSeen = 200;
+bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
   std::vector<NodeId> open = {x};
   std::set<uint32_t> seen;
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
     if (!seen.insert(id.v).second) continue;
-    if (seen.size() > kMostSeen) return false;
+    if (seen.size() > kLookedAt) return false;
     const ir::Node& n = g[id];
     const int last = n.type.shape.rank() - 1;
-    if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota) continue;
+    if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota || stored.contains(id.v)) continue;
     if (n.op == Op::Broadcast) {
       const auto from = std::find(n.attr.begin(), n.attr.end(), last);
       const auto axis = static_cast<int>(from - n.attr.begin());
       if (from == n.attr.end() || g[n.in[0]].type.shape[axis] != n.type.shape[last]) continue;
+    } else if (n.op == Op::Gather && g[n.in[1]].type.shape == n.type.shape) {
+      open.insert(open.end(), n.in.begin() + 1, n.in.end());  // whatever the table: elements of it are read
+      continue;
     } else if (!ir::is_pointwise(n.op)) {
       return false;
     }
@@ -126,19 +148,20 @@ class Factoring {
   }
 
  private:
-  // Long programs have many reductions: what lies further down is not looked at.
   void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
-    constexpr size_t kMostSeen = 200;
     const bool trailing = axes.back() + 1 == x.rank();
-    if (f.position || f.combines || (trailing && (axes.size() > 1 || !schedule::shares_rows(target_)))) return;
-    const Expr sum = ir::reduce(op, x, axes);
-    const Accesses found = accesses(*x.graph, sum.id, {}, kMostSeen);
+    if (trailing && (axes.size() > 1 || !schedule::shares_rows(target_))) return;
+    f.rows = trailing && f.combines;  // what is stored lies so
+    if (f.combines || (f.position && !trailing)) return;
+    const Expr sum = f.position ? ir::arg_reduce(op, x, static_cast<int>(axes[0])) : ir::reduce(op, x, axes);
+    const NodeSet stored = trailing ? stored_below(*x.graph, x.id) : NodeSet();
+    const Accesses found = accesses(*x.graph, sum.id, stored, kLookedAt);
     const uint32_t all = (1u << sum.rank()) - 1;
     f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
     f.streams =
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
-      f.rows = f.contiguous && f.streams && lies_in_rows(*x.graph, x.id);
+      f.rows = f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];

@@ -24,7 +24,7 @@ struct Reduction {
   uint32_t axes = 0;       // of the domain, that its point depends on
   double length = 1;       // elements per result
   bool contiguous = true;  // neighbours along its last axis are neighbours in memory wherever it reads
-  bool position = false;   // it finds the place of an element, which one invocation does alone
+  bool position = false;   // it finds the place of an element, one after the other
 };
 
 /// The computation of one element per point of a domain, each on its own.
@@ -60,6 +60,7 @@ struct ReduceFacts {
   /// Elements per partial sum where sums are compensated, at most; 0: they are not.
   int64_t plain = 0;
   int64_t group = 0;         // invocations that compute the same points together, all of them on the same path; 0: none
+  bool team = false;         // they are a subgroup, one of several of a workgroup
   int64_t members = 0;       // of a workgroup that computes a tile of points together, all on the same path; 0: none
   std::vector<Leaf> leaves;  // that depend on the last axis, for such a workgroup
   int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken

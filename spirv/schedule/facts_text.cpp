@@ -65,7 +65,11 @@ std::string to_string(const MapFacts& f) {
 std::string to_string(const ReduceFacts& f) {
   Line line("reduction");
   line.word(name(f.dtype)).with("of", f.extents).with("points", f.points).with("code", f.code).with("plain", f.plain);
-  line.with("group", f.group).with("members", f.members).with("shared", f.shared).with("lanes", f.lanes);
+  line.with("group", f.group)
+      .flag("team", f.team)
+      .with("members", f.members)
+      .with("shared", f.shared)
+      .with("lanes", f.lanes);
   line.with("common", f.common).with("copies", f.copies).with("results", f.results);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);

@@ -18,10 +18,8 @@ constexpr double kGroupLength = 64;  // of a reduction that is worth sharing
 
 const Reduction* shared_reduction(const MapFacts& f) {
   const Reduction* longest = nullptr;
-  for (const Reduction& r : f.reductions) {
-    if (r.position) return nullptr;
+  for (const Reduction& r : f.reductions)
     if (!longest || r.length > longest->length) longest = &r;
-  }
   return longest && longest->length >= kGroupLength && longest->contiguous ? longest : nullptr;
 }
 
@@ -45,13 +43,85 @@ bool wants_group_rows(const MapFacts& f, const Target& t) {
          std::any_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return r.reduced && reads_alone(f, r); });
 }
 
+namespace {
+
+constexpr int64_t kShortRow = 8;      // elements of each lane: a subgroup does such a row without waiting for others
+constexpr int64_t kUsualGroup = 256;  // invocations
+
+// The subgroups of a workgroup that take such rows, each its own; 0: rows are no work for subgroups.
+int64_t teams(int64_t rows, int64_t length, const Target& t) {
+  if (!shares_rows(t) || !exchanges_lanes(t) || length > kShortRow * t.subgroup_size) return 0;
+  const int64_t size = t.subgroup_size, most = std::min<int64_t>(kUsualGroup, t.max_invocations) / size;
+  int64_t n = most;
+  while (n > 1 && n * size > 64 && rows * size < wanted_invocations(t)) n /= 2;
+  return n;
+}
+
+// Gives the teams of a workgroup neighbouring points, on the last of the first `axes` that has so many; false: none has.
+bool split_among_teams(MapSchedule& s, const MapFacts& f, size_t axes, int64_t teams, const Target& t) {
+  for (size_t a = axes; a-- > 0;) {
+    const int64_t n = f.domain[static_cast<int>(a)];
+    if (n < teams) continue;
+    s.group = teams * t.subgroup_size;
+    s.team = t.subgroup_size;
+    s.axes[a] = {{Bind::Grid, divided_up(n, teams)}, {Bind::Local, teams}};
+    if (n % teams != 0) s.tail = Tail::Recompute;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 MapSchedule groups(const MapFacts& f, const Target& t) {
-  constexpr int64_t kShort = 256;  // a subgroup combines what its lanes have found without waiting for others
   MapSchedule s = plain_map(f);
   const int64_t most = std::min<int64_t>(kMostShared, t.max_invocations);
   const auto length = static_cast<int64_t>(shared_reduction(f)->length);
-  s.group = shares_rows(t) && exchanges_lanes(t) && length <= kShort ? std::min<int64_t>(64, t.subgroup_size) : 64;
+  const int64_t n = teams(f.domain.count(), length, t);
+  if (n > 0 && split_among_teams(s, f, s.axes.size(), n, t)) return s;
+  s.group = 64;
   while (2 * s.group <= most && f.domain.count() * s.group < wanted_invocations(t) && 4 * s.group <= length) s.group *= 2;
+  return s;
+}
+
+// Rows that a map has and its reductions run over: what an invocation has of its row for the reductions is what it stores.
+int64_t row_members(int64_t rows, int64_t length, int64_t code, const Target& t) {
+  constexpr int64_t kOwn = 16;  // elements of an invocation, at most
+  if (!shares_rows(t) || length < 32) return 0;
+  const auto fits = [&](int64_t members) {
+    const int64_t own = divided_up(length, members);
+    return own <= kOwn && own * code <= kTileCode && saturating_mul(rows, members) <= kMostInvocations;
+  };
+  if (teams(rows, length, t) > 0 && fits(t.subgroup_size)) return t.subgroup_size;
+  const int64_t most = std::min<int64_t>(1024, t.max_invocations);
+  int64_t members = 64;
+  while ((kShortRow * members < length || !fits(members)) && 2 * members <= most) members *= 2;
+  return fits(members) ? members : 0;
+}
+
+bool wants_row_tiles(const MapFacts& f, const Target& t) {
+  const int last = f.domain.rank() - 1;
+  if (last < 0 || !f.alone || f.stores || f.reductions.empty() || f.domain.count() == 0) return false;
+  const int64_t length = f.domain[last];
+  return std::all_of(f.reductions.begin(), f.reductions.end(),
+                     [&](const Reduction& r) {
+                       return r.contiguous && !r.position && !(r.axes >> last & 1) &&
+                              r.length == static_cast<double>(length);
+                     }) &&
+         row_members(f.domain.count() / length, length, f.code, t) > 0;
+}
+
+MapSchedule row_tiles(const MapFacts& f, const Target& t) {
+  MapSchedule s = plain_map(f);
+  const size_t rows = s.axes.size() - 1;
+  const int64_t length = f.domain[f.domain.rank() - 1], count = f.domain.count() / length;
+  const int64_t n = teams(count, length, t), wanted = row_members(count, length, f.code, t);
+  const bool by_teams = n > 0 && wanted == t.subgroup_size && split_among_teams(s, f, rows, n, t);
+  const int64_t members = by_teams ? s.team : std::max<int64_t>(64, wanted);
+  s.group = by_teams ? s.group : members;
+  Split& row = s.axes.back();
+  row = {{Bind::Register, divided_up(length, members)}, {by_teams ? Bind::Lane : Bind::Local, members}};
+  if (extent(row) != length) s.tail = Tail::Recompute;
   return s;
 }
 
@@ -107,11 +177,21 @@ double cost_of(const MapFacts& f, const Target& t, const GroupTile& g) {
   return (loads + kArithmetic) * static_cast<double>(groups_of(f, g) * points) / static_cast<double>(f.domain.count());
 }
 
+constexpr double kProcessor = 256;  // invocations that keep a processor busy, about
+
+// How much longer work takes than on a full processor, with so many times as many: few wait for memory and for barriers.
+double waiting(double times) {
+  constexpr double kMost = 4;  // that it runs at once
+  const double n = std::min(kMost, times);
+  return kMost / (kMost + 1) * (n + 1) / n;
+}
+
 // How much longer it takes because processors have nothing to do: few groups do not reach all of them, and the last ones to
 // come do not again.
 double left_idle(const MapFacts& f, const Target& t, const GroupTile& g) {
-  const double rounds = static_cast<double>(groups_of(f, g) * g.local[0] * g.local[1]) / t.price.busy;
-  return std::max(1.0, std::ceil(rounds)) / rounds;
+  const double processors = std::max(1.0, t.price.busy / kProcessor);
+  const double each = static_cast<double>(groups_of(f, g)) / processors, rounds = std::max(1.0, std::ceil(each));
+  return rounds / each * waiting(rounds * static_cast<double>(g.local[0] * g.local[1]) / kProcessor);
 }
 
 bool fits_registers(const MapFacts& f, const GroupTile& g) {
@@ -163,8 +243,16 @@ double cost_alone(const MapFacts& f, const Target& t) {
 
 bool wants_group_tiles(const MapFacts& f, const Target& t) {
   return shares_work(t) && f.alone && !f.stores && staged_reductions(f) > 0 && f.domain.count() > 0 &&
-         best_group_tile(f, t).cost < cost_alone(f, t) / 2 * idle(static_cast<double>(f.domain.count()), t);
+         best_group_tile(f, t).cost < cost_alone(f, t) / 2 * waiting(static_cast<double>(f.domain.count()) / t.price.busy);
 }
+
+namespace {
+
+bool lies_along(const MapFacts& f, size_t axis) {
+  return std::any_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return r.reduced && (r.last >> axis & 1); });
+}
+
+}  // namespace
 
 // Neighbours along columns are neighbouring invocations, and so are the elements that they store.
 MapSchedule group_tiles(const MapFacts& f, const Target& t) {
@@ -176,7 +264,9 @@ MapSchedule group_tiles(const MapFacts& f, const Target& t) {
     Split& split = s.axes[axes[side]];
     if (split[0].extent % (g.own[side] * g.local[side]) != 0) s.tail = Tail::Recompute;
     split = {{Bind::Grid, tiles_along(f, g, side)}, {Bind::Local, g.local[side]}};
-    if (g.own[side] > 1) split.insert(split.begin() + (side == 0 ? 2 : 1), {Bind::Register, g.own[side]});
+    // An invocation's own elements are neighbours where they are in memory, and neighbours' else.
+    const bool inside = side == 0 || lies_along(f, axes[1]);
+    if (g.own[side] > 1) split.insert(split.begin() + (inside ? 2 : 1), {Bind::Register, g.own[side]});
   }
   return s;
 }

@@ -13,6 +13,12 @@ bool wants_groups(const MapFacts& f, const Target& t);
 bool wants_group_rows(const MapFacts& f, const Target& t);
 MapSchedule groups(const MapFacts& f, const Target& t);
 
+/// Maps with reductions of the rows that they run over: a workgroup or a subgroup for each row, which it reads once.
+bool wants_row_tiles(const MapFacts& f, const Target& t);
+MapSchedule row_tiles(const MapFacts& f, const Target& t);
+/// Invocations that such a map of so many instructions per element has for each row; 0: it will not be made.
+int64_t row_members(int64_t rows, int64_t length, int64_t code, const Target& t);
+
 /// Contractions, whose operands a workgroup copies to its memory.
 bool wants_group_tiles(const MapFacts& f, const Target& t);
 MapSchedule group_tiles(const MapFacts& f, const Target& t);

@@ -94,6 +94,46 @@ double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& s) {
   return loads;
 }
 
+namespace {
+
+// Arrays that are read along another axis than the last one may be copied, an element of eight bytes each.
+std::optional<Error> check_staged(const MapFacts& facts, const MapSchedule& s, const Target& target) {
+  const int last = facts.domain.rank() - 1;
+  int64_t local = 1, points = 1, arrays = 0;
+  for (const Split& axis : s.axes) local *= extent(axis, Bind::Local), points *= extent(axis, Bind::Register);
+  points *= local;
+  for (const Read& r : facts.reads) arrays += last >= 0 && !(r.last >> last & 1);
+  if (s.flat || last < 1 || s.team > 0 || s.group < 2 || local != s.group)
+    return illegal(s, "what a group stages is a tile of two axes");
+  if (points > kMostCopied * s.group)
+    return illegal(s, "an invocation copies " + std::to_string(kMostCopied) + " elements at most");
+  if (saturating_mul(arrays, 2 * 8 * points) > target.shared_bytes)
+    return illegal(s, std::to_string(arrays) + " arrays do not fit into shared memory");
+  return std::nullopt;
+}
+
+std::optional<Error> check_group(const MapFacts& facts, const MapSchedule& s, const Target& target) {
+  if (s.group == 0 && (s.team > 0 || s.staged)) return illegal(s, "teams and what is staged are parts of a group");
+  if (s.group == 0) return std::nullopt;
+  if (!target.shared_memory) return illegal(s, kAlone);
+  if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
+  if ((s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
+  if (s.team > 0 && (s.team != target.subgroup_size || !exchanges_lanes(target) || s.group % s.team != 0))
+    return illegal(s, "a team is a subgroup whose lanes see each other's values, one of several of the group");
+  int64_t local = 1, lanes = 1;
+  for (const Split& axis : s.axes) local *= extent(axis, Bind::Local), lanes *= extent(axis, Bind::Lane);
+  if (s.team == 0 && lanes != 1) return illegal(s, "a group without teams has no lanes");
+  if (lanes != 1 && lanes != s.team)
+    return illegal(s, "its lanes are " + std::to_string(lanes) + ", those of a team " + std::to_string(s.team));
+  const int64_t members = s.team > 0 ? s.group / s.team : s.group;
+  if ((local != 1 || s.team > 0) && local != members)
+    return illegal(s, "its local parts count " + std::to_string(local) + " of the " + std::to_string(members) +
+                          (s.team > 0 ? " teams" : " invocations") + " of a group");
+  return s.staged ? check_staged(facts, s, target) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Target& target) {
   const size_t axes = s.flat ? 1 : static_cast<size_t>(facts.domain.rank());
   if (s.axes.size() != axes)
@@ -109,19 +149,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
   if (s.outer >= static_cast<int>(axes) || s.outer < -1) return illegal(s, "there is no axis of that name");
   if (facts.stores && (s.tail != Tail::Exact || s.group > 0))
     return illegal(s, "arrays are stored in the loops of its reductions, so that each point is computed once");
-  if (s.group > 0) {
-    if (!target.shared_memory) return illegal(s, kAlone);
-    if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
-    if ((s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
-    int64_t local = 1;
-    for (const Split& axis : s.axes) {
-      local *= extent(axis, Bind::Local);
-      if (binds(axis, Bind::Lane)) return illegal(s, "a group has no lanes");
-    }
-    if (local != 1 && local != s.group)
-      return illegal(
-          s, "its local parts count " + std::to_string(local) + " invocations, the group has " + std::to_string(s.group));
-  }
+  if (auto wrong = check_group(facts, s, target)) return wrong;
   int64_t in_group = std::max<int64_t>(1, s.group), all = in_group;
   for (const Split& axis : s.axes) {
     const int64_t own = s.group > 0 ? 1 : extent(axis, Bind::Local) * extent(axis, Bind::Lane);
@@ -141,7 +169,10 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
 namespace {
 
 std::optional<Error> check_lanes(const ReduceFacts& facts, const ReduceSchedule& s, const Target& target) {
-  if (s.lanes == 1) return std::nullopt;
+  if (s.lanes == 1) {
+    if (facts.team && s.axes.back().back().bind == Bind::Local) return illegal(s, "what a team shares its lanes combine");
+    return std::nullopt;
+  }
   if (s.axes.back().back().bind != Bind::Local) return illegal(s, "lanes combine what is local, and nothing is");
   if (s.lanes != target.subgroup_size || !exchanges_lanes(target))
     return illegal(s, exchanges_lanes(target)
@@ -209,9 +240,10 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     return illegal(s, std::to_string(s.accumulators) + " accumulators are no power of two");
   const Split& last = s.axes.back();
   if (!target.shared_memory && (!s.stages.empty() || last.back().bind == Bind::Local)) return illegal(s, kAlone);
-  // A kernel has several reductions, each with memory of its own.
-  const int64_t bytes =
-      last.back().bind == Bind::Local ? facts.group * facts.points * static_cast<int64_t>(device_bytes(facts.dtype)) : 0;
+  // A kernel has several reductions, each with memory of its own. Lanes need none.
+  const int64_t bytes = last.back().bind == Bind::Local && !facts.team
+                            ? facts.group * facts.points * static_cast<int64_t>(device_bytes(facts.dtype))
+                            : 0;
   if (bytes > target.shared_bytes / 4)
     return illegal(s, "it shares " + std::to_string(bytes) + " bytes of memory, a quarter of the device's are " +
                           std::to_string(target.shared_bytes / 4));

@@ -208,7 +208,8 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 9> kMapRules = {{
+constexpr std::array<MapRule, 11> kMapRules = {{
+    {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
     {"a workgroup per row", wants_group_rows, groups},
@@ -216,6 +217,7 @@ constexpr std::array<MapRule, 9> kMapRules = {{
     {"tiles of subgroups", wants_lanes, lane_tiles},
     {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
+    {"squares of workgroups", wants_squares, squares},
     {"stretches of two axes", wants_stretches, stretches},
     {"several elements", wants_several, several},
 }};

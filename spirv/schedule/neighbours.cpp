@@ -103,7 +103,7 @@ std::vector<std::vector<Stage>> other_stages(const ReduceFacts& f, const std::ve
       continue;
     }
     without.erase(without.begin() + number);
-    padded[static_cast<size_t>(number)].pad = stages[static_cast<size_t>(number)].pad > 0 ? 0 : 1;
+    padded[static_cast<size_t>(number)].pad = stages[static_cast<size_t>(number)].pad > 0 ? 0 : 4;
     out.push_back(std::move(without));
     out.push_back(std::move(padded));
   }
@@ -124,11 +124,16 @@ std::vector<MapSchedule> neighbours(const MapFacts& f, const MapSchedule& given,
   for (size_t a = 0; a < given.axes.size(); ++a)
     for (Split& parts : other_parts(given.axes[a], given.flat ? f.domain.count() : f.domain[static_cast<int>(a)])) {
       MapSchedule s = with_axis(f, given, a, std::move(parts));
-      if (s.group > 0 && locals(given) > 1) s.group = locals(s);
+      if (s.group > 0 && (locals(given) > 1 || s.team > 0)) s.group = locals(s) * std::max<int64_t>(1, s.team);
       add(std::move(s));
     }
   for (MapSchedule& s : other_tiles(f, given)) add(std::move(s));
-  if (given.group > 0 && locals(given) == 1)
+  if (given.staged) {
+    MapSchedule s = given;
+    s.staged = false;
+    add(std::move(s));
+  }
+  if (given.group > 0 && given.team == 0 && locals(given) == 1)
     for (const int64_t group : doubled_and_halved(given.group)) {
       MapSchedule s = given;
       s.group = group;

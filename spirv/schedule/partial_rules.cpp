@@ -46,10 +46,15 @@ int64_t invocations(const PartialFacts& f, const Target& t) {
   return divided_up(f.results, each);
 }
 
-// What combines the parts of a sum is short enough for one more pass. Positions are found by single invocations.
+// A workgroup is done with few elements of each before another dispatch has begun. What combines the parts of a sum is short
+// enough for one more pass, or by far too long for the few invocations of a large device that do it.
 bool idle(const PartialFacts& f, const Target& t) {
-  const bool worth_a_pass = length(f) >= worth_it(f, t) && invocations(f, t) * 2 <= wanted_invocations(t);
-  return worth_a_pass && (!f.combines || f.position);
+  constexpr int64_t kSoonDone = 16;
+  if (by_groups(f, t) && length(f) <= kSoonDone * group(f, t)) return false;
+  const int64_t all = invocations(f, t);
+  if (f.combines && !f.position && !by_groups(f, t))
+    return t.price.coalesces && 2 * length(f) >= worth_it(f, t) && all * 16 <= wanted_invocations(t);
+  return length(f) >= worth_it(f, t) && all * 2 <= wanted_invocations(t);
 }
 
 // Number of parts for an axis of n elements: near `wanted`, not below `least`; a divisor of n if there is one close by.

@@ -38,22 +38,31 @@ bool small_body(const ReduceFacts& f, const Target& t) {
   return f.dtype != DType::F64 && together * f.code * f.points * f.copies <= kUnrolledCode;
 }
 
+// Elements of an invocation that stay in its registers for the next reduction of the same row, and for the map around it.
+constexpr int64_t kKept = 16;
+
+bool keeps(const ReduceFacts& f, int64_t own) {
+  return own <= kKept && f.dtype != DType::F64 && own * f.code * f.points * f.copies <= kTileCode;
+}
+
 // Neighbours take neighbouring elements; each adds its own in blocks as above.
 ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
-  const int64_t own = (f.extents.back() + f.group - 1) / f.group;
-  const bool unrolls = own >= kUnroll && small_body(f, t);
-  const int64_t unroll = unrolls ? kUnroll : 1, loops = (own + unroll - 1) / unroll;
+  const int64_t own = divided_up(f.extents.back(), f.group);
+  const bool kept = keeps(f, own), unrolls = kept || (own >= kUnroll && small_body(f, t));
+  const int64_t unroll = kept ? own : unrolls ? kUnroll : 1, loops = divided_up(own, unroll);
   Split& last = s.axes.back();
-  last = {{Bind::Serial, loops}};
+  last.clear();
   if (f.plain > 0 && loops * unroll > f.plain) {
     const int64_t block = kPlainBlock / unroll;
-    last = {{Bind::Serial, (loops + block - 1) / block}, {Bind::Serial, block}};
+    last = {{Bind::Serial, divided_up(loops, block)}, {Bind::Serial, block}};
+  } else if (loops > 1 || !unrolls) {
+    last = {{Bind::Serial, loops}};
   }
   if (unrolls) last.push_back({Bind::Unroll, unroll});
   last.push_back({Bind::Local, f.group});
-  if (unrolls && f.points <= 4) s.accumulators = unroll;
+  if (unrolls && f.points <= 4 && unroll % kUnroll == 0) s.accumulators = kUnroll;
   if (exchanges_lanes(t) && f.group % t.subgroup_size == 0) s.lanes = t.subgroup_size;
   return s;
 }
@@ -68,6 +77,8 @@ int64_t staged_length(int64_t extent) {
   return kStaged;
 }
 
+constexpr int64_t kVector = 4;  // elements that are loaded at once, so that rows begin at multiples
+
 // Arrays that the invocations of a tile read several times each, and rows that begin in different banks where neighbours
 // read different rows.
 std::vector<Stage> worth_staging(const ReduceFacts& f, int64_t elements) {
@@ -76,7 +87,7 @@ std::vector<Stage> worth_staging(const ReduceFacts& f, int64_t elements) {
     const Leaf& leaf = f.leaves[j];
     if (2 * staged_size(leaf, elements, 0) > f.members * leaf.own * elements) continue;
     const bool across = leaf.place.size() > 1 && leaf.place.back().tile == 1;
-    out.push_back({j, across ? 1 : 0});
+    out.push_back({j, across ? kVector : 0});
   }
   return out;
 }
@@ -93,8 +104,10 @@ ReduceSchedule staged(const ReduceFacts& f, const Target& t) {
   last = {{Bind::Serial, (blocks + together - 1) / together}, {Bind::Serial, together}};
   if (last[0].extent == 1) last.erase(last.begin());
   const bool unrolls = exact && length % kUnroll == 0 && f.points <= 16 && small_body(f, t);
-  last.push_back({Bind::Serial, unrolls ? length / kUnroll : length});
-  if (unrolls) last.push_back({Bind::Unroll, kUnroll});
+  const bool twice = unrolls && length % (2 * kUnroll) == 0 && 2 * kUnroll * f.code * f.points <= kTileCode;
+  const int64_t unroll = twice ? 2 * kUnroll : unrolls ? kUnroll : 1;
+  last.push_back({Bind::Serial, length / unroll});
+  if (unrolls) last.push_back({Bind::Unroll, unroll});
   if (unrolls && f.points <= 4) s.accumulators = kUnroll;
   s.stages = worth_staging(f, length);
   return s;
@@ -139,11 +152,11 @@ ReduceSchedule broadcasting(const ReduceFacts& f) {
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
-  if (!f.leaves.empty() && f.extents.back() >= kStaged)
+  if (!f.leaves.empty() && f.group == 0 && f.extents.back() >= kStaged)
     if (ReduceSchedule in_blocks = staged(f, t); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
   if (f.lanes > 0 && f.common > 0 && lanes_are_used(f))
     if (ReduceSchedule by_lanes = broadcasting(f); !check(f, by_lanes, t)) return by_lanes;
-  if (f.group > 0 && f.extents.back() >= f.group)
+  if (f.group > 0 && 2 * f.extents.back() > f.group)
     if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});

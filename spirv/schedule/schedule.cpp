@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kBinds = {"grid", "local", "lane", "serial", "unroll", "register"};
 constexpr std::string_view kMapAxes = "ijklmnopqrst", kReducedAxes = "kabcdefghuvw";
+constexpr std::array<std::string_view, 5> kMapWords = {"tail", "outer", "group", "team", "staged"};
 constexpr std::string_view kLeaves = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 std::string to_string(const Split& s) {
@@ -163,6 +164,8 @@ std::string to_string(const MapSchedule& s) {
   if (s.tail == Tail::Recompute) out += "; tail recompute";
   if (s.outer >= 0) out += "; outer " + std::string(kMapAxes.substr(static_cast<size_t>(s.outer), 1));
   if (s.group > 0) out += "; group " + std::to_string(s.group);
+  if (s.team > 0) out += "; team " + std::to_string(s.team);
+  if (s.staged) out += "; staged";
   return out;
 }
 
@@ -203,7 +206,7 @@ MapSchedule parse_map(std::string_view text) {
     do {
       const bool axis = s.axes.size() < (s.flat ? 1 : kMapAxes.size());
       const std::string wanted = !axis ? "" : s.flat ? "e" : std::string(1, kMapAxes[s.axes.size()]);
-      if (in.word() == "tail" || in.word() == "outer" || in.word() == "group") break;
+      if (std::ranges::find(kMapWords, in.word()) != kMapWords.end()) break;
       in.expect(wanted, "as the name of the next axis");
       in.expect("=", "after the name of an axis");
       s.axes.push_back(in.split());
@@ -220,7 +223,15 @@ MapSchedule parse_map(std::string_view text) {
     s.outer = in.axis();
     in.take(";");
   }
-  if (in.take("group")) s.group = in.number();
+  if (in.take("group")) {
+    s.group = in.number();
+    in.take(";");
+  }
+  if (in.take("team")) {
+    s.team = in.number();
+    in.take(";");
+  }
+  s.staged = in.take("staged");
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

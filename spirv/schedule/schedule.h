@@ -7,6 +7,13 @@
 //   i = grid 300; group 64                                    a workgroup for each of 300 elements,
 //   k = serial 2 unroll 4 local 64; lanes 32                  whose invocations share a reduction of 512 elements,
 //                                                             combined among 32 lanes first, then in shared memory
+//   i = grid 4096; j = register 8 local 512; group 512        a workgroup for each row of 4096 elements, of which its
+//                                                             invocations have eight each,
+//   k = unroll 8 local 512; lanes 32                          the same ones as of a reduction of the row: read once
+//   i = grid 512 local 8; j = register 2 lane 32; group 256; team 32
+//                                                             eight such rows, shorter ones: a subgroup for each
+//   i = grid 128 register 4 local 8; j = grid 128 local 32; group 256; staged
+//                                                             a transpose, in tiles that go through shared memory
 //   i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256
 //                                                             workgroups that compute tiles of 64 x 64 points,
 //   k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B and copy what 16 elements need of two arrays at a time
@@ -78,6 +85,10 @@ struct MapSchedule {
   /// Invocations that compute each point of the grid together: reductions may be spread over them. 0: each invocation for
   /// itself.
   int64_t group = 0;
+  /// Of the group: subgroups of so many lanes have points of their own. 0: all of the group have the same ones.
+  int64_t team = 0;
+  /// Of a group with a tile: arrays that its neighbours read along another axis than they lie on are copied to its memory.
+  bool staged = false;
   bool operator==(const MapSchedule&) const = default;
 };
 int64_t invocations(const MapSchedule& s);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -73,6 +74,31 @@ bool wants_stretches(const MapFacts& f, const Target& t) {
          f.domain[f.domain.rank() - 1] >= 2 * static_cast<int64_t>(t.price.lanes) &&
          f.domain.count() >= stretch(t) * least && read_along(f, t) + 1 < f.domain.rank() &&
          stretch(t) * f.code <= kSideBySideCode;
+}
+
+// Or a workgroup takes a square, which it reads and writes as it lies in memory, and turns in its own.
+constexpr int64_t kSquare = 32;
+
+bool wants_squares(const MapFacts& f, const Target& t) {
+  const int last = f.domain.rank() - 1;
+  if (!shares_rows(t) || !f.alone || f.reduces || f.stores || last < 1) return false;
+  const int across = read_along(f, t);
+  if (across == last || f.domain[across] < kSquare || f.domain[last] < kSquare) return false;
+  const MapSchedule s = squares(f, t);
+  return invocations(s) >= wanted_invocations(t) / 8 && tile(s) * f.code <= kSideBySideCode && !check(f, s, t);
+}
+
+MapSchedule squares(const MapFacts& f, const Target& t) {
+  const int across = read_along(f, t), last = f.domain.rank() - 1;
+  MapSchedule s = plain_map(f);
+  s.group = std::min<int64_t>(256, t.max_invocations);
+  s.staged = true;
+  const int64_t side = s.group / kSquare;
+  s.axes[static_cast<size_t>(across)] = {
+      {Bind::Grid, divided_up(f.domain[across], kSquare)}, {Bind::Register, kSquare / side}, {Bind::Local, side}};
+  s.axes.back() = {{Bind::Grid, divided_up(f.domain[last], kSquare)}, {Bind::Local, kSquare}};
+  if (f.domain[across] % kSquare != 0 || f.domain[last] % kSquare != 0) s.tail = Tail::Recompute;
+  return s;
 }
 
 MapSchedule stretches(const MapFacts& f, const Target& t) {

@@ -17,7 +17,10 @@ bool wants_rows(const MapFacts& f, const Target& t);
 bool wants_columns(const MapFacts& f, const Target& t);
 MapSchedule columns(const MapFacts& f, const Target& t);
 
-/// What reads along another axis than it writes.
+/// What reads along another axis than it writes: squares where workgroups have memory, else
+bool wants_squares(const MapFacts& f, const Target& t);
+MapSchedule squares(const MapFacts& f, const Target& t);
+/// stretches of the other axis.
 bool wants_stretches(const MapFacts& f, const Target& t);
 MapSchedule stretches(const MapFacts& f, const Target& t);
 

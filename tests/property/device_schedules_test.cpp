@@ -26,7 +26,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
     const lower::Plan plan = lower::lower(simple, target, scheduler);
     const std::vector<HostArray> arrays = host_arrays(r.program, r.inputs), want = lower::evaluate(plan, arrays);
     const BindingForm form = vk::testing::kForms[k % 2];
-    auto session = vk::Session::create(device, assemble(plan, device->target(), {.form = form, .validate = true}));
+    auto session = vk::Session::create(device, assemble(plan, target, {.form = form, .validate = true}));
     ASSERT_TRUE(session) << session.error().str();
     const std::vector<HostArray> have = (*session)->run(arrays).value();
     bool flushed = false;

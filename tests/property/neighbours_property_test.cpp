@@ -17,7 +17,7 @@ namespace neighbours_property_test {
 using schedule::Asked;
 using schedule::Chooser;
 
-constexpr uint64_t kPrograms = 300;
+constexpr uint64_t kPrograms = 370;
 constexpr size_t kTried = 6;  // neighbours of each answer, drawn at random
 
 std::vector<Asked> asked_by(const Program& simple, const Target& target, const Choices& choices) {

@@ -18,9 +18,10 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 32> kPrograms = {
+constexpr std::array<std::string_view, 33> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
+    "def f(x: f32[N, M, K], y: f32[N, K]) -> f32[K, M, N] = for k: K, j: M, i: N => x[i, M - 1 - j, k] * y[i, k - 1]",
     "def f(x: f32[N], y: f32[N]) -> (a: f32[N], b: bool[N]) = (max(x, y) * 0.5, x < y)",
     "def f(x: f32[N, M], i: i32[K]) -> f32[K, M] = x[i] + 1.0",
     "def f(x: f32[N]) -> f32[N] = for i: N => x[i - 1] - 2.0 * x[i] + x[i + 1]",
@@ -59,16 +60,18 @@ constexpr std::array<std::string_view, 32> kPrograms = {
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
   exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
-  scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs, by_lanes += d.by_lanes;
+  teams += d.teams, turned += d.turned, scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs,
+      by_lanes += d.by_lanes;
   return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Drawn& d) {
-  return out << d.maps << " schedules of maps, " << d.reductions << " of reductions, " << d.shared
-             << " shared by workgroups (" << d.exchanged << " among lanes), " << d.staged << " in shared memory, "
-             << d.broadcast << " broadcast, " << d.packed << " operands in panels, " << d.partial << " in partial results, "
-             << d.scans << " of scans, " << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs
-             << " in runs, " << d.by_lanes << " by lanes";
+  return out << d.maps << " schedules of maps (" << d.teams << " by teams, " << d.turned << " in shared memory), "
+             << d.reductions << " of reductions, " << d.shared << " shared by workgroups (" << d.exchanged
+             << " among lanes), " << d.staged << " in shared memory, " << d.broadcast << " broadcast, " << d.packed
+             << " operands in panels, " << d.partial << " in partial results, " << d.scans << " of scans, " << d.copies
+             << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs << " in runs, " << d.by_lanes
+             << " by lanes";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -104,6 +107,23 @@ void RandomScheduler::draw_group_tile(MapSchedule& s, const std::vector<int64_t>
     const int64_t tiles = (extents[a] + tile - 1) / tile;
     // Devices end long loops.
     parts.insert(parts.begin(), {below(3) || tiles > 8 ? Bind::Grid : Bind::Serial, tiles});
+    s.axes[a] = parts;
+  }
+}
+
+// A subgroup for each point, or for each row of an axis along which its lanes have elements of their own.
+void RandomScheduler::draw_teams(MapSchedule& s, const std::vector<int64_t>& extents, int64_t lanes) const {
+  const int64_t teams = int64_t{1} << below(4);
+  const auto axes = static_cast<int64_t>(extents.size());
+  const auto by_teams = static_cast<size_t>(below(axes)), by_lanes = static_cast<size_t>(below(axes));
+  s.group = teams * lanes, s.team = lanes, s.tail = Tail::Recompute;
+  for (size_t a = 0; a < extents.size(); ++a) {
+    Split parts;
+    if (a == by_teams) parts.push_back({Bind::Local, teams});
+    if (a == by_lanes && below(3)) parts.push_back({Bind::Lane, lanes});
+    if (below(3) == 0 || parts.empty()) parts.insert(parts.begin(), {Bind::Register, 1 + below(3)});
+    const int64_t tile = schedule::extent(parts);
+    parts.insert(parts.begin(), {Bind::Grid, schedule::divided_up(extents[a], tile)});
     s.axes[a] = parts;
   }
 }
@@ -166,7 +186,12 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
     }
     if (s.group > 0 && !s.axes.empty() && below(3)) draw_group_tile(s, extents);
     if (by_lanes) draw_lanes(s, extents, target.subgroup_size);
+    if (s.group > 0 && !s.flat && !s.axes.empty() && exchanges_lanes(target) && below(3) == 0)
+      draw_teams(s, extents, target.subgroup_size);
+    s.staged = s.group > 0 && s.team == 0 && below(2);
     if (schedule::tile(s) * facts.code > most_code_ || check(facts, s, target)) continue;
+    counts_.teams += s.team > 0;
+    counts_.turned += s.staged && facts.domain.rank() > 1;
     drawn_ += schedule::to_string(s) + "\n";
     return s;
   }
@@ -186,7 +211,7 @@ ReduceSchedule RandomScheduler::reduction(const schedule::ReduceFacts& facts, co
     if (facts.group > 0 && below(3)) {
       const int64_t own = (n + facts.group - 1) / facts.group, unroll = std::min<int64_t>(own, 1 + below(4));
       last = {{Bind::Serial, (own + unroll - 1) / unroll}, {Bind::Unroll, unroll}, {Bind::Local, facts.group}};
-      if (below(2)) s.lanes = target.subgroup_size;
+      if (facts.team || below(2)) s.lanes = target.subgroup_size;
     } else if (!facts.leaves.empty() && below(4)) {
       draw_stages(s, facts);
     }

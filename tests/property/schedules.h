@@ -13,6 +13,8 @@ namespace spirograd::property {
 /// How many schedules of each sort were drawn.
 struct Drawn {
   int maps = 0, reductions = 0;
+  int teams = 0;      // maps whose points or rows have a subgroup each,
+  int turned = 0;     // and such that may read through shared memory
   int shared = 0;     // reductions that a workgroup shares,
   int exchanged = 0;  // of these, such that lanes read each other's values
   int staged = 0;     // reductions that read shared memory
@@ -46,6 +48,7 @@ class RandomScheduler : public schedule::Scheduler {
   int64_t below(int64_t n) const { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   schedule::Split split(int64_t n, const std::vector<schedule::Bind>& binds, int most_parts) const;
   void draw_group_tile(schedule::MapSchedule& s, const std::vector<int64_t>& extents) const;
+  void draw_teams(schedule::MapSchedule& s, const std::vector<int64_t>& extents, int64_t lanes) const;
   void draw_lanes(schedule::MapSchedule& s, const std::vector<int64_t>& extents, int64_t lanes) const;
   void draw_broadcast(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;
   void draw_stages(schedule::ReduceSchedule& s, const schedule::ReduceFacts& facts) const;

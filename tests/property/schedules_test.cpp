@@ -9,7 +9,7 @@
 namespace spirograd::property {
 namespace schedules_test {
 
-constexpr uint64_t kRuns = 1250;
+constexpr uint64_t kRuns = 1700;
 
 TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   Drawn drawn;
@@ -38,6 +38,8 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   }
   std::cout << kRuns << " programs, " << drawn << "; " << exact << " programs compared bit by bit\n";
   EXPECT_GE(drawn.maps + drawn.reductions, 1000);
+  EXPECT_GE(drawn.teams, 30);
+  EXPECT_GE(drawn.turned, 30);
   EXPECT_GE(drawn.shared, 50);
   EXPECT_GE(drawn.exchanged, 10);
   EXPECT_GE(drawn.staged, 50);

@@ -101,15 +101,15 @@ TEST(ContractionSchedule, ContractionsAreTilesOfWorkgroups) {
   EXPECT_EQ(map(product(512, 512, 512), test::gpu()),
             "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256");
   EXPECT_EQ(map(product(256, 256, 256), test::gpu()),
-            "i = grid 4 local 16 register 4; j = grid 4 register 4 local 16; group 256");
-  EXPECT_EQ(map(product(128, 128, 32), test::gpu()),
-            "i = grid 4 local 16 register 2; j = grid 4 register 2 local 16; group 256");
+            "i = grid 8 local 16 register 2; j = grid 8 register 2 local 16; group 256");
+  EXPECT_EQ(map(product(128, 128, 32), test::gpu()), "i = grid 8 local 8 register 2; j = grid 4 local 32; group 256");
   EXPECT_EQ(map(product(128, 128, 31), test::gpu()), "i = grid 128; j = grid 128") << "too short a reduction";
   EXPECT_EQ(map(product(64, 64, 64), test::gpu()), "i = grid 4 local 16; j = grid 4 local 16; group 256");
   EXPECT_EQ(map(product(56, 56, 64), test::gpu()), "i = grid 4 local 16; j = grid 4 local 16; tail recompute; group 256");
   Target large = test::gpu();
   large.price = gpu_prices(132 * 2048);
-  EXPECT_EQ(map(product(512, 512, 512), large), "i = grid 16 local 8 register 4; j = grid 8 register 2 local 32; group 256")
+  EXPECT_EQ(map(product(512, 512, 512), large),
+            "i = grid 16 local 16 register 2; j = grid 16 register 2 local 16; group 256")
       << "one for each of 132 cores, about";
   EXPECT_EQ(map(product(10007, 8, 64), test::gpu()),
             "i = grid 79 local 64 register 2; j = grid 1 register 2 local 4; tail recompute; group 256");

@@ -51,6 +51,15 @@ TEST(Neighbours, OfAMapAreOtherTilesOrdersAndGroups) {
   expect_has(tiles, {"i = grid 64 local 8; j = grid 4 register 4 local 32; group 256",
                      "i = grid 64 local 8; j = grid 8 register 4 local 16; group 128",
                      "i = grid 32 local 16; j = grid 16 register 2 local 16; group 256"});
+  f.reductions = {{1, 512, true}};
+  Target lanes = test::gpu();
+  lanes.subgroup_operations |= kSubgroupShuffle;
+  expect_has(texts(f, parse_map("i = grid 64 local 8; j = register 16 lane 32; group 256; team 32"), lanes),
+             {"i = grid 128 local 4; j = register 16 lane 32; group 128; team 32",
+              "i = grid 32 register 2 local 8; j = register 16 lane 32; group 256; team 32"});
+  expect_has(texts(f, parse_map("i = grid 16 register 4 local 8; j = grid 16 local 32; group 256; staged"), lanes),
+             {"i = grid 16 register 4 local 8; j = grid 16 local 32; group 256",
+              "i = grid 32 register 2 local 8; j = grid 16 local 32; group 256; staged"});
   f.domain = {511, 512};
   expect_has(texts(f, parse_map("i = grid 511; j = grid 512"), test::cpu_target()),
              {"i = grid 256 register 2; j = grid 512; tail recompute"});
@@ -146,6 +155,9 @@ TEST(Facts, EveryFieldIsInTheLine) {
   map([](MapFacts& f) { f.reductions[0].contiguous = false; });
   const ReduceFacts r{DType::F32, {7}};
   add(r);
+  ReduceFacts team = r;
+  team.team = true;
+  add(team);
   for (int64_t ReduceFacts::*field :
        {&ReduceFacts::points, &ReduceFacts::code, &ReduceFacts::plain, &ReduceFacts::group, &ReduceFacts::members,
         &ReduceFacts::shared, &ReduceFacts::lanes, &ReduceFacts::common, &ReduceFacts::copies, &ReduceFacts::results}) {

@@ -105,8 +105,30 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   expect_in(in_groups("i = grid 512; j = grid 96; group 48"), "no power of two");
   expect_in(in_groups("i = grid 512; j = grid 96; group 2048"), "2048 invocations in a workgroup, the device allows 1024");
   expect_in(in_groups("i = grid 512; j = grid 6 local 16; group 32"),
-            "its local parts count 16 invocations, the group has 32");
-  expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "a group has no lanes");
+            "its local parts count 16 of the 32 invocations of a group");
+  expect_in(in_groups("i = grid 512; j = grid 6 lane 16; group 16"), "a group without teams has no lanes");
+  expect_in(in_groups("i = grid 512; j = grid 96; team 32"), "teams and what is staged are parts of a group");
+  expect_in(in_groups("i = grid 512; j = grid 96; staged"), "teams and what is staged are parts of a group");
+  expect_in(in_groups("i = grid 256 local 2; j = grid 96; group 64; team 32"), "a team is a subgroup whose lanes see");
+  const auto in_teams = [&](const std::string& text) {
+    Target t = gpu();
+    t.subgroup_operations |= kSubgroupShuffle;
+    const auto e = check(alone, parse_map(text), t);
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(in_teams("i = grid 256 local 2; j = grid 96; group 64; team 32"), "");
+  EXPECT_EQ(in_teams("i = grid 256 local 2; j = register 3 lane 32; group 64; team 32"), "");
+  expect_in(in_teams("i = grid 256 local 2; j = grid 96; group 64; team 16"), "a team is a subgroup");
+  expect_in(in_teams("i = grid 512; j = grid 6 lane 16; group 32; team 32"), "its lanes are 16, those of a team 32");
+  expect_in(in_teams("i = grid 256 local 2; j = grid 96; group 128; team 32"),
+            "its local parts count 2 of the 4 teams of a group");
+  EXPECT_EQ(in_groups("i = grid 128 register 4; j = grid 3 local 32; group 32; staged"), "");
+  expect_in(in_groups("i = grid 512; j = grid 96; group 64; staged"), "what a group stages is a tile of two axes");
+  expect_in(in_groups("i = grid 8 register 64; j = grid 3 local 32; group 32; staged"), "copies 32 elements at most");
+  MapFacts many = alone;
+  many.reads.assign(17, {0, 3, false, false, false, 1});
+  const auto large = check(many, parse_map("i = grid 128 register 4; j = grid 3 local 32; group 32; staged"), gpu());
+  expect_in(large ? large->message : "", "17 arrays do not fit into shared memory");
   expect_in(broken("i = grid 4000000000; j = grid 96; tail recompute"), "no extent that can be counted");
   expect_in(broken("i = grid 2000000; j = grid 2000000; tail recompute"), "more invocations than can be numbered");
   MapFacts stores = alone;
@@ -303,7 +325,14 @@ TEST(Schedule, ReductionsAreCutWhereInvocationsWouldBeIdleOrLoopsTooLong) {
   EXPECT_EQ(chosen(facts, cpu), "k = grid 30; a = serial 40000");
   facts = {{10'000}, 1, true};
   facts.axes_left = 1;
-  EXPECT_EQ(chosen(facts, gpu()), "k = serial 10000") << "what is combined already";
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 28 grid 358") << "one invocation would take long";
+  facts.extents = {255};
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 255") << "what is combined already";
+  facts.extents = {10'000}, facts.rows = true;
+  EXPECT_EQ(chosen(facts, gpu()), "k = grid 10 serial 1000") << "by workgroups";
+  facts.extents = {4096};
+  EXPECT_EQ(chosen(facts, gpu()), "k = serial 4096") << "one is soon done with it";
+  facts.extents = {10'000}, facts.rows = false;
   facts.position = true;
   EXPECT_NE(chosen(facts, gpu()), "k = serial 10000") << "single invocations look for positions";
   facts = {{5003}, 16'384};
@@ -521,35 +550,35 @@ TEST(Schedule, TheLastBlocksMayBeShorterThroughAllLoops) {
 TEST(Schedule, ReductionsOfTilesAreStaged) {
   const Scheduler scheduler;
   const auto reduction = [&](const ReduceFacts& f) { return to_string(scheduler.reduction(f, gpu())); };
-  EXPECT_EQ(reduction(tiled_product(512)), "k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(96)), "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(80)), "k = serial 5 serial 1 serial 4 unroll 4; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(64)), "k = serial 4 serial 4 unroll 4; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(40)), "k = serial 5 serial 2 unroll 4; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(16)), "k = serial 1 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(512)), "k = serial 8 serial 4 serial 2 unroll 8; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(96)), "k = serial 2 serial 3 serial 2 unroll 8; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(80)), "k = serial 5 serial 1 serial 2 unroll 8; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(64)), "k = serial 4 serial 2 unroll 8; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(40)), "k = serial 5 serial 1 unroll 8; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(16)), "k = serial 1 serial 2 unroll 8; stage A pad 4, B");
   EXPECT_EQ(reduction(tiled_product(15)), "k = serial 15");
-  EXPECT_EQ(reduction(tiled_product(100)), "k = serial 2 serial 5 serial 10; stage A pad 1, B");
-  EXPECT_EQ(reduction(tiled_product(509)), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  EXPECT_EQ(reduction(tiled_product(100)), "k = serial 2 serial 5 serial 10; stage A pad 4, B");
+  EXPECT_EQ(reduction(tiled_product(509)), "k = serial 8 serial 4 serial 16; stage A pad 4, B");
   ReduceFacts f = tiled_product(512);
   f.plain = 0;
-  EXPECT_EQ(reduction(f), "k = serial 32 serial 4 unroll 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 2 unroll 8; stage A pad 4, B");
   f.points = 4;
-  EXPECT_EQ(reduction(f), "k = serial 32 serial 4 unroll 4; accumulators 4; stage A pad 1, B");
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 2 unroll 8; accumulators 4; stage A pad 4, B");
   f.dtype = DType::F64;
-  EXPECT_EQ(reduction(f), "k = serial 32 serial 16; stage A pad 1, B");
+  EXPECT_EQ(reduction(f), "k = serial 32 serial 16; stage A pad 4, B");
   f = tiled_product(512);
   f.code = 26;
-  EXPECT_EQ(reduction(f), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  EXPECT_EQ(reduction(f), "k = serial 8 serial 4 serial 16; stage A pad 4, B");
   f.leaves[0].place[0].tile = 512;  // nobody else reads what an invocation reads: 512 * 16 elements for 256 * 4 * 16 uses
   Target large = gpu();
   large.shared_bytes = 65536;
-  EXPECT_EQ(to_string(scheduler.reduction(f, large)), "k = serial 8 serial 4 serial 16; stage A pad 1, B");
+  EXPECT_EQ(to_string(scheduler.reduction(f, large)), "k = serial 8 serial 4 serial 16; stage A pad 4, B");
   f.leaves[0].place[0].tile = 513;
   EXPECT_EQ(to_string(scheduler.reduction(f, large)), "k = serial 8 serial 4 serial 16; stage B");
   Target small = gpu();
   small.shared_bytes = 4096;
   EXPECT_EQ(to_string(scheduler.reduction(tiled_product(512), small)), "k = serial 8 serial 16 unroll 4") << "no memory";
-  EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 32 serial 16; stage A pad 1, B")),
+  EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 32 serial 16; stage A pad 4, B")),
                    2.0 / 64);
   EXPECT_DOUBLE_EQ(loads_per_element(tiled_product(512), parse_reduction("k = serial 32 serial 16; stage A")),
                    1.0 / 64 + 1.0 / 4);
@@ -600,7 +629,7 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   rows.reductions[0].contiguous = false;
   EXPECT_EQ(scheduler.map(rows, gpu()).group, 0);
   rows.reductions = {{1, 4096, true, true}};
-  EXPECT_EQ(scheduler.map(rows, gpu()).group, 0) << "positions are found alone";
+  EXPECT_EQ(scheduler.map(rows, gpu()).group, 64) << "and positions";
   const auto reduction = [&](ReduceFacts f) { return to_string(scheduler.reduction(f, gpu())); };
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 10, kPlainSum}), "k = serial 8 serial 16 unroll 4; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 32, 10, kPlainSum}), "k = serial 8 serial 64");
@@ -612,13 +641,15 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   EXPECT_EQ(reduction({DType::F32, {512}, 1, 500, 0}), "k = serial 512");
   EXPECT_EQ(reduction({DType::F32, {512}, 8, 50, kPlainSum}), "k = serial 8 serial 16 unroll 4");
   EXPECT_EQ(reduction({DType::F32, {512}, 8, 51, kPlainSum}), "k = serial 8 serial 64");
-  EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = serial 1 local 64");
-  EXPECT_EQ(reduction({DType::F32, {63}, 1, 10, kPlainSum, 64}), "k = serial 63") << "fewer elements than invocations";
-  EXPECT_EQ(reduction({DType::F32, {64 * 4}, 1, 10, kPlainSum, 64}), "k = serial 1 unroll 4 local 64; accumulators 4");
-  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 4, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
-  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 5, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64");
+  EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 64}), "k = unroll 1 local 64");
+  EXPECT_EQ(reduction({DType::F32, {33}, 1, 10, kPlainSum, 64}), "k = unroll 1 local 64") << "some have no element";
+  EXPECT_EQ(reduction({DType::F32, {32}, 1, 10, kPlainSum, 64}), "k = serial 8 unroll 4; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 4}, 1, 10, kPlainSum, 64}), "k = unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 4, 10, kPlainSum, 64}), "k = unroll 5 local 64") << "stays in registers";
+  EXPECT_EQ(reduction({DType::F32, {64 * 16}, 1, 75, kPlainSum, 64}), "k = unroll 16 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 16}, 1, 76, kPlainSum, 64}), "k = serial 4 unroll 4 local 64; accumulators 4");
+  EXPECT_EQ(reduction({DType::F32, {64 * 17}, 5, 10, kPlainSum, 64}), "k = serial 5 unroll 4 local 64");
   EXPECT_EQ(reduction({DType::F32, {64}, 1, 10, kPlainSum, 1}), "k = serial 16 unroll 4 local 1; accumulators 4");
-  EXPECT_EQ(reduction({DType::F32, {64 * 5}, 1, 10, kPlainSum, 64}), "k = serial 2 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {3, 64 * 300}, 1, 10, kPlainSum, 64}),
             "k = serial 3; a = serial 10 serial 8 unroll 4 local 64; accumulators 4");
   EXPECT_EQ(reduction({DType::F32, {64 * 300}, 1, 10, 0, 64}), "k = serial 75 unroll 4 local 64; accumulators 4");
@@ -626,9 +657,9 @@ TEST(Schedule, TheTablesChooseByFactsAndLegally) {
   Target with_lanes = gpu();
   with_lanes.subgroup_operations |= kSubgroupShuffle;
   const ReduceFacts spread{DType::F32, {64}, 1, 10, kPlainSum, 64};
-  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = serial 1 local 64; lanes 32");
+  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = unroll 1 local 64; lanes 32");
   with_lanes.subgroup_size = 128;
-  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = serial 1 local 64") << "a group of half a subgroup";
+  EXPECT_EQ(to_string(scheduler.reduction(spread, with_lanes)), "k = unroll 1 local 64") << "a group of half a subgroup";
   for (int64_t n = 5; n < 3000; n += 7)
     for (int64_t plain : {int64_t{0}, kPlainSum})
       for (int64_t points : {1, 8, 32}) {

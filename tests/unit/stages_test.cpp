@@ -282,14 +282,14 @@ TEST(Stages, TheTablesStageContractions) {
     return out;
   };
   EXPECT_EQ(chosen("def f(a: f32[512, 512], b: f32[512, 512]) -> f32[512, 512] = a @ b"),
-            "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; group 256 | "
-            "k = serial 8 serial 4 serial 4 unroll 4; stage A pad 1, B; 0.0312 loads per element");
+            "i = grid 8 local 16 register 4; j = grid 8 local 16 register 4; group 256 | "
+            "k = serial 8 serial 4 serial 2 unroll 8; stage A pad 4, B; 0.0312 loads per element");
   EXPECT_EQ(chosen("def f(a: f32[8, 128, 96], b: f32[8, 96, 128]) -> f32[8, 128, 128] = a @ b"),
-            "i = grid 8; j = grid 2 local 16 register 4; k = grid 2 register 4 local 16; group 256 | "
-            "k = serial 2 serial 3 serial 4 unroll 4; stage A pad 1, B; 0.0312 loads per element");
+            "i = grid 8; j = grid 2 local 16 register 4; k = grid 2 local 16 register 4; group 256 | "
+            "k = serial 2 serial 3 serial 2 unroll 8; stage A pad 4, B; 0.0312 loads per element");
   EXPECT_EQ(chosen("def f(a: f32[509, 509], b: f32[509, 509]) -> f32[509, 509] = a @ transpose(b, [1, 0])"),
             "i = grid 8 local 16 register 4; j = grid 8 register 4 local 16; tail recompute; group 256 | "
-            "k = serial 8 serial 4 serial 16; stage A pad 1, B pad 1; 0.0312 loads per element");
+            "k = serial 8 serial 4 serial 16; stage A pad 4, B pad 4; 0.0312 loads per element");
   EXPECT_EQ(chosen("def f(a: f32[8, 32, 16], b: f32[8, 16, 32]) -> f32[8, 32, 32] = a @ b"),
             "i = grid 8; j = grid 32; k = grid 32 | k = serial 4 unroll 4; accumulators 4");
 }

@@ -45,8 +45,9 @@ struct Prices {
   bool coalesces = true;      // loads of neighbours are served together; else an invocation reads a contiguous range fastest
   bool cooperates = true;     // barriers are cheap, and a workgroup has many lanes: it may share a reduction
   uint32_t workgroup = 64;    // invocations of a workgroup where they do not cooperate, if there is much work
-  // Arrays between kernels that caches keep, in bytes: where they take more, rows are computed in turns; 0: never.
-  uint64_t resident = 32u << 20;
+  // Arrays between kernels that caches keep, or that are enough to keep a GPU busy, in bytes: where they take more, rows are
+  // computed in turns; 0: never.
+  uint64_t resident = 256u << 20;
   double iteration = 2e6;      // of a loop that one invocation runs alone: it waits for memory
   double submission = 1.6e11;  // of work in one submission, about 50 ms: systems reset devices that take long; 0: no bound
   bool operator==(const Prices&) const = default;
