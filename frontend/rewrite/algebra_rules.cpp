@@ -239,12 +239,6 @@ Expr cast_cast(Facts&, Expr e) {
   return exact && to != DType::Bool ? cast(e.in(0).in(0), to) : no();
 }
 
-std::vector<Op> pointwise_ops() {
-  std::vector<Op> ops;
-  for (const OpInfo& i : kOps)
-    if (i.kind == Kind::Pointwise) ops.push_back(i.op);
-  return ops;
-}
 std::vector<Op> fold_ops() {
   std::vector<Op> ops = pointwise_ops();
   for (const OpInfo& i : kOps)
@@ -254,6 +248,13 @@ std::vector<Op> fold_ops() {
 std::vector<Op> comparisons() { return {Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge}; }
 
 }  // namespace
+
+std::vector<Op> pointwise_ops() {
+  std::vector<Op> ops;
+  for (const OpInfo& i : kOps)
+    if (i.kind == Kind::Pointwise) ops.push_back(i.op);
+  return ops;
+}
 
 std::optional<double> uniform(Expr e) {
   if (e.op() == Op::Broadcast) e = e.in(0);

@@ -115,6 +115,22 @@ Expr reshape_broadcast(Facts&, Expr e) {
   return broadcast(reshape(b.in(0), kept), e.shape(), axes);
 }
 
+// Axes of extent 1 that reshapes have put into all operands are put in once, behind: arrays of few shapes share kernels.
+Expr pointwise_ones(Facts&, Expr e) {
+  Shape dense;
+  for (int64_t t : wide_axes(e.shape())) dense.push_back(e.shape()[static_cast<int>(t)]);
+  bool reshaped = false;
+  std::vector<Expr> in;
+  for (size_t j = 0; j < e.node().in.size() && dense != e.shape(); ++j) {
+    const Expr x = e.in(static_cast<int>(j));
+    const auto constant = uniform(x);
+    if (!constant && (x.op() != Op::Reshape || x.in(0).shape() != dense)) return no();
+    reshaped = reshaped || !constant;
+    in.push_back(constant ? full(*e.graph, {x.dtype(), dense}, *constant) : x.in(0));
+  }
+  return reshaped ? reshape(with_operands(*e.graph, e.node(), in), e.shape()) : no();
+}
+
 // ---- window, reverse -------------------------------------------------------------------------------------------------
 
 bool window_inside(Expr e) {
@@ -310,6 +326,9 @@ const std::vector<Rule>& layout_rules() {
     {"reshape-broadcast", {Op::Reshape}, reshape_broadcast,
      "def f(a: f32[3]) = reshape(broadcast(a, [3, 4], [0]), [3, 1, 4])",
      "def f(a: f32[3]) = broadcast(reshape(a, [3]), [3, 1, 4], [0])"},
+    {"pointwise-ones", pointwise_ops(), pointwise_ones,
+     "def f(a: f32[3], b: f32[3]) = reshape(a, [3, 1]) * reshape(b, [3, 1])",
+     "def f(a: f32[3], b: f32[3]) = reshape(a * b, [3, 1])"},
     {"window-identity", {Op::Window}, window_identity,
      "def f(a: f32[3]) = window(a, axis=0, lo=0, n=3)",
      "def f(a: f32[3]) = a"},

@@ -32,6 +32,9 @@ inline ir::Expr no() { return {}; }
 /// The index arrays of a gather or scatter.
 std::vector<ir::Expr> index_of(ir::Expr e);
 
+/// The elementwise operations.
+std::vector<ir::Op> pointwise_ops();
+
 /// The value of all elements, if `e` is a scalar constant or a broadcast of one.
 std::optional<double> uniform(ir::Expr e);
 inline bool is_uniform(ir::Expr e, double value) {
