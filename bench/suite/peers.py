@@ -30,6 +30,9 @@ def jax_functions():
         "row_sums": lambda x: jnp.sum(x, axis=1),
         "column_sums": lambda x: jnp.sum(x, axis=0),
         "log_partition": lambda x: jnp.sum(jax.scipy.special.logsumexp(x, axis=1)),
+        "softmax_rows": lambda x: nn.softmax(x, axis=1),
+        "layer_norm": lambda x, scale, shift: nn.standardize(x, axis=1) * scale + shift,
+        "attention": lambda q, k, v: nn.softmax(q @ k.transpose(0, 2, 1) / 8, axis=2) @ v,
         "product": lambda a, b: a @ b,
         "products": lambda a, b: a @ b,
         "convolution": lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME",
@@ -62,6 +65,9 @@ def torch_functions():
         "row_sums": lambda x: torch.sum(x, dim=1),
         "column_sums": lambda x: torch.sum(x, dim=0),
         "log_partition": lambda x: torch.sum(torch.logsumexp(x, dim=1)),
+        "softmax_rows": lambda x: torch.softmax(x, dim=1),
+        "layer_norm": lambda x, scale, shift: functional.layer_norm(x, scale.shape, scale, shift),
+        "attention": lambda q, k, v: torch.softmax(q @ k.transpose(1, 2) / 8, dim=2) @ v,
         "product": lambda a, b: a @ b,
         "products": lambda a, b: a @ b,
         "convolution": convolution,
@@ -82,7 +88,8 @@ def with_losses(functions, xp):
     out["wave_sum"] = lambda x: xp.sum(functions["wave"](x))
     out["lookup_loss"] = squares(functions["lookup"])
     out["running_sums_loss"] = lambda x: xp.mean(xp.square(functions["running_sums"](x)))
-    for name in ("row_sums", "column_sums", "product", "products", "convolution", "histogram"):
+    for name in ("row_sums", "column_sums", "softmax_rows", "layer_norm", "attention", "product", "products",
+                 "convolution", "histogram"):
         out[name + "_loss"] = squares(functions[name])
     return out
 
