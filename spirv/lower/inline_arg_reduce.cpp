@@ -25,7 +25,7 @@ Value Inliner::comes_before(Op op, Value x, Value x_place, Value y, Value y_plac
 }
 
 // The operand is evaluated in one place, in the loop, for it may be large. Invocations that are at the same points take
-// every so manieth element each, the last one perhaps several times.
+// turns at the elements; the last one is perhaps taken several times.
 std::vector<Value> Inliner::arg_reduce(int scope, const Node& n, std::span<const Point> points) {
   const Type& from = node(n.in[0]).type;
   const size_t axis = static_cast<size_t>(n.attr[0]);

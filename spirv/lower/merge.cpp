@@ -39,8 +39,7 @@ bool joins(std::span<const Compute> group, const Compute& s) {
 
 // Whether neighbours share what they reduce, as in a product.
 bool contracts(const Compute& s) {
-  uint32_t all = 0;
-  for (int a = 0; a < s.domain.rank(); ++a) all |= s.domain[a] > 1 ? 1u << a : 0;
+  const uint32_t all = schedule::long_axes(s.domain);
   return std::any_of(s.reads.begin(), s.reads.end(),
                      [&](const schedule::Read& r) { return r.reduced && r.sums && (r.axes & all) != all; });
 }

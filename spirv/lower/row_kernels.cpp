@@ -14,12 +14,6 @@ using ir::Op;
 
 namespace {
 
-uint32_t axes_of(const Shape& s) {
-  uint32_t axes = 0;
-  for (int a = 0; a < s.rank(); ++a) axes |= s[a] > 1 ? 1u << a : 0;
-  return axes;
-}
-
 bool is_elementwise(const Node& n) { return ir::is_pointwise(n.op) || ir::is_unary_layout(n.op); }
 
 class Finder {
@@ -67,7 +61,7 @@ class Finder {
   // Whether all that it reduces are rows of the domain: where it has an element for each of theirs, all need the whole row.
   bool reduces_rows(NodeId id, const Kernel& k) {
     const Shape& points = g_[id].type.shape;
-    const uint32_t last = points == k.domain ? 1u << (points.rank() - 1) : 0, own = axes_of(points);
+    const uint32_t last = points == k.domain ? 1u << (points.rank() - 1) : 0, own = schedule::long_axes(points);
     return std::ranges::all_of(accesses_of(id).reductions, [&](const schedule::Reduction& r) {
       return r.contiguous && !r.position && r.length == static_cast<double>(k.length()) && (r.axes & own) == (own & ~last);
     });
@@ -85,10 +79,14 @@ class Finder {
     return s == k.rows() || (s.rank() == k.domain.rank() && s[s.rank() - 1] == 1 && s.erased(s.rank() - 1) == k.rows());
   }
 
-  // Whether `user` asks for no other row of what it reads than its own.
+  // Whether `user` asks for no other row of `read` than its own.
+  bool reads_own_rows(NodeId user, NodeId read, const Kernel& k) {
+    return std::ranges::all_of(accesses_of(user).reads,
+                               [&](const Access& a) { return a.leaf != read || reads_own_row(user, a, k); });
+  }
   bool reads_own_row(NodeId user, const Access& a, const Kernel& k) const {
     const Shape &points = g_[user].type.shape, &read = g_[a.leaf].type.shape;
-    const uint32_t own = axes_of(points), last = points == k.domain ? 1u << (points.rank() - 1) : 0;
+    const uint32_t own = schedule::long_axes(points), last = points == k.domain ? 1u << (points.rank() - 1) : 0;
     if (read == k.domain) return a.own || (a.reduced && (a.axes & own) == (own & ~last));
     return !a.reduced && !(a.axes & last) && (a.axes & own) == (own & ~last);
   }
@@ -106,13 +104,9 @@ class Finder {
       const NodeId at = open.back();
       open.pop_back();
       for (const Access& a : accesses_of(at).reads)
-        if (fits(a.leaf, k) && reads_own_row(at, a, k)) join(a.leaf);
-      for (const uint32_t user : users_[at.v]) {
-        if (!fits({user}, k)) continue;
-        const std::vector<Access>& reads = accesses_of({user}).reads;
-        if (std::ranges::all_of(reads, [&](const Access& a) { return a.leaf != at || reads_own_row({user}, a, k); }))
-          join({user});
-      }
+        if (fits(a.leaf, k) && reads_own_rows(at, a.leaf, k)) join(a.leaf);
+      for (const uint32_t user : users_[at.v])
+        if (fits({user}, k) && reads_own_rows({user}, at, k)) join({user});
     }
     drop_what_waits(k);
     while (is_worth_it(k)) {

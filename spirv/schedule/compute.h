@@ -8,6 +8,13 @@
 
 namespace spirograd::schedule {
 
+/// The axes along which there is more than one element, a bit each.
+inline uint32_t long_axes(const Shape& s) {
+  uint32_t axes = 0;
+  for (int a = 0; a < s.rank(); ++a) axes |= s[a] > 1 ? 1u << a : 0;
+  return axes;
+}
+
 /// An array that a map reads.
 struct Read {
   uint32_t buffer = 0;

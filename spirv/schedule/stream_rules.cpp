@@ -126,21 +126,15 @@ namespace {
 // takes a row for itself.
 constexpr double kOwnRow = 64;  // elements from which starting an invocation does not matter
 
-uint32_t axes_of(const MapFacts& f) {
-  uint32_t axes = 0;
-  for (int a = 0; a < f.domain.rank(); ++a) axes |= f.domain[a] > 1 ? 1u << a : 0;
-  return axes;
-}
-
 }  // namespace
 
-bool reads_alone(const MapFacts& f, const Read& r) { return (axes_of(f) & ~r.axes) == 0; }
+bool reads_alone(const MapFacts& f, const Read& r) { return (long_axes(f.domain) & ~r.axes) == 0; }
 
 namespace {
 
 // Columns may have weights in common: what all of them read at a time is loaded once for those of an invocation.
 bool reads_columns(const MapFacts& f) {
-  const uint32_t axes = axes_of(f), last = 1u << (f.domain.rank() - 1);
+  const uint32_t axes = long_axes(f.domain), last = 1u << (f.domain.rank() - 1);
   bool own = false;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;

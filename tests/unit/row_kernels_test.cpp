@@ -44,6 +44,8 @@ constexpr Case kCases[] = {
      "def f(x: f32[37, 100]) -> (f32[37, 100], f32[37, 100]) = {\n  let y = softmax(x, axis=1)\n"
      "  let s = tanh(sum(y, axis=0))\n  (y, y * sum(y * s, axis=1)[:, None])\n}",
      3, "i = grid 19 local 2; j = register 4 lane 32; tail recompute; group 64; team 32"},
+    {"rows_of_others_as_well",
+     "def f(x: f32[64, 64]) -> f32[64, 64] = {\n  let y = softmax(x, axis=1)\n  y - transpose(y, [1, 0])\n}", 2},
     {"rows_of_another_length",
      "def f(x: f32[37, 100], y: f32[37, 80]) -> f32[37, 100] = x / sqrt(sum(square(y), axis=1))[:, None]", 1},
     {"rows_of_the_other_axis", "def f(x: f32[64, 64]) -> f32[64, 64] = x / sqrt(sum(square(x), axis=1))[None, :]", 1},
