@@ -200,7 +200,7 @@ class Runner {
       return form == BindingForm::Address || b.bytes <= offered_.max_range;
     });
     const uint64_t most = d_.facts.max_allocation != 0 ? d_.facts.max_allocation : UINT64_MAX;
-    const bool has_room = p.program.scratch_bytes < std::min(d_.info.memory_bytes, most) / 2;
+    const bool has_room = p.program.scratch_bytes < d_.info.memory_bytes / 2 && p.program.scratch_bytes <= most;
     return in_range && has_room && missing(requirements_of(program_for(p, form, offered_)), d_.info.target).empty();
   }
 
