@@ -135,16 +135,20 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   return out;
 }
 
+// Where the row of a point has its value.
+Point row_of(Builder& b, const Compute& s, const Store& row, Point at) {
+  at.pop_back();
+  if (row.target.shape.rank() == s.domain.rank()) at.push_back(b.i32(0));
+  return at;
+}
+
 // The values of rows at each of these points.
 std::vector<std::vector<Value>> values_of_rows(Inliner& inliner, Builder& b, const Compute& s,
                                                std::span<const Point> points) {
   std::vector<std::vector<Value>> out;
   for (const Store& row : s.rows) {
-    std::vector<Point> at(points.begin(), points.end());
-    for (Point& p : at) {
-      p.pop_back();
-      if (row.target.shape.rank() == s.domain.rank()) p.push_back(b.i32(0));
-    }
+    std::vector<Point> at;
+    for (const Point& p : points) at.push_back(row_of(b, s, row, p));
     out.push_back(inliner.eval(0, row.value, at));
   }
   return out;
@@ -155,11 +159,7 @@ void store_rows(Inliner& inliner, Builder& b, const Compute& s, const Point& at,
                 const std::vector<std::vector<Value>>& values, size_t e) {
   b.begin_if(b.op(KOp::Eq, at.back(), b.i32(0)));
   inliner.push_block();
-  for (size_t j = 0; j < s.rows.size(); ++j) {
-    Point row(at.begin(), at.end() - 1);
-    if (s.rows[j].target.shape.rank() == s.domain.rank()) row.push_back(b.i32(0));
-    put(inliner, b, s.rows[j], row, values[j][e]);
-  }
+  for (size_t j = 0; j < s.rows.size(); ++j) put(inliner, b, s.rows[j], row_of(b, s, s.rows[j], at), values[j][e]);
   inliner.pop_block();
   b.end_if();
 }

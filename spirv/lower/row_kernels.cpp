@@ -58,12 +58,17 @@ class Finder {
     return it->second;
   }
 
+  // Whether these axes of the node's own points are those of a row, and not of its elements.
+  bool are_of_row(uint32_t axes, NodeId id, const Kernel& k) const {
+    const Shape& points = g_[id].type.shape;
+    const uint32_t own = schedule::long_axes(points), element = points == k.domain ? 1u << (points.rank() - 1) : 0;
+    return (axes & own) == (own & ~element);
+  }
+
   // Whether all that it reduces are rows of the domain: where it has an element for each of theirs, all need the whole row.
   bool reduces_rows(NodeId id, const Kernel& k) {
-    const Shape& points = g_[id].type.shape;
-    const uint32_t last = points == k.domain ? 1u << (points.rank() - 1) : 0, own = schedule::long_axes(points);
     return std::ranges::all_of(accesses_of(id).reductions, [&](const schedule::Reduction& r) {
-      return r.contiguous && !r.position && r.length == static_cast<double>(k.length()) && (r.axes & own) == (own & ~last);
+      return schedule::reduces_row(r, k.length()) && are_of_row(r.axes, id, k);
     });
   }
 
@@ -85,10 +90,8 @@ class Finder {
                                [&](const Access& a) { return a.leaf != read || reads_own_row(user, a, k); });
   }
   bool reads_own_row(NodeId user, const Access& a, const Kernel& k) const {
-    const Shape &points = g_[user].type.shape, &read = g_[a.leaf].type.shape;
-    const uint32_t own = schedule::long_axes(points), last = points == k.domain ? 1u << (points.rank() - 1) : 0;
-    if (read == k.domain) return a.own || (a.reduced && (a.axes & own) == (own & ~last));
-    return !a.reduced && !(a.axes & last) && (a.axes & own) == (own & ~last);
+    const bool map = g_[a.leaf].type.shape == k.domain;
+    return (map && a.own) || (a.reduced == map && are_of_row(a.axes, user, k));
   }
 
   // All that can be reached from the map. False: it is no kernel.
@@ -158,8 +161,8 @@ class Finder {
 
   // A map is stored, and a row is read for more than one of the nodes.
   bool is_worth_it(const Kernel& k) {
-    const auto is = [&](uint32_t id, bool map) { return (g_[{id}].type.shape == k.domain) == map; };
-    const bool map = std::ranges::any_of(k.members, [&](uint32_t id) { return is(id, true) && !is_private(id, k); });
+    const bool map =
+        std::ranges::any_of(k.members, [&](uint32_t id) { return g_[{id}].type.shape == k.domain && !is_private(id, k); });
     const bool reduces = std::ranges::any_of(k.members, [&](uint32_t id) { return !accesses_of({id}).reductions.empty(); });
     return k.members.size() > 1 && map && reduces;
   }

@@ -34,6 +34,11 @@ struct Reduction {
   bool position = false;   // it finds the place of an element, one after the other
 };
 
+/// Whether it reduces a row of so many elements as it lies in memory, to a value.
+inline bool reduces_row(const Reduction& r, int64_t length) {
+  return r.contiguous && !r.position && r.length == static_cast<double>(length);
+}
+
 /// The computation of one element per point of a domain, each on its own.
 struct MapFacts {
   Shape domain;

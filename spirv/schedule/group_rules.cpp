@@ -104,10 +104,7 @@ bool wants_row_tiles(const MapFacts& f, const Target& t) {
   if (last < 0 || !f.alone || f.stores || f.reductions.empty() || f.domain.count() == 0) return false;
   const int64_t length = f.domain[last];
   return std::all_of(f.reductions.begin(), f.reductions.end(),
-                     [&](const Reduction& r) {
-                       return r.contiguous && !r.position && !(r.axes >> last & 1) &&
-                              r.length == static_cast<double>(length);
-                     }) &&
+                     [&](const Reduction& r) { return reduces_row(r, length) && !(r.axes >> last & 1); }) &&
          row_members(f.domain.count() / length, length, f.code, t) > 0;
 }
 
