@@ -125,12 +125,13 @@ std::vector<Zeros> push_loop_zeros(Graph& g, const Delta& loop, std::span<const 
 std::vector<Zeros> pull_loop_zeros(Graph& g, const Delta& loop, std::span<const Zeros> results) {
   const Body b = open_body(g, loop);
   const DualScope dual = dual_body(g, b);
+  const DeltaArms arms(g, dual);
   std::vector<Zeros> roots(results.begin(), results.end()), operands(b.params.size(), Zeros::Absent);
   for (size_t j = 0; j < b.n_acc; ++j)
     if (!b.active[j]) roots[j] = Zeros::Absent;
   for (bool grown = true; grown;) {
     grown = false;
-    const std::vector<Zeros> zeros = zeros_downwards(g, dual, roots);
+    const std::vector<Zeros> zeros = zeros_downwards(g, dual, arms, roots);
     for (size_t j = 0; j < b.inputs.size(); ++j) {
       const size_t slot = b.slot_of[j];
       operands[slot] = zeros[j + 1];

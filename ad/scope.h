@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "ad/delta.h"
+#include "ad/arms.h"
 
 namespace spirograd::ad {
 
@@ -50,7 +50,7 @@ std::vector<ir::Expr> expand_products(ir::Graph& g, std::span<const ir::Expr> ro
 /// Per Delta, what the zeros of its tangent stand for, given those of the inputs.
 std::vector<Zeros> zeros_upwards(ir::Graph& g, const Deltas& deltas, std::span<const Zeros> inputs);
 /// Per Delta, what the zeros of its cotangent stand for, given those of the roots.
-std::vector<Zeros> zeros_downwards(ir::Graph& g, const DualScope& dual, std::span<const Zeros> roots);
+std::vector<Zeros> zeros_downwards(ir::Graph& g, const DualScope& dual, const DeltaArms& arms, std::span<const Zeros> roots);
 /// The same for loops: of the results from those of the operands, and the other way. The least that holds in every step:
 /// what a step does to an accumulator is true of all steps.
 std::vector<Zeros> push_loop_zeros(ir::Graph& g, const Delta& loop, std::span<const Zeros> operands);

@@ -41,11 +41,14 @@ std::vector<Zeros> zeros_upwards(Graph& g, const Deltas& deltas, std::span<const
   return zeros;
 }
 
-std::vector<Zeros> zeros_downwards(Graph& g, const DualScope& dual, std::span<const Zeros> roots) {
+std::vector<Zeros> zeros_downwards(Graph& g, const DualScope& dual, const DeltaArms& arms, std::span<const Zeros> roots) {
   const Deltas& deltas = dual.deltas;
   std::vector<Zeros> zeros(deltas.size(), Zeros::Absent);
   std::unordered_map<DeltaId, std::vector<Zeros>> loop_results;
   const auto deliver = [&](DeltaId to, Zeros z) { zeros[to] = std::max(zeros[to], z); };
+  const auto give = [&](DeltaId from, size_t operand, Zeros z) {
+    if (z != Zeros::Absent) deliver(deltas[from].in[operand], arms.masks(from, operand).empty() ? z : Zeros::Mask);
+  };
   for (size_t j = 0; j < roots.size(); ++j) deliver(dual.roots[j], roots[j]);
   for (DeltaId id = deltas.size(); id-- > 1;) {
     const Delta& d = deltas[id];
@@ -54,19 +57,19 @@ std::vector<Zeros> zeros_downwards(Graph& g, const DualScope& dual, std::span<co
       const auto it = loop_results.find(id);
       if (it == loop_results.end()) continue;
       const std::vector<Zeros> operands = pull_loop_zeros(g, d, it->second);
-      for (size_t j = 0; j < operands.size(); ++j) deliver(d.in[j], operands[j]);
+      for (size_t j = 0; j < operands.size(); ++j) give(id, j, operands[j]);
       continue;
     }
     if (z == Zeros::Absent) continue;
     if (d.kind == DeltaKind::Proj) {
       std::vector<Zeros>& results = loop_results[d.in[0]];
       results.resize(deltas[d.in[0]].active.size(), Zeros::Absent);
-      results[static_cast<size_t>(d.which)] = z;
+      results[static_cast<size_t>(d.which)] = arms.masks(id, 0).empty() ? z : Zeros::Mask;
       continue;
     }
     if (d.kind == DeltaKind::Choose) z = std::max(z, d.zeros);
     if (d.strong || d.kind == DeltaKind::Given) z = Zeros::Mask;
-    for (DeltaId operand : d.in) deliver(operand, z);
+    for (size_t j = 0; j < d.in.size(); ++j) give(id, j, z);
   }
   return zeros;
 }

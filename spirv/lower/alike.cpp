@@ -19,12 +19,12 @@ enum class Mark : uint64_t { Node, Array, Compute, Store, Row, Beside };
 class Writer {
  public:
   Writer(const ir::Graph& g, const Materialised& materialised, const std::set<uint32_t>& computed,
-         const std::vector<ParamSource>& params)
-      : g_(g), materialised_(materialised), computed_(computed), params_(params) {}
+         const std::vector<ParamSource>& params, const Arms& arms)
+      : g_(g), materialised_(materialised), computed_(computed), params_(params), arms_(arms) {}
 
   std::optional<Likeness> write(std::span<const Compute> group) {
     for (const Compute& s : group) {
-      if (s.kind != Compute::Kind::Map) return std::nullopt;
+      if (s.kind != Compute::Kind::Map || !s.gates.empty()) return std::nullopt;
       mark(Mark::Compute);
       shape(s.domain);
       schedule(s.schedule);
@@ -135,6 +135,7 @@ class Writer {
         return true;
       }
       const ir::Kind kind = ir::kind(g_[id].op);
+      if (kind == ir::Kind::Reduce && !arms_.of(id).empty()) return false;  // its loops ask for flags
       if (kind == ir::Kind::Loop || kind == ir::Kind::Rule || kind == ir::Kind::Binder || g_[id].op == Op::Param)
         return false;
       stack.emplace_back(id, 0);
@@ -168,6 +169,7 @@ class Writer {
   const Materialised& materialised_;
   const std::set<uint32_t>& computed_;
   const std::vector<ParamSource>& params_;
+  const Arms& arms_;
   Likeness out_;
   std::unordered_map<uint32_t, uint64_t> number_;  // of what is written
 };
@@ -175,8 +177,9 @@ class Writer {
 }  // namespace
 
 std::optional<Likeness> likeness(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
-                                 const std::set<uint32_t>& computed, const std::vector<ParamSource>& params) {
-  return Writer(g, materialised, computed, params).write(group);
+                                 const std::set<uint32_t>& computed, const std::vector<ParamSource>& params,
+                                 const Arms& arms) {
+  return Writer(g, materialised, computed, params, arms).write(group);
 }
 
 size_t MadeBefore::Hash::operator()(const std::vector<uint64_t>& words) const {

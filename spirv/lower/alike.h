@@ -17,9 +17,11 @@ struct Likeness {
   bool parts = false;            // of some arrays, only the rows that are read or written are known
 };
 
-/// None: the group is not of maps alone, or holds loops. Nodes in `computed` are computed though they have a buffer.
+/// None: the group is not of maps alone, holds loops, or asks whether an arm of an `if` is taken. Nodes in `computed` are
+/// computed though they have a buffer.
 std::optional<Likeness> likeness(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
-                                 const std::set<uint32_t>& computed, const std::vector<ParamSource>& params);
+                                 const std::set<uint32_t>& computed, const std::vector<ParamSource>& params,
+                                 const Arms& arms);
 
 /// The dispatches of kernels that were made, by likeness.
 class MadeBefore {

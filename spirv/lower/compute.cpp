@@ -7,6 +7,7 @@
 #include <set>
 
 #include "spirv/kernel/rebase.h"
+#include "spirv/lower/gates.h"
 #include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
@@ -305,8 +306,8 @@ int64_t lanes_of(std::span<const Compute> group, uint32_t workgroup, const Targe
 }  // namespace
 
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
-                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
-                       const schedule::Scheduler& scheduler, const std::string& name) {
+                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Arms& arms,
+                       const Target& target, const schedule::Scheduler& scheduler, const std::string& name) {
   const int64_t width = target.price.lanes;
   int64_t total = 0;
   std::vector<int64_t> starts;
@@ -328,6 +329,8 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself
   Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, shares ? together : 0);
   if (together == 0) inliner.set_lanes(lanes);
+  inliner.set_arms(arms, flags_read(g, arms, group, materialised, params));
+  const bool gated = open_gates(inliner, b, group, together > 0);
   try {
     emit_computes(inliner, b, g, group, starts);
   } catch (const CodeTooLarge&) {
@@ -336,6 +339,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
     none.repeated = repeated_nodes(g, inliner.evaluations());
     return none;
   }
+  if (gated) b.end_if();
   if (surplus) b.end_if();
   MadeKernel made{std::move(b).finish(), inliner.bound(), false, {}, inliner.reductions()};
   const std::vector<kernel::Reach> reached = kernel::rebase(made.kernel);

@@ -23,6 +23,13 @@ struct Store {
   bool inserted = false;
 };
 
+/// A flag in memory, and what it is where somebody wants what is computed.
+struct Gate {
+  BufferRef flag;
+  bool open = true;
+  bool operator==(const Gate&) const = default;
+};
+
 struct Compute {
   enum class Kind : uint8_t { Map, Scatter, Loop, Scan } kind = Kind::Map;
   Shape domain;
@@ -35,6 +42,7 @@ struct Compute {
   int64_t first = 0, count = 0;                      // Scatter: the updates it adds; 0: all
   std::vector<std::optional<BufferRef>> results;     // Loop, Scan: where accumulators and stacks go, if anybody reads them
   std::vector<Shape> turned;                         // the order of the axes of each in memory; empty: as they are
+  std::vector<Gate> gates;                           // all as they are here, or nothing is computed
   std::string label;
   // For scheduling:
   std::vector<schedule::Read> reads;
@@ -79,10 +87,10 @@ struct MadeKernel {
   std::vector<ir::NodeId> repeated;            // too_large: nodes computed at many times the points that were asked for
   std::vector<ScheduledReduction> reductions;  // in the order in which they run
 };
-/// Nodes in `computed` are computed here though they have a buffer.
+/// Nodes in `computed` are computed here though they have a buffer. `arms`: of the whole scope.
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
-                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Target& target,
-                       const schedule::Scheduler& scheduler, const std::string& name);
+                       std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Arms& arms,
+                       const Target& target, const schedule::Scheduler& scheduler, const std::string& name);
 
 /// How the computes of a kernel run, and the reductions within them: a line each.
 std::vector<ScheduleLine> schedule_lines(std::span<const Compute> group, const MadeKernel& made, const Partials& partial);

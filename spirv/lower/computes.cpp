@@ -4,6 +4,7 @@
 
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/gates.h"
 
 namespace spirograd::lower {
 
@@ -47,6 +48,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   s.alone = r.alone.contains(walk.v);
   s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
   if (s.label.empty()) s.label = std::string(ir::name(g[id].op)) + " " + to_string(g[id].type);
+  close_where_unwanted(r, {&walk, 1}, s);
   return s;
 }
 
@@ -124,6 +126,9 @@ Compute row_compute(const Region& r, const RowKernel& k) {
   for (NodeId id : k.maps) add(id, s.stores);
   for (NodeId id : k.rows) add(id, s.rows);
   s.work = static_cast<double>(s.domain.count()) * static_cast<double>(s.code);
+  std::vector<NodeId> all = k.maps;
+  all.insert(all.end(), k.rows.begin(), k.rows.end());
+  close_where_unwanted(r, all, s);
   return s;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "spirv/lower/arms.h"
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/rfactor.h"
@@ -22,6 +23,9 @@ struct Region {
   const std::vector<ParamSource>& params;
   const Materialised& places;
   ExtentWalk& extent;
+  const Arms& arms;
+  const std::vector<Gate>& gates;   // of the loop whose body this is
+  const NodeSet& made;              // what steps before this one compute
   const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
   const Scans& scans;
   const TurnedStacks& turned;

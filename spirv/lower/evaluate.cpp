@@ -30,7 +30,7 @@ HostArray to_host(const Type& type, const std::vector<uint8_t>& bytes) {
 
 }  // namespace
 
-std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs) {
+std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs, uint64_t* instructions) {
   if (inputs.size() != plan.n_inputs)
     throw Error("SG0501",
                 "the program takes " + std::to_string(plan.n_inputs) + " inputs, got " + std::to_string(inputs.size()));
@@ -56,7 +56,8 @@ std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inp
       case Step::Kind::Dispatch: {
         std::vector<std::span<uint8_t>> buffers;
         for (size_t j = 0; j < s.uses.size(); ++j) buffers.push_back(bytes_of(s.uses[j], offsets[j]));
-        kernel::evaluate(plan.kernels[s.kernel], buffers);
+        const uint64_t executed = kernel::evaluate(plan.kernels[s.kernel], buffers);
+        if (instructions) *instructions += executed;
         break;
       }
       case Step::Kind::Fill: {

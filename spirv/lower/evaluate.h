@@ -10,7 +10,8 @@
 namespace spirograd::lower {
 
 /// Results of the plan for `inputs`, which agree with its input buffers in number and type (else SG0501). Scratch memory
-/// starts out as garbage and is laid out exactly as on a device.
-std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs);
+/// starts out as garbage and is laid out exactly as on a device. `instructions`: to how many those of all invocations are
+/// added.
+std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inputs, uint64_t* instructions = nullptr);
 
 }  // namespace spirograd::lower

@@ -14,6 +14,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "spirv/kernel/builder.h"
+#include "spirv/lower/arms.h"
 #include "spirv/lower/plan.h"
 #include "spirv/schedule/rules.h"
 
@@ -102,6 +103,9 @@ class Inliner {
           std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
           const Target& target, int64_t group = 0);
 
+  /// Which nodes of the outermost scope only arms use, and the flags of these arms that the kernel reads. `arms` outlives
+  /// this.
+  void set_arms(const Arms& arms, std::set<uint32_t> flags) { scopes_[0].arms = &arms, flags_ = std::move(flags); }
   /// The group computes this tile, each invocation the points that belong to it.
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
   /// Subgroups of so many lanes have points of their own. Pre: the kernel is written for them.
@@ -184,6 +188,7 @@ class Inliner {
     std::vector<ParamSource> params;
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
+    const Arms* arms = nullptr;
     bool whole = false;                                  // of a loop whose state is in registers as a whole
     std::unordered_map<uint32_t, uint32_t> shared = {};  // nodes of which the workgroup has all elements -> shared array
   };
@@ -207,7 +212,7 @@ class Inliner {
   std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> moved(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
-  std::vector<kernel::Value> reduce(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce(int scope, ir::NodeId id, std::span<const Point> points);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct Streamed {
     ir::NodeId reduction;
@@ -223,7 +228,7 @@ class Inliner {
   struct ReductionLoops;
   class Staging;
   class CommonValues;
-  std::vector<kernel::Value> reduce_loop(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce_loop(int scope, ir::NodeId id, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   int64_t code_per_element(int scope, const ir::Node& reduction);
   /// Invocations that are here together, all of them at the same points; 0: there are none.
@@ -238,7 +243,7 @@ class Inliner {
   Join join_of(ir::Op op);
   std::vector<kernel::Value> joined(const Join& join, std::vector<kernel::Value> parts, uint32_t lanes, uint32_t sharers);
   void exchange(const Join& join, std::vector<kernel::Value>& parts, uint32_t among);
-  std::vector<kernel::Value> arg_reduce(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> arg_reduce(int scope, ir::NodeId id, std::span<const Point> points);
   kernel::Value comes_before(ir::Op op, kernel::Value x, kernel::Value x_place, kernel::Value y, kernel::Value y_place);
   kernel::Value joined_place(ir::Op op, kernel::Value best, kernel::Value place, int64_t sharers);
   kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
@@ -265,6 +270,13 @@ class Inliner {
   /// Visits a member's own elements of an array in turn, by a loop: where each is, and its slot.
   void for_own(const Shape& shape, const StateLayout& layout,
                const std::function<void(const Point& at, kernel::Value slot)>& visit);
+  /// Under which the node is asked for, of those that can be asked here.
+  ir::Conditions conditions(int scope, ir::NodeId node);
+  /// Whether they hold. None: always.
+  std::optional<kernel::Value> holds(int scope, const ir::Conditions& all);
+  /// How often a loop runs, of a value that is asked for under conditions. `together`: invocations wait for each other in
+  /// it.
+  kernel::Value trips(kernel::Value count, std::optional<kernel::Value> wanted, bool together);
   bool in_registers(int scope, ir::NodeId node);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);
@@ -296,6 +308,8 @@ class Inliner {
 
   std::vector<ScheduledReduction> reductions_;
   std::vector<Scope> scopes_;
+  std::map<int64_t, Arms> body_arms_;  // by function
+  std::set<uint32_t> flags_;           // of the outermost scope, that may be asked for
   struct Key {
     int scope;
     uint32_t node;

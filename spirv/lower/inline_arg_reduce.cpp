@@ -7,6 +7,7 @@
 namespace spirograd::lower {
 
 using ir::Node;
+using ir::NodeId;
 using ir::Op;
 using kernel::KOp;
 using kernel::Scalar;
@@ -26,7 +27,8 @@ Value Inliner::comes_before(Op op, Value x, Value x_place, Value y, Value y_plac
 
 // The operand is evaluated in one place, in the loop, for it may be large. Invocations that are at the same points take
 // turns at the elements; the last one is perhaps taken several times.
-std::vector<Value> Inliner::arg_reduce(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::arg_reduce(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
   const Type& from = node(n.in[0]).type;
   const size_t axis = static_cast<size_t>(n.attr[0]);
   const Scalar t = scalar_of(from.dtype);
@@ -41,7 +43,8 @@ std::vector<Value> Inliner::arg_reduce(int scope, const Node& n, std::span<const
     best.push_back(b_.var(zero(b_, t)));
     place.push_back(b_.var(b_.i32(0)));
   }
-  const Value counter = b_.begin_loop(b_.i32(sharers > 0 ? schedule::divided_up(extent, sharers) : extent));
+  const Value count = b_.i32(sharers > 0 ? schedule::divided_up(extent, sharers) : extent);
+  const Value counter = b_.begin_loop(trips(count, holds(scope, conditions(scope, id)), false));
   const Value first = b_.op(KOp::Eq, counter, b_.i32(0));
   push_block();
   Value here = counter;

@@ -34,6 +34,9 @@ int Inliner::open_loop_scope(int scope, NodeId loop, bool whole) {
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
   Scope inner;
   inner.function = parts.function;
+  const auto [arms, fresh] = body_arms_.try_emplace(parts.function);
+  if (fresh) arms->second = Arms(graph_, graph_.function(parts.function).results);
+  inner.arms = &arms->second;
   inner.whole = whole;
   for (int j = 0; j < static_cast<int>(n.in.size()); ++j) {
     ParamSource s;
@@ -123,12 +126,13 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
   const std::vector<RunningSum> sums = running_sums(body, parts, state());
   // Members of a workgroup wait for each other, so that none of them may leave alone.
   const bool alone = layout.members == 1 && layout.shared.empty();
-  const std::vector<GoesOn> conditions = alone && parts.length > kFewSteps ? goes_on(graph_, n) : std::vector<GoesOn>{};
-  const Value counter = b_.begin_loop(b_.i32(parts.length), !conditions.empty());
+  const std::vector<GoesOn> going_on = alone && parts.length > kFewSteps ? goes_on(graph_, n) : std::vector<GoesOn>{};
+  const Value count = trips(b_.i32(parts.length), holds(scope, conditions(scope, loop)), !alone);
+  const Value counter = b_.begin_loop(count, !going_on.empty());
   push_block();
   const Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
   set_step(inner, step);
-  if (!conditions.empty()) b_.break_if(has_ended(inner, conditions));
+  if (!going_on.empty()) b_.break_if(has_ended(inner, going_on));
   for (const std::vector<NodeId>& level : layout.shared) share(inner, level, layout);
   for (const RunningSum& s : sums) add_to_sum(inner, s, state()[s.slot]);
   Elements results;

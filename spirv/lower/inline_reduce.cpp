@@ -26,11 +26,12 @@ constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many element
 
 }  // namespace
 
-std::vector<Value> Inliner::reduce(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
   const int64_t length = reduced_length(n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
   const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]);
-  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, n, points);
+  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
 }
 
 std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
@@ -135,6 +136,7 @@ struct Inliner::ReductionLoops {
   const bool direct = !compensated && chains == 1;  // straight into the total
   Staging* const staging;                           // none: nothing is staged
   CommonValues* const common;                       // none: each lane evaluates all that it needs
+  const std::optional<Value> wanted;                // whether anybody wants the results; none: always
 
   std::vector<Result> results = {{n}};
   std::vector<Point> at = {};
@@ -150,6 +152,7 @@ struct Inliner::ReductionLoops {
   void start_partials();
   void open_loops();
   void open_loop(const Level& l, bool around_copies);
+  Value begin_loop(Value count);
   void set_place(size_t axis, Value v);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
   void store_companions();
@@ -225,10 +228,15 @@ void Inliner::ReductionLoops::open_loop(const Level& l, bool around_copies) {
       count = b.op(KOp::Min, count, b.op(KOp::Quot, b.add(behind, b.i32(l.stride - 1)), stride));
     }
   }
-  const Value counter = b.begin_loop(count);
+  const Value counter = begin_loop(count);
+  place[l.axis] = b.add(place[l.axis], b.mul(counter, b.i32(l.stride)));
+}
+
+Value Inliner::ReductionLoops::begin_loop(Value count) {
+  const Value counter = b.begin_loop(open == 0 ? inliner.trips(count, wanted, staging || common) : count);
   inliner.push_block();
   ++open;
-  place[l.axis] = b.add(place[l.axis], b.mul(counter, b.i32(l.stride)));
+  return counter;
 }
 
 void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
@@ -281,9 +289,7 @@ void Inliner::ReductionLoops::accumulate_copies() {
 void Inliner::ReductionLoops::accumulate_left() {
   if (!left) return;
   close(open - 1);
-  const Value counter = b.begin_loop(*left);
-  inliner.push_block();
-  ++open;
+  const Value counter = begin_loop(*left);
   place[inner] = b.add(left_from, counter);
   accumulate(0);
 }
@@ -312,7 +318,8 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
   b.set(r.total[u], add_compensated(b, before, part, r.lost[u]));
 }
 
-std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(n.type.dtype);
   const std::vector<NodeId> others = reduced_with(scope, n, points);
@@ -346,6 +353,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
   if (!s.stages.empty()) staging->take_arrays(s);
+  ir::Conditions wanted = conditions(scope, id);
+  for (NodeId other : others) wanted = ir::common(wanted, conditions(scope, other));
   ReductionLoops loops{.inliner = *this,
                        .b = b_,
                        .scope = scope,
@@ -356,7 +365,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, const Node& n, std::span<cons
                        .compensated = compensated,
                        .team = facts.team,
                        .staging = s.stages.empty() ? nullptr : &*staging,
-                       .common = s.broadcast > 1 ? &*common : nullptr};
+                       .common = s.broadcast > 1 ? &*common : nullptr,
+                       .wanted = holds(scope, wanted)};
   for (NodeId other : others) {
     loops.results.push_back({node(other)});
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});

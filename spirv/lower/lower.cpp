@@ -12,9 +12,11 @@
 #include "spirv/lower/bounded.h"
 #include "spirv/lower/check_extents.h"
 #include "spirv/lower/computes.h"
+#include "spirv/lower/gates.h"
 #include "spirv/lower/kept_rows.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/plan.h"
+#include "spirv/lower/steps.h"
 
 namespace spirograd::lower {
 
@@ -50,7 +52,7 @@ class Lowering {
     for (const ProgramResult& r : p.results) wanted.push_back({{r.node}, {add_buffer(Role::Output, r.type, r.name), 0}});
     plan_.n_inputs = static_cast<uint32_t>(p.params.size());
     plan_.n_outputs = static_cast<uint32_t>(p.results.size());
-    region(params, wanted, p.name, turns);
+    region(params, wanted, p.name, turns, {});
     if (const uint64_t n = commands(plan_.steps); n > kCommandLimit)
       throw Error("SG0305", "the program has " + std::to_string(n) + " dispatches, which is above the limit of " +
                                 std::to_string(kCommandLimit));
@@ -93,13 +95,13 @@ class Lowering {
   // Everything that `wanted` asks for, computed from the region's parameters, as steps at the end of the plan. Lowered again
   // with an amended draft as long as a kernel is beyond the bounds.
   void region(const std::vector<ParamSource>& params, std::vector<Wanted> wanted, const std::string& name,
-              const Turns& turns) {
+              const Turns& turns, const std::vector<Gate>& gates) {
     Draft draft = first_draft(g_, turns, target_, scheduler_);
     const size_t kernels = plan_.kernels.size(), steps = plan_.steps.size(), buffers = plan_.buffers.size();
     uint64_t limit = loop_limit(target_);
     for (int attempt = 1;; ++attempt) {
       for (size_t j = 0; j < wanted.size(); ++j) wanted[j].node = draft.roots[j];
-      const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name, limit);
+      const std::vector<Excess> excesses = lower_draft(draft, params, wanted, name, limit, gates);
       if (excesses.empty()) return;
       plan_.kernels.resize(kernels);
       plan_.schedules.resize(kernels);
@@ -118,9 +120,13 @@ class Lowering {
 
   // One attempt. Returns the kernels that are beyond the bounds.
   std::vector<Excess> lower_draft(const Draft& draft, const std::vector<ParamSource>& params,
-                                  const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit) {
+                                  const std::vector<Wanted>& wanted, const std::string& name, uint64_t limit,
+                                  const std::vector<Gate>& gates) {
     check_extents(g_, draft.roots);
-    Partition partition = choose_partition(g_, draft.roots, draft.stored, draft.dispatched, draft.scans,
+    const Arms arms(g_, draft.roots);
+    std::set<uint32_t> forced = arms.dear_flags(g_, target_);
+    forced.insert(draft.stored.begin(), draft.stored.end());
+    Partition partition = choose_partition(g_, draft.roots, forced, draft.dispatched, draft.scans,
                                            find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
     const TurnedStacks turned = turn_stacks(g_, draft.roots, partition);
     NodeSet stored_by_others;  // that need no compute of their own
@@ -160,8 +166,10 @@ class Lowering {
     for (const auto& [stack, transpose] : turned) places[stack] = places.at(transpose.v);
     note_kept_rows(plan_, g_, partition.order, places);
     ExtentWalk extent(g_, partition.roots);
-    const Region region{g_,          target_, partition, params,         places,        extent,   draft.alone,
-                        draft.scans, turned,  rows,      draft.scatters, draft.partial, constant, limit};
+    NodeSet computed_before;
+    const Region region{g_,   target_,        partition,       params,      places,      extent,
+                        arms, gates,          computed_before, draft.alone, draft.scans, turned,
+                        rows, draft.scatters, draft.partial,   constant,    limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;
@@ -175,43 +183,31 @@ class Lowering {
       if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();
         loop_of_dispatches(id, region, name, draft.turns.contains(id.v) ? "rows in turns, " : "loop of ");
+        computed_before.insert(id.v);
         continue;
       }
       if (n.op == Op::Scatter) fill_zero_first_.push_back({places.at(id.v), n.type});
       for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
+      computed_before.insert(id.v);
     }
     flush();
-    for (const Wanted& w : copies) copy(source_of(region, w.node), w.to, g_[w.node].type);
+    for (const Wanted& w : copies) add(copy_step(source_of(region, w.node), w.to, g_[w.node].type));
     return excesses;
   }
 
-  void copy(BufferRef from, BufferRef to, const Type& type) {
-    const uint64_t bytes = device_bytes(type);
-    if (bytes == 0) return;
-    Step s;
-    s.kind = Step::Kind::Copy;
-    s.uses = {{from.buffer, from.offset, bytes, true, false}, {to.buffer, to.offset, bytes, false, true}};
-    s.label = "copy " + to_string(type);
-    plan_.steps.push_back(std::move(s));
-  }
-
-  void fill_zero(BufferRef to, const Type& type) {
-    if (type.shape.count() == 0) return;
-    Step s;
-    s.kind = Step::Kind::Fill;
-    s.uses = {{to.buffer, to.offset, device_bytes(type), false, true}};
-    s.label = "zero " + to_string(type);
-    plan_.steps.push_back(std::move(s));
+  void add(std::optional<Step> s) {
+    if (s) plan_.steps.push_back(*std::move(s));
   }
 
   void emit(std::vector<Compute> computes, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
-    for (const auto& [ref, type] : fill_zero_first_) fill_zero(ref, type);
+    for (const auto& [ref, type] : fill_zero_first_) add(zero_step(ref, type));
     fill_zero_first_.clear();
     for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
       std::string label;
       for (const Compute& s : group) label += (label.empty() ? "" : "; ") + s.label;
+      if (!group[0].gates.empty()) label += ", if taken";
       const std::set<uint32_t> computed = computed_roots(region, group);
-      const std::optional<Likeness> like = likeness(g_, group, region.places, computed, region.params);
+      const std::optional<Likeness> like = likeness(g_, group, region.places, computed, region.params, region.arms);
       if (like) {
         if (std::optional<Step> step = made_before_.find(*like, region.loop_limit)) {
           step->label = std::move(label);
@@ -221,7 +217,8 @@ class Lowering {
       }
       const std::string kernel_name = name + "_" + std::to_string(plan_.kernels.size());
       const auto made_with = [&](std::set<uint32_t> nodes) {
-        return make_kernel(g_, group, region.places, std::move(nodes), region.params, target_, scheduler_, kernel_name);
+        return make_kernel(g_, group, region.places, std::move(nodes), region.params, region.arms, target_, scheduler_,
+                           kernel_name);
       };
       MadeKernel made = made_with(computed);
       const bool views = made.bound.size() > kernel_buffers(target_);  // are computed, not read
@@ -291,7 +288,7 @@ class Lowering {
       result_place.push_back(it == outer.places.end() ? scratch(e.type()) : it->second);
     }
     if (parts.length == 0) {
-      for (size_t j = 0; j < n_acc; ++j) copy(given[j], result_place[j], f.params[j]);
+      for (size_t j = 0; j < n_acc; ++j) add(copy_step(given[j], result_place[j], f.params[j]));
       return;
     }
     std::vector<BufferRef> other;  // accumulators alternate between their result's place and this one
@@ -308,7 +305,7 @@ class Lowering {
     std::swap(before, plan_.steps);
     const uint32_t outer_base = formal_base_;
     formal_base_ += static_cast<uint32_t>(f.params.size() + f.results.size());
-    region(body_params, wanted, name + "_body", {f.results, {}});
+    region(body_params, wanted, name + "_body", {f.results, {}}, gates_of(outer, {&id, 1}));
     formal_base_ = outer_base;
     std::vector<Step> body;
     std::swap(body, plan_.steps);

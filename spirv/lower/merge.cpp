@@ -56,7 +56,7 @@ bool reduce_alike(const Compute& a, const Compute& b) {
 }
 
 bool fits_together(std::span<const Compute> group, const Compute& s, const Target& target) {
-  if (s.alone || group[0].alone) return false;
+  if (s.alone || group[0].alone || s.gates != group[0].gates) return false;
   const bool in_tiles = schedule::tiles_by_lanes(target) || (shares_work(target) && contracts(s));
   int64_t code = s.code;
   bool same_domain = true, small = s.work <= kSmall;
@@ -113,8 +113,8 @@ void join_loops(std::vector<Compute>& computes, size_t most_buffers) {
     const auto found = std::find_if(computes.begin(), computes.end(), is_host);
     if (found == computes.end()) continue;
     Compute& host = *found;
-    if (host.alone || host.code + s.code > schedule::kMergedCode || buffers(host, s) > most_buffers ||
-        !may_move(computes, s, static_cast<size_t>(found - computes.begin())))
+    if (host.alone || host.gates != s.gates || host.code + s.code > schedule::kMergedCode ||
+        buffers(host, s) > most_buffers || !may_move(computes, s, static_cast<size_t>(found - computes.begin())))
       continue;
     host.beside.emplace_back(*s.within, s.stores[0]);
     for (schedule::Read r : s.reads) {
@@ -143,6 +143,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
     twin->stores.insert(twin->stores.end(), s.stores.begin(), s.stores.end());
     twin->beside.insert(twin->beside.end(), s.beside.begin(), s.beside.end());
     twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
+    twin->writes.insert(twin->writes.end(), s.writes.begin(), s.writes.end());
     twin->reductions.insert(twin->reductions.end(), s.reductions.begin(), s.reductions.end());
     twin->code += s.code;
     twin->reduces |= s.reduces;

@@ -30,6 +30,7 @@ Target target(uint64_t number) {
     t.price = software_prices(t.subgroup_size, 2);
   else
     t.max_invocations = 1024;
+  if (number % 5 < 2) t.price.dispatch = 0;  // what only one arm of an `if` uses is asked for, however little it is
   return t;
 }
 
