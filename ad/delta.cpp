@@ -97,6 +97,7 @@ class Dualiser {
   DeltaId dual(NodeId id, const Node& n) {
     if (n.op == Op::MapAccum) return loop(id, n);
     if (n.op == Op::WithJvp) return ruled(n);
+    if (n.op == Op::ByKernel) return of(n.in[0]);
     if (n.op == Op::WithVjp) {
       std::vector<DeltaId> in;
       for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]); ++j) in.push_back(of(n.in[j]));
@@ -234,7 +235,7 @@ Activity find_active(Graph& g, std::span<const Expr> roots, std::span<const Expr
     } else if (n.op == Op::Proj) {
       auto it = loops.find(n.in[0].v);
       on = it != loops.end() && it->second[static_cast<size_t>(n.attr[0])];
-    } else if (n.op == Op::Prod) {
+    } else if (n.op == Op::Prod || n.op == Op::ByKernel) {
       on = active[n.in[0]];
     } else if (kind(n.op) == Kind::Rule) {
       for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]) && !on; ++j) on = active[n.in[j]];

@@ -282,6 +282,7 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     special(Op::Proj,         "one result of a loop (loops.cpp)"),
     special(Op::WithJvp,      "what its function says"),
     special(Op::WithVjp,      "what its function says; forward, the transpose of that"),
+    special(Op::ByKernel,     "that of the value"),
 }};
 // clang-format on
 

@@ -31,6 +31,13 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
     if (!options.validate && !(kAlwaysValidate && spirv::has_spirv_tools())) continue;
     if (auto complaint = spirv::validate(out.kernels.back().words)) throw *complaint;
   }
+  for (lower::GivenKernel& k : plan.given) {
+    if (const std::vector<Missing> lacks = missing(k.needs, target); !lacks.empty())
+      throw Error("SG0303", "the kernel '" + k.name + "' needs " + lacks[0].what).hint(lacks[0].hint);
+    if (options.validate)
+      if (auto complaint = spirv::validate(k.words)) throw Error(complaint->code, "'" + k.name + "': " + complaint->message);
+    out.kernels.push_back({k.name, std::move(k.words), k.workgroup, k.bindings, 0, k.needs});
+  }
   out.buffers = std::move(plan.buffers);
   out.steps = std::move(plan.steps);
   out.n_inputs = plan.n_inputs;
@@ -74,7 +81,8 @@ Decided compiled(const Program& bulk, const Target& target, const CompileOptions
     if (lack.code != "SG0303") throw;
     try {
       return in(options.form == BindingForm::Address ? BindingForm::Descriptors : BindingForm::Address);
-    } catch (const Error&) {
+    } catch (const Error& other) {
+      if (other.code != "SG0303") throw;
       throw lack;  // the one that was asked for
     }
   }

@@ -8,7 +8,7 @@
   tools/check_docs.py --self-test                            plants mistakes and fails unless each is found
 
 What is run:
-  ```sh      whose lines all begin with `spirograd `; the ```text block behind it is the output
+  ```sh      whose lines all begin with `spirograd ` or `glslangValidator `; the ```text block behind it is the output
   ```cpp     or ```c, with int main(): built as docs_<file>_<number>; the ```text block behind it is the output
   ```cpp     behind a comment `<!-- before the code: ... -->`: compiled after that text, and a closing brace
   <!-- file: NAME -->            the block behind it is that file
@@ -28,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # language.md is checked by tests/unit/docs_language_test.cpp, except for its links.
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 BEFORE = re.compile(r"<!-- before the code:\n((?:(?!-->).)*)-->\s*\Z", re.S)
+RUN = ("spirograd ", "glslangValidator ")
 OUTPUT = re.compile(r"(<!-- output of: (.*?) -->\n)(.*?)(<!-- end of output -->)", re.S)
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
 
@@ -109,7 +110,7 @@ def check_document(path, text, commands):
         if written:
             commands.write(written[1], block[2])
         lines = block[2].splitlines()
-        if block[1] == "sh" and lines and all(l.startswith("spirograd ") for l in lines):
+        if block[1] == "sh" and lines and all(l.startswith(RUN) for l in lines):
             expect_output(block[2].rstrip("\n"), block.end(), following)
         elif block.start() in programs:
             expect_output(programs[block.start()], block.end(), following)

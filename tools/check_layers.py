@@ -42,7 +42,7 @@ FOLDERS = {
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
     "dtype.h": "base", "shape.h": "base", "result.h": "base", "program.h": "base", "host_array.h": "base",
-    "array_text.h": "base",
+    "array_text.h": "base", "own_kernel.h": "base",
     "array.h": "dsl", "build.h": "dsl", "bundle.h": "dsl", "derivatives.h": "dsl", "loops.h": "dsl", "ravel.h": "dsl",
     "ops.h": "dsl", "trace.h": "dsl",
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "split.h": "ad", "check.h": "ad",

@@ -1,5 +1,6 @@
 // Reductions, arg-reductions and products.
 #include "frontend/dsl/forms.h"
+#include "frontend/ir/by_kernel.h"
 #include "frontend/ir/einsum.h"
 
 namespace spirograd {
@@ -59,6 +60,14 @@ Array argmin(Arg a, std::optional<int> axis, bool keepdims) { return arg_reducti
 
 Array dot(Arg a, Arg b) { return of_two("dot", a, b, ir::dot, Numbers::Alone); }
 Array outer(Arg a, Arg b) { return of_two("outer", a, b, ir::outer, Numbers::Alone); }
+Array by_kernel(const OwnKernel& kernel, Arg value, ArgList arguments) {
+  std::vector<Arg> args = {std::move(value)};
+  args.insert(args.end(), arguments.args.begin(), arguments.args.end());
+  return detail::operation("by_kernel", args, Numbers::Alone, arguments.loc, [&](ir::Graph&, std::span<const ir::Expr> in) {
+    return ir::by_kernel(in[0], kernel, in.subspan(1));
+  });
+}
+
 Array einsum(const std::string& letters, ArgList arrays) {
   return detail::operation("einsum", arrays.args, Numbers::Alone, arrays.loc,
                            [&](ir::Graph&, std::span<const ir::Expr> in) { return ir::einsum(letters, in); });

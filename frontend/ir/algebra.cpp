@@ -1,6 +1,7 @@
 // Typed constructors of leaves, of pointwise operations, of reductions and of indexed operations; and of any node again,
 // with other operands.
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/by_kernel.h"
 
 #include <algorithm>
 
@@ -209,6 +210,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
       return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter(in[0], in.subspan(1), Shape(n.attr));
     case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
     case Kind::Rule: {
+      if (n.op == Op::ByKernel) return by_kernel(in[0], own_kernel(n), in.subspan(1));
       const auto n_xs = static_cast<size_t>(n.attr[1]);
       return with_rule(n.op, in[0], n.attr[0], in.subspan(1, n_xs), in.subspan(1 + n_xs));
     }

@@ -27,6 +27,7 @@
 //                                           Its tangent is function(x.., constants.., tangents of x..), whatever made it
 //   WithVjp      function, n                the same, but function(x.., constants.., cotangent of the value) gives the
 //                                           cotangents of x..
+//   ByKernel     a kernel                   operands: a value, then what the kernel computes it from on a device
 #pragma once
 
 #include <array>
@@ -53,10 +54,10 @@ enum class Op : uint8_t {
   Gather, Scatter,
   Build,
   MapAccum, Proj,
-  WithJvp, WithVjp,
+  WithJvp, WithVjp, ByKernel,
 };
 // clang-format on
-inline constexpr int kOpCount = static_cast<int>(Op::WithVjp) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::ByKernel) + 1;
 
 enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop, Rule };
 
@@ -194,6 +195,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::Proj,         "proj",          1, Kind::Loop,      2, kNone},
     {Op::WithJvp,      "with_jvp",      kVariadic, Kind::Rule,      0, kNone},
     {Op::WithVjp,      "with_vjp",      kVariadic, Kind::Rule,      0, kNone},
+    {Op::ByKernel,     "by_kernel",     kVariadic, Kind::Rule,      0, kNone},
 }};
 // clang-format on
 
@@ -220,7 +222,7 @@ constexpr Kind kind(Op op) { return info(op).kind; }
 constexpr bool is_pointwise(Op op) { return kind(op) == Kind::Pointwise; }
 constexpr bool has_flag(Op op, uint8_t flag) { return (info(op).flags & flag) != 0; }
 /// Whose attribute 0 is the number of a function.
-constexpr bool has_function(Op op) { return op == Op::MapAccum || kind(op) == Kind::Rule; }
+constexpr bool has_function(Op op) { return op == Op::MapAccum || op == Op::WithJvp || op == Op::WithVjp; }
 /// Of one operand: all but concat and stack.
 constexpr bool is_unary_layout(Op op) { return kind(op) == Kind::Layout && info(op).arity == 1; }
 // Pre: the operation is of that kind.

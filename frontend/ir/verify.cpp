@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/by_kernel.h"
 #include "frontend/ir/eval.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
@@ -35,7 +36,7 @@ size_t attribute_count(const Node& n) {
     case Kind::Indexed: return n.op == Op::Gather ? 0 : n.attr.size();
     case Kind::Binder: return 2;
     case Kind::Loop: return n.op == Op::Proj ? 1 : 6;
-    case Kind::Rule: return 2;
+    case Kind::Rule: return n.op == Op::ByKernel ? n.attr.size() : 2;
     case Kind::Layout: break;
   }
   if (n.op == Op::Reshape) return 0;
@@ -121,9 +122,11 @@ void check_node(Graph& g, NodeId id, const Scope& scope) {
   if (op.kind == Kind::Leaf) return check_leaf(n, scope);
   if (op.arity == kVariadic ? n.in.empty() && n.op != Op::MapAccum : static_cast<int>(n.in.size()) != op.arity)
     reject(n, "has " + std::to_string(n.in.size()) + " operands");
-  if (n.attr.size() != attribute_count(n) || !n.data.empty()) reject(n, "is malformed");
+  if (n.attr.size() != attribute_count(n) || (!n.data.empty() && n.op != Op::ByKernel)) reject(n, "is malformed");
   if (n.op == Op::Scatter && n.attr.size() > static_cast<size_t>(kMaxRank)) reject(n, "is malformed");
-  if (op.kind == Kind::Rule && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size()))) reject(n, "is malformed");
+  if (n.op == Op::ByKernel && !is_own_kernel(n)) reject(n, "is malformed");
+  if (has_function(n.op) && op.kind == Kind::Rule && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size())))
+    reject(n, "is malformed");
   if (n.op == Op::Window && (n.attr[0] < 0 || n.attr[0] >= n.type.shape.rank())) reject(n, "axis out of range");
   NodeId again;
   try {

@@ -192,7 +192,9 @@ Expr lift_projection(L l, Expr t) {
 }
 
 // The derivative of a batch: that of its elements, over batches of tangents or cotangents.
+// A kernel of somebody's own computes one value: of many, what it stands for takes its place.
 Expr lift_rule(L l, Expr t) {
+  if (t.op() == Op::ByKernel) return l.operand(t, 0);
   const auto n_xs = static_cast<size_t>(t.attr(1));
   std::vector<Expr> operands;
   std::vector<bool> batched;

@@ -169,7 +169,8 @@ Step push_build(Context c, const Slice& s) {
 Step stay(Context, const Slice& s) { return finished(plain_read(s)); }
 
 bool leaf(Context c, const Slice& s) {
-  return is<Op::Param, Op::Const, Op::Var, Op::IndexVar, Op::MapAccum, Op::Proj, Op::WithJvp, Op::WithVjp>(c, s);
+  return is<Op::Param, Op::Const, Op::Var, Op::IndexVar, Op::MapAccum, Op::Proj, Op::WithJvp, Op::WithVjp, Op::ByKernel>(c,
+                                                                                                                         s);
 }
 
 // clang-format off

@@ -24,7 +24,7 @@ Program without_rules(const Program& p, RuleLog*) {
     ir::Memo memo;
     return ir::rebuild(g, roots, memo, [&](ir::NodeId, ir::NodeId built) {
       const ir::Node& n = g[built];
-      if (ir::kind(n.op) == ir::Kind::Rule) return n.in[0];
+      if (n.op == ir::Op::WithJvp || n.op == ir::Op::WithVjp) return n.in[0];
       if (n.op != ir::Op::MapAccum) return built;
       ir::Node loop = n;
       const auto [it, fresh] = functions.try_emplace(loop.attr[0], 0);

@@ -1,10 +1,12 @@
 // Products of matrices, softmax, and array constants as printed programs write them.
 #include <cmath>
 
+#include "frontend/ir/by_kernel.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/convolution.h"
 #include "frontend/ir/einsum.h"
 #include "frontend/text/builtins.h"
+#include "frontend/text/imports.h"
 
 namespace spirograd::text {
 
@@ -29,6 +31,20 @@ Value einsum(Call& c) {
   std::vector<const Value*> arrays;
   for (size_t j = 1; j < c.args.size(); ++j) arrays.push_back(&c.args[j]);
   return Value::array(ir::einsum(c.args[0].text, unify(c.elaborator, arrays, c.name)));
+}
+
+Value by_kernel(Call& c) {
+  const std::string usage(find_builtin(c.name)->usage);
+  const Value& files = c.args[0];
+  OwnKernel kernel;
+  for (const Value& file : files.kind == Value::Kind::Tuple ? files.items : std::vector<Value>{files}) {
+    if (file.kind != Value::Kind::String) c.fail("begins with the path of a SPIR-V file in quotes, or with two", usage);
+    kernel.modules.push_back(load_module(c.elaborator.source(), file.text, c.ast.place));
+  }
+  kernel.invocations = static_integer(c.required("invocations"), "by_kernel: invocations");
+  std::vector<Expr> arguments;
+  c.elaborator.flatten(c.args[2], arguments);
+  return Value::array(ir::by_kernel(c.array(1), kernel, arguments));
 }
 
 Value outer(Call& c) {
@@ -162,6 +178,7 @@ constexpr Builtin kCompositeRows[] = {
     {"dot",         2, 2, "",     "dot(a, b)",              dot, Follows::All},
     {"matmul",      2, 2, "",     "matmul(a, b), a @ b",    matmul, Follows::All},
     {"outer",       2, 2, "",     "outer(a, b)",            outer, Follows::All},
+    {"by_kernel",   3, 3, "invocations", "by_kernel(\"sines.spv\", sin(x), (x,), invocations=64)", by_kernel},
     {"einsum",      2, -1, "",    "einsum(\"ij,jk->ik\", a, b)", einsum},
     {"conv",        2, 6, "stride padding dilation groups", "conv(x, w, stride=1, padding=\"valid\", dilation=1, groups=1)", conv,
      Follows::FirstTwo},

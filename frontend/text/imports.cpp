@@ -103,4 +103,20 @@ int import_file(Source& source, const Token& what, const FileLoader& load) {
   return made;
 }
 
+OwnKernel::Module load_module(const Source& source, std::string_view path, Place at) {
+  const FileSyntax& reader = source.files[static_cast<size_t>(at.file)];
+  const std::string name = reader.of_library ? std::string(path) : beside(reader.name, path);
+  const auto fails = [&](const std::string& why) {
+    return source.error("SG0410", "the kernel " + in_quotes(name) + " cannot be read: " + why, at);
+  };
+  if (!source.load)
+    throw fails("the program came without files")
+        .hint("in C++: parse(text, name, text::read_file), or a function of your own that finds files");
+  const Result<std::string> bytes = source.load(name);
+  if (!bytes) throw fails(bytes.error().message).hint("the path is relative to the file that names it");
+  Result<OwnKernel::Module> module = module_of(name, *bytes);
+  if (!module) throw source.error(module.error().code, module.error().message, at);
+  return *std::move(module);
+}
+
 }  // namespace spirograd::text

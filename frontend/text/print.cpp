@@ -7,6 +7,7 @@
 
 #include "frontend/base/number.h"
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/by_kernel.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/text/lexer.h"
@@ -266,6 +267,7 @@ class DefPrinter {
         if (g_[in[1]].type.shape.rank() > 0) return call("gather", n);
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";
       case Kind::Rule: {
+        if (n.op == Op::ByKernel) return by_kernel(n);
         const auto n_xs = static_cast<size_t>(n.attr[1]);
         return std::string(ir::name(n.op)) + "(" + bodies_.at(n.attr[0]) + ", " + operand(in[0]) + ", wrt=(" +
                arguments(in.subspan(1, n_xs)) + ",), consts=(" + arguments(in.subspan(1 + n_xs)) +
@@ -275,6 +277,14 @@ class DefPrinter {
       case Kind::Loop: break;
     }
     return "?";
+  }
+
+  std::string by_kernel(const Node& n) {
+    const OwnKernel k = ir::own_kernel(n);
+    std::string names;
+    for (const OwnKernel::Module& m : k.modules) names += (names.empty() ? "\"" : ", \"") + m.name + "\"";
+    return "by_kernel(" + (k.modules.size() > 1 ? "(" + names + ")" : names) + ", " + operand(n.in[0]) + ", (" +
+           arguments(std::span(n.in).subspan(1)) + ",), invocations=" + std::to_string(k.invocations) + ")";
   }
 
   static std::string axis(const Node& n) { return ", axis=" + std::to_string(n.attr[0]); }

@@ -167,6 +167,7 @@ struct Source {
   std::deque<FileSyntax> files;  // the first is the one that was asked for
   std::vector<int> open;         // files that are being read, each imported by the one before
   int next = 0;                  // View::order of what is defined next
+  FileLoader load;               // of the kernels that programs name; may be none
   std::deque<Ast> arena;
   std::deque<std::string> names;  // that stand nowhere in the text
   std::deque<StructSyntax> structs;

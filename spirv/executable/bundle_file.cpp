@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/base/spirv_words.h"
 #include "spirv/executable/bundle_bytes.h"
 
 namespace spirograd {
@@ -11,7 +12,6 @@ namespace {
 // tell the others.
 constexpr std::string_view kMagic = "SPGBUNDL";
 constexpr size_t kVersionAt = 8, kLengthAt = 12, kChecksumAt = 20, kHeader = 28;
-constexpr uint32_t kSpirvMagic = 0x07230203;
 
 // FNV-1a over everything but its own place: each of its steps is invertible, so that no single byte changes unnoticed.
 uint64_t checksum_of(std::span<const uint8_t> file) {

@@ -54,6 +54,8 @@ std::vector<HostArray> evaluate(const Plan& plan, std::span<const HostArray> inp
     const Step& s = plan.steps[number];
     switch (s.kind) {
       case Step::Kind::Dispatch: {
+        if (s.kernel >= plan.kernels.size())
+          throw Error("SG0902", "the kernel '" + plan.given[s.kernel - plan.kernels.size()].name + "' runs on devices only");
         std::vector<std::span<uint8_t>> buffers;
         for (size_t j = 0; j < s.uses.size(); ++j) buffers.push_back(bytes_of(s.uses[j], offsets[j]));
         const uint64_t executed = kernel::evaluate(plan.kernels[s.kernel], buffers);

@@ -11,6 +11,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/associative.h"
+#include "spirv/lower/own_kernels.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/shared_state.h"
 #include "spirv/schedule/cost.h"
@@ -352,7 +353,7 @@ int64_t elements_per_invocation(const Graph& g, NodeId id, const Shape& state, c
 
 LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
-  if (parts.length == 0) return {};
+  if (parts.length == 0 || calls_kernels(g, parts.function)) return {};
   for (NodeId r : g.function(parts.function).results)
     if (g[r].type.shape.count() == 0) return {};
   LoopForm form;

@@ -15,6 +15,7 @@
 #include "spirv/lower/gates.h"
 #include "spirv/lower/kept_rows.h"
 #include "spirv/lower/memory.h"
+#include "spirv/lower/own_kernels.h"
 #include "spirv/lower/plan.h"
 #include "spirv/lower/steps.h"
 
@@ -56,6 +57,7 @@ class Lowering {
     if (const uint64_t n = commands(plan_.steps); n > kCommandLimit)
       throw Error("SG0305", "the program has " + std::to_string(n) + " dispatches, which is above the limit of " +
                                 std::to_string(kCommandLimit));
+    number_given_kernels(plan_);
     place_scratch(plan_);
     return std::move(plan_);
   }
@@ -183,6 +185,12 @@ class Lowering {
       if (n.op == Op::MapAccum && !partition.loops_in_kernel.contains(id.v)) {
         flush();
         loop_of_dispatches(id, region, name, draft.turns.contains(id.v) ? "rows in turns, " : "loop of ");
+        computed_before.insert(id.v);
+        continue;
+      }
+      if (n.op == Op::ByKernel) {
+        flush();
+        add_own_dispatch(region, id, plan_);
         computed_before.insert(id.v);
         continue;
       }
@@ -377,7 +385,7 @@ class Lowering {
 }  // namespace
 
 Plan lower(const Program& p, const Target& target, const schedule::Scheduler& scheduler) {
-  Program own = p;
+  Program own = without_references(p);
   ir::Graph& g = *ir::make_graph_private(own);
   std::vector<NodeId> roots;
   for (const ProgramResult& r : own.results) roots.push_back({r.node});

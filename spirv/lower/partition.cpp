@@ -1,7 +1,6 @@
 #include "spirv/lower/partition.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -87,6 +86,7 @@ class Chooser {
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
     if (n.op == Op::Scatter) forced_.insert(id.v);
+    for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) forced_.insert(n.in[j].v);
     if (has_parts(n) && n.in.size() > kInlinedParts) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
@@ -141,7 +141,7 @@ class Chooser {
 
   void visit(NodeId id) {
     const Node& n = g_[id];
-    if (n.op == Op::MapAccum) {
+    if (n.op == Op::MapAccum || n.op == Op::ByKernel) {
       c_.roots.insert(id.v);
       use_loop_operands(id);
       return;

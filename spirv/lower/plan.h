@@ -37,8 +37,18 @@ struct KeptRows {
   bool rounds = false;  // before rounds of steps, which run again to be walked back
 };
 
+/// A kernel that somebody else wrote.
+struct GivenKernel {
+  std::string name;
+  std::vector<uint32_t> words;  // SPIR-V
+  uint32_t workgroup = 1, bindings = 0;
+  Requirements needs;
+  bool operator==(const GivenKernel&) const = default;
+};
+
 struct Plan {
   std::vector<kernel::Kernel> kernels;
+  std::vector<GivenKernel> given;   // numbered behind the others
   std::vector<BufferDesc> buffers;  // inputs, outputs, then constants and scratch
   std::vector<Step> steps;
   uint32_t n_inputs = 0, n_outputs = 0;

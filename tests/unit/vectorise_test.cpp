@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/by_kernel.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/eval.h"
 #include "frontend/ir/traverse.h"
@@ -219,6 +220,10 @@ std::vector<Expr> samples(Case& c, Op op) {
                                          return at(n(), {j, i}) + i;
                                        }); })};
     case Kind::Rule: {
+      if (op == Op::ByKernel) {
+        const Expr value = unary(Op::Sin, x()), args[] = {x(), n()};
+        return {by_kernel(value, {{{"k", {1, 2}}}, 12}, args)};
+      }
       const Expr a = fresh_var(c.g, f64({3, 4})), k = fresh_var(c.g, f64({4})), da = fresh_var(c.g, f64({3, 4}));
       const Expr args[] = {x()}, consts[] = {x({4})}, none[] = {a, da}, all[] = {a, k, da};
       const Expr plain = a * da, stretched = broadcast(k, {3, 4}, {1}) * da;

@@ -51,6 +51,8 @@ constexpr Entry kEntries[] = {
      "the message names the call; a driver update may help"},
     {"SG0306", "a schedule is malformed, or not legal", "the message names the rule that it breaks"},
     {"SG0307", "this build has no SPIRV-Tools", "build Spirograd with the CMake option SPIROGRAD_SPIRV_TOOLS=ON"},
+    {"SG0308", "a kernel of one's own is none, or does not fit its call",
+     "docs/own-kernels.md says what a module has to be"},
     {"SG0310", "the device was lost while it worked", "it may have been reset by the system; run again, or use fewer steps"},
     {"SG0311", "a device was used in a process forked from the one that made it",
      "the driver's threads exist only there: fork before the first device, or start a new program"},

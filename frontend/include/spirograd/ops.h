@@ -9,6 +9,7 @@
 
 #include "spirograd/bundle.h"
 #include "spirograd/host_array.h"
+#include "spirograd/own_kernel.h"
 
 namespace spirograd {
 
@@ -256,6 +257,9 @@ Array outer(Arg a, Arg b);  // of two vectors: all products
 Array matmul(Arg a, Arg b);
 /// Sums of products by letters for axes: einsum("bij,bjk->bik", {a, b}).
 Array einsum(const std::string& letters, ArgList arrays);
+
+/// `value`, computed from the arguments by a kernel of one's own where it runs on a device (own_kernel.h).
+Array by_kernel(const OwnKernel& kernel, Arg value, ArgList arguments);
 Array cross(Arg a, Arg b);  // along the last axis, of extent 3
 
 // ---- windows over the space axes of (batch, channels, space..)
