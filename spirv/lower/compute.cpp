@@ -158,15 +158,29 @@ std::vector<std::vector<Value>> values_of_rows(Inliner& inliner, Builder& b, con
 // Whoever has the first element of a row stores them.
 void store_rows(Inliner& inliner, Builder& b, const Compute& s, const Point& at,
                 const std::vector<std::vector<Value>>& values, size_t e) {
-  b.begin_if(b.op(KOp::Eq, at.back(), b.i32(0)));
+  const std::optional<uint64_t> known = b.constant_bits(at.back());
+  if (known.value_or(0) != 0) return;
+  if (!known) b.begin_if(b.op(KOp::Eq, at.back(), b.i32(0)));
   inliner.push_block();
   for (size_t j = 0; j < s.rows.size(); ++j) put(inliner, b, s.rows[j], row_of(b, s, s.rows[j], at), values[j][e]);
   inliner.pop_block();
-  b.end_if();
+  if (!known) b.end_if();
+}
+
+// Elements of the row that is all that an invocation computes, if its reductions are of such rows; 0: they are not.
+int64_t row_of_invocation(const Compute& s) {
+  const schedule::MapSchedule& m = s.schedule;
+  if (m.flat || m.axes.empty() || s.reductions.empty()) return 0;
+  const int64_t length = s.domain[s.domain.rank() - 1];
+  const bool row = length <= schedule::kAloneRow && schedule::tile(m) == length &&
+                   schedule::extent(m.axes.back(), schedule::Bind::Register) == length;
+  const auto reduces = [&](const schedule::Reduction& r) { return schedule::reduces_row(r, length); };
+  return row && std::ranges::all_of(s.reductions, reduces) ? length : 0;
 }
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   const Tile tile = open_tile(inliner, b, s, index);
+  inliner.set_row(row_of_invocation(s));
   std::set<uint32_t> stored;
   for (const auto& [reduction, store] : s.beside) {
     const auto put_beside = [&inliner, &b, &stored, &to = store](const Point& at, Value value, std::optional<Value> inside) {

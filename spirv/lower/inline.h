@@ -112,6 +112,8 @@ class Inliner {
   void set_team(int64_t lanes) { team_ = lanes; }
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
+  /// Each invocation computes all points of rows of so many elements; 0: none does.
+  void set_row(int64_t length) { row_ = length; }
   /// All invocations together compute so many points from here on.
   void set_points(int64_t points) { points_ = points; }
 
@@ -295,6 +297,7 @@ class Inliner {
   int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
   int64_t points_ = 1;  // that all invocations compute
+  int64_t row_ = 0;     // elements of a row that an invocation has all points of
   std::vector<Companion> companions_;
   std::vector<Streamed> streamed_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation

@@ -30,7 +30,7 @@ std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> 
   const Node& n = node(id);
   const int64_t length = reduced_length(n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
-  const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]);
+  const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]) || (scope == 0 && length == row_);
   return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
 }
 

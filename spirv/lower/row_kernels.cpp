@@ -98,7 +98,7 @@ class Finder {
   bool grow(NodeId map) {
     constexpr size_t kMost = 32;  // more are no small kernel
     Kernel k{g_[map].type.shape, {map.v}};
-    if (!reduces_rows(map, k)) return false;
+    if (schedule::row_members(k.rows().count(), k.length(), 1, target_) == 0 || !reduces_rows(map, k)) return false;
     std::vector<NodeId> open = {map};
     const auto join = [&](NodeId id) {
       if (k.members.size() < kMost && k.members.insert(id.v).second) open.push_back(id);
@@ -202,7 +202,8 @@ class Finder {
 
 RowKernels find_row_kernels(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& apart,
                             Partition& partition, const Target& target) {
-  return schedule::shares_rows(target) ? Finder(g, results, apart, partition, target).run() : RowKernels{};
+  const bool takes = schedule::shares_rows(target) || schedule::takes_rows_alone(target);
+  return takes ? Finder(g, results, apart, partition, target).run() : RowKernels{};
 }
 
 }  // namespace spirograd::lower

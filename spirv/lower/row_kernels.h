@@ -1,6 +1,6 @@
 // Rows of one kernel. Maps over the same rows, and what is computed of each of these rows alone, as in a softmax or a
-// normalisation and their derivatives, are one kernel on devices whose workgroups take a row each: a row is read once, stays
-// in registers, and what nobody else asks for is not stored.
+// normalisation and their derivatives, are one kernel on devices whose workgroups take a row each, and on processors, where
+// an invocation takes a short one: a row is read once, stays in registers, and what nobody else asks for is not stored.
 #pragma once
 
 #include <map>

@@ -87,6 +87,10 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
 // Rows that a map has and its reductions run over: what an invocation has of its row for the reductions is what it stores.
 int64_t row_members(int64_t rows, int64_t length, int64_t code, const Target& t) {
   constexpr int64_t kOwn = 16;  // elements of an invocation, at most
+  if (takes_rows_alone(t) && length <= kAloneRow && rows >= wanted_invocations(t)) {
+    const double work = static_cast<double>(rows) * static_cast<double>(length) * static_cast<double>(code);
+    if (length * code <= worth_writing_out(kRowCode, work)) return 1;
+  }
   if (!shares_rows(t) || length < 32) return 0;
   const auto fits = [&](int64_t members) {
     const int64_t own = divided_up(length, members);
@@ -113,10 +117,14 @@ MapSchedule row_tiles(const MapFacts& f, const Target& t) {
   const size_t rows = s.axes.size() - 1;
   const int64_t length = f.domain[f.domain.rank() - 1], count = f.domain.count() / length;
   const int64_t n = teams(count, length, t), wanted = row_members(count, length, f.code, t);
+  Split& row = s.axes.back();
+  if (wanted == 1) {
+    row = {{Bind::Register, length}};
+    return s;
+  }
   const bool by_teams = n > 0 && wanted == t.subgroup_size && split_among_teams(s, f, rows, n, t);
   const int64_t members = by_teams ? s.team : std::max<int64_t>(64, wanted);
   s.group = by_teams ? s.group : members;
-  Split& row = s.axes.back();
   row = {{Bind::Register, divided_up(length, members)}, {by_teams ? Bind::Lane : Bind::Local, members}};
   if (extent(row) != length) s.tail = Tail::Recompute;
   return s;

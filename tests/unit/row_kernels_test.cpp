@@ -115,6 +115,42 @@ TEST(RowKernels, TakeDerivatives) {
   }
 }
 
+// On processors an invocation has a short row for itself: each element is loaded and computed once.
+TEST(RowKernels, OfShortRowsAreOneInvocationEach) {
+  struct Short {
+    const char* text;
+    size_t kernels;
+    const char* how;  // of the last one; "": as other maps
+  };
+  for (const auto& [text, kernels, how] : std::initializer_list<Short>{
+           {"def f(x: f32[4000, 10]) -> f32[4000, 10] = softmax(x, axis=1)", 1, "i = grid 4000; j = register 10"},
+           {"def f(x: f32[4000, 1]) -> f32[4000, 1] = softmax(x, axis=1)", 1, ""},
+           {"def f(x: f32[100, 30, 50]) -> f32[100, 30, 50] = softmax(x, axis=2)", 1,
+            "i = grid 100; j = grid 30; k = register 50"},
+           {"def f(x: f32[300, 10]) -> f32[300, 10] = softmax(x, axis=1)", 2, ""},  // not worth the code
+           {"def f(x: f32[4000, 10]) -> (f32[4000, 10], f32[4000]) = {\n  let n = sqrt(sum(square(x), axis=1))\n  (x / n[:, "
+            "None], "
+            "n)\n}",
+            1, "i = grid 4000; j = register 10"},
+           {"def f(x: f32[4000, 64]) -> f32[4000, 64] = x - mean(x, axis=1)[:, None]", 1, "i = grid 4000; j = register 64"},
+           {"def f(x: f32[4000, 65]) -> f32[4000, 65] = x - mean(x, axis=1)[:, None]", 2, ""},         // too long
+           {"def f(x: f32[4000, 64]) -> f32[4000, 64] = exp(sin(tanh(softmax(x, axis=1)))) ", 2, ""},  // too much code
+           {"def f(x: f32[9, 10]) -> f32[9, 10] = softmax(x, axis=1)", 1, ""},                         // too few rows
+           {"def f(x: f32[4000, 10]) -> f32[4000, 10] = softmax(x, axis=0)", 5, ""}}) {                // columns
+    const Program whole = text::instantiate(text::parse(text, "test.sg").value()).value();
+    const Program p = rewrite::optimise_for_lowering(whole, {.verify = true});
+    const lower::Plan plan = lower::lower(p, test::cpu_target());
+    EXPECT_EQ(plan.steps.size(), kernels) << text;
+    if (*how) {
+      EXPECT_EQ(plan.schedules.back()[0].how, how) << text;
+    }
+    for (const Program& q : {p, rewrite::optimise_for_lowering(jvp(whole).value(), {.verify = true}),
+                             rewrite::optimise_for_lowering(vjp(whole).value(), {.verify = true})}) {
+      EXPECT_TRUE(test::same_as_interpreter(q, lower::lower(q, test::cpu_target()), test::sines(q, 0.7), 1e-4)) << text;
+    }
+  }
+}
+
 // Ties, NaN and infinities, wherever they are dealt to.
 TEST(PlacesByWorkgroups, AreThoseOfTheFirstExtreme) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
