@@ -8,7 +8,7 @@
 #include "tests/gpu/fixture.h"
 
 namespace spirograd::vk::testing {
-namespace own_kernel_test {
+namespace device_own_kernel_test {
 
 constexpr const char* kKernel = "def k(a: f32, x: f32[100]) -> f32[100] = a * x + 1.0";
 
@@ -73,5 +73,5 @@ TEST_F(OwnKernels, AreWhatRuns) {
   }
 }
 
-}  // namespace own_kernel_test
+}  // namespace device_own_kernel_test
 }  // namespace spirograd::vk::testing
