@@ -156,7 +156,7 @@ Value while_loop(Call& c) {
   return Value::tuple({end.items[0], count});
 }
 
-// All arms are computed where the number is not known; it counts from the first arm below it to the last one above.
+// All arms are made where the number is not known; it counts from the first arm below it to the last one above.
 Value switch_over(Call& c) {
   if (c.args[1].kind != Value::Kind::Tuple || c.args[1].items.empty())
     c.fail("needs a tuple of functions as argument 2, not " + describe(c.args[1]), std::string(find_builtin(c.name)->usage));
