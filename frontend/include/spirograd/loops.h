@@ -118,8 +118,8 @@ detail::state_of<S> fori(int64_t steps, F&& body, const S& start, Keep keep = {}
 
 /// While `condition(state)`, one bool, holds: state = body(state); at most `at_most` times. std::pair(the last state, the
 /// number of steps, i32): at_most + 1 says that the bound has cut it off. Those behind the last one change nothing and
-/// carry no derivative; they are computed where the state is spread over a workgroup or over dispatches, and in reverse
-/// mode.
+/// carry no derivative: an invocation with a state of its own leaves the loop, dispatches of much work see that it has
+/// ended, and reverse mode keeps the state of all of them.
 template <class C, class F, class S>
 std::pair<detail::state_of<S>, Array> while_loop(C&& condition, F&& body, const S& start, int64_t at_most, Keep keep = {},
                                                  Loc loc = Loc::here()) {

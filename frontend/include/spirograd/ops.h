@@ -119,7 +119,8 @@ Array maximum(Arg a, Arg b);
 /// that is not taken adds exactly 0 to every derivative, whatever its value and slopes are: no guard is needed inside.
 Array where(Arg mask, Arg a, Arg b);
 Array select(Arg mask, Arg a, Arg b);  // another name of where
-/// One scalar condition for whole arrays.
+/// One scalar condition for whole arrays. What only one side uses is computed where that side is taken, if it is more work
+/// than to ask; so it is with derivatives.
 Array cond(Arg condition, Arg a, Arg b);
 /// Either of two Bundles of one form.
 template <class S>
@@ -143,7 +144,7 @@ auto arm_from(const Array& which, const Arms& arms, const A&... args) {
 }  // namespace detail
 
 /// Result of the arm with that number, one i32, for the arguments behind; of the first arm below 0, of the last one beyond
-/// it. All arms give values of one form, and all are computed: switch_(k, std::tuple(f, g, h), x).
+/// it. All arms give values of one form; as by cond, one is computed: switch_(k, std::tuple(f, g, h), x).
 template <class... F, class... A>
 requires(sizeof...(F) > 0) auto switch_(Arg which, const std::tuple<F...>& arms, const A&... args) {
   return detail::arm_from<0>(detail::number_of_arm(std::move(which)), arms, args...);
