@@ -1,4 +1,4 @@
-// Nodes of values that a kernel of somebody's own computes: the kernel stands in the node as numbers.
+// Nodes of values that a kernel of somebody's own computes: the node holds the kernel as numbers.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The arms of an `if` on a scalar: what only one of them uses is computed only where it is the one that is taken. What
-// stands in its place elsewhere, no matter what, is read by nobody: selects throw it away.
+// The arms of an `if` on a scalar: what only one of them uses is computed only where it is the one that is taken. Elsewhere
+// its place holds anything: nobody reads it, for selects throw it away.
 #pragma once
 
 #include <set>
