@@ -33,12 +33,12 @@ inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.p
 inline bool adds_lanes(const Target& t) { return lanes_can(t, kSubgroupArithmetic); }
 
 /// Whether a workgroup should take a row that is reduced: an invocation alone would read far from its neighbours.
+inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }
 /// Whether an invocation reads what lies behind what it has read as fast as what its neighbours read.
 inline bool takes_rows_alone(const Target& t) { return !t.price.coalesces; }
 /// Elements of a row that one invocation may compute, at most, and their instructions: those of a row are read and computed
 /// once, even where not all of it fits into registers.
 inline constexpr int64_t kAloneRow = 64, kRowCode = 4800;
-inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }
 
 /// Elements that one invocation may go through. Blocks, short axes and compensation add loops around the elements' own,
 /// which count as well: up to three iterations per element for axes of two.
