@@ -1,6 +1,9 @@
 #include "frontend/ir/own_graph.h"
 
 #include <algorithm>
+#include <map>
+
+#include "frontend/ir/traverse.h"
 
 namespace spirograd::ir {
 namespace {
@@ -96,6 +99,36 @@ std::shared_ptr<Graph> make_graph_private(Program& program) {
   for (size_t j = 0; j < results.size(); ++j) program.results[j].node = results[j].v;
   program.graph = graph;
   return graph;
+}
+
+Program with_replaced(const Program& program, std::initializer_list<Op> ops,
+                      const std::function<NodeId(Graph&, const Node&)>& f) {
+  if (!reaches(program, ops)) return program;
+  Program out = program;
+  Graph& g = *make_graph_private(out);
+  std::map<int64_t, int64_t> functions;
+  const std::function<std::vector<NodeId>(const std::vector<NodeId>&)> scope = [&](const auto& roots) {
+    Memo memo;
+    return rebuild(g, roots, memo, [&](NodeId, NodeId built) {
+      const Node& n = g[built];
+      if (std::find(ops.begin(), ops.end(), n.op) != ops.end()) return f(g, n);
+      if (n.op != Op::MapAccum) return built;
+      Node loop = n;
+      const auto [it, fresh] = functions.try_emplace(loop.attr[0], 0);
+      if (fresh) {
+        Function body = g.function(loop.attr[0]);
+        body.results = scope(body.results);
+        it->second = g.intern(std::move(body));
+      }
+      loop.attr[0] = it->second;
+      return g.intern(std::move(loop));
+    });
+  };
+  std::vector<NodeId> roots;
+  for (const ProgramResult& r : out.results) roots.push_back({r.node});
+  roots = scope(roots);
+  for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
+  return out;
 }
 
 }  // namespace spirograd::ir

@@ -29,4 +29,9 @@ std::vector<NodeId> copy_into(Graph& graph, const Program& program);
 /// as before. Returns that graph, for program.graph is read-only.
 std::shared_ptr<Graph> make_graph_private(Program& program);
 
+/// The program with each node of one of these operations, in loop bodies too, replaced by what `f` makes of it, which has
+/// the same type; its operands are replaced already.
+Program with_replaced(const Program& program, std::initializer_list<Op> ops,
+                      const std::function<NodeId(Graph& g, const Node& built)>& f);
+
 }  // namespace spirograd::ir

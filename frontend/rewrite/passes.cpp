@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <map>
 
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
@@ -16,32 +15,7 @@ namespace {
 
 // Values are what they are; only derivatives ask for their rules.
 Program without_rules(const Program& p, RuleLog*) {
-  if (!ir::reaches(p, {ir::Op::WithJvp, ir::Op::WithVjp})) return p;
-  Program out = p;
-  ir::Graph& g = *ir::make_graph_private(out);
-  std::map<int64_t, int64_t> functions;
-  const std::function<std::vector<ir::NodeId>(const std::vector<ir::NodeId>&)> scope = [&](const auto& roots) {
-    ir::Memo memo;
-    return ir::rebuild(g, roots, memo, [&](ir::NodeId, ir::NodeId built) {
-      const ir::Node& n = g[built];
-      if (n.op == ir::Op::WithJvp || n.op == ir::Op::WithVjp) return n.in[0];
-      if (n.op != ir::Op::MapAccum) return built;
-      ir::Node loop = n;
-      const auto [it, fresh] = functions.try_emplace(loop.attr[0], 0);
-      if (fresh) {
-        ir::Function f = g.function(loop.attr[0]);
-        f.results = scope(f.results);
-        it->second = g.intern(std::move(f));
-      }
-      loop.attr[0] = it->second;
-      return g.intern(std::move(loop));
-    });
-  };
-  std::vector<ir::NodeId> roots;
-  for (const ProgramResult& r : out.results) roots.push_back({r.node});
-  roots = scope(roots);
-  for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
-  return out;
+  return ir::with_replaced(p, {ir::Op::WithJvp, ir::Op::WithVjp}, [](ir::Graph&, const ir::Node& n) { return n.in[0]; });
 }
 
 constexpr std::array<Pass, 5> kPasses = {{

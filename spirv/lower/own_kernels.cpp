@@ -1,7 +1,6 @@
 #include "spirv/lower/own_kernels.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/by_kernel.h"
@@ -20,35 +19,8 @@ using ir::Op;
 
 namespace {
 
-constexpr uint32_t kNumbersOfGiven =
-    0x80000000u;  // numbers of kernels that are given, until it is known how many others there are
-
-using Replacement = std::function<NodeId(Graph& g, const Node& by_kernel)>;
-
-std::vector<NodeId> replaced(Graph& g, const std::vector<NodeId>& roots, const Replacement& f) {
-  ir::Memo memo;
-  return ir::rebuild(g, roots, memo, [&](NodeId, NodeId built) {
-    const Node& n = g[built];
-    if (n.op == Op::ByKernel) return f(g, n);
-    if (n.op != Op::MapAccum) return built;
-    Node loop = n;
-    ir::Function body = g.function(n.attr[0]);
-    body.results = replaced(g, body.results, f);
-    loop.attr[0] = g.intern(std::move(body));
-    return g.intern(std::move(loop));
-  });
-}
-
-Program replaced(const Program& p, const Replacement& f) {
-  if (!ir::reaches(p, {Op::ByKernel})) return p;
-  Program out = p;
-  Graph& g = *ir::make_graph_private(out);
-  std::vector<NodeId> roots;
-  for (const ProgramResult& r : out.results) roots.push_back({r.node});
-  roots = replaced(g, roots, f);
-  for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
-  return out;
-}
+// Numbers of kernels that are given begin here, until it is known how many others there are.
+constexpr uint32_t kNumbersOfGiven = 0x80000000u;
 
 const char* form_text(BindingForm form) { return form == BindingForm::Address ? "addresses" : "descriptors"; }
 
@@ -78,7 +50,7 @@ GivenKernel given_kernel(const Graph& g, NodeId id, const Target& target) {
 }  // namespace
 
 Program without_references(const Program& p) {
-  return replaced(p, [](Graph& g, const Node& n) {
+  return ir::with_replaced(p, {Op::ByKernel}, [](Graph& g, const Node& n) {
     Node bare = n;
     bare.in[0] = ir::zeros(g, n.type).id;
     return g.intern(std::move(bare));
@@ -86,7 +58,7 @@ Program without_references(const Program& p) {
 }
 
 Program without_own_kernels(const Program& p) {
-  return replaced(p, [](Graph&, const Node& n) { return n.in[0]; });
+  return ir::with_replaced(p, {Op::ByKernel}, [](Graph&, const Node& n) { return n.in[0]; });
 }
 
 bool calls_kernels(const Graph& g, int64_t function) {
