@@ -38,18 +38,21 @@ FileSyntax loaded_library(const Source& source, const Token& what) {
       .hint(help);
 }
 
-FileSyntax loaded_file(const Source& source, const Token& what, const std::string& path, const FileLoader& load) {
-  if (!load)
-    throw source
-        .error("SG0410", "the import of " + in_quotes(path) + " cannot be followed: the program came without files",
-               what.place)
+// `cannot`: what an error says of that path, but for the reason. `named`: by whom it is.
+std::string contents(const Source& source, const std::string& path, Place at, const std::string& cannot,
+                     const std::string& named) {
+  if (!source.load)
+    throw source.error("SG0410", cannot + "the program came without files", at)
         .hint("in C++: parse(text, name, text::read_file), or a function of your own that finds files");
-  Result<std::string> text = load(path);
+  Result<std::string> text = source.load(path);
   if (!text)
-    throw source
-        .error("SG0410", "the import of " + in_quotes(path) + " cannot be followed: " + text.error().message, what.place)
-        .hint("the path is relative to the file that imports");
-  return {path, *std::move(text), false, {}};
+    throw source.error("SG0410", cannot + text.error().message, at).hint("the path is relative to the file that " + named);
+  return *std::move(text);
+}
+
+FileSyntax loaded_file(const Source& source, const Token& what, const std::string& path) {
+  const std::string cannot = "the import of " + in_quotes(path) + " cannot be followed: ";
+  return {path, contents(source, path, what.place, cannot, "imports"), false, {}};
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ std::string plain_path(std::string_view path) {
   return out;
 }
 
-int import_file(Source& source, const Token& what, const FileLoader& load) {
+int import_file(Source& source, const Token& what) {
   const FileSyntax& reader = source.files[static_cast<size_t>(what.place.file)];
   const bool of_library = what.kind != Token::Kind::String;
   if (what.text.empty()) throw source.error("SG0410", "an import names a file", what.place);
@@ -93,9 +96,9 @@ int import_file(Source& source, const Token& what, const FileLoader& load) {
   if (source.open.size() >= kMostOpen)
     throw source.error("SG0410", "files import one another more than " + std::to_string(kMostOpen) + " deep", what.place);
   const int made = static_cast<int>(source.files.size());
-  source.files.push_back(of_library ? loaded_library(source, what) : loaded_file(source, what, name, load));
+  source.files.push_back(of_library ? loaded_library(source, what) : loaded_file(source, what, name));
   try {
-    parse_source(source, load);
+    parse_source(source);
   } catch (Error& e) {
     if (e.notes.size() < 4) e.notes.push_back("imported at " + source.full(what.place));
     throw;
@@ -106,15 +109,8 @@ int import_file(Source& source, const Token& what, const FileLoader& load) {
 OwnKernel::Module load_module(const Source& source, std::string_view path, Place at) {
   const FileSyntax& reader = source.files[static_cast<size_t>(at.file)];
   const std::string name = reader.of_library ? std::string(path) : beside(reader.name, path);
-  const auto fails = [&](const std::string& why) {
-    return source.error("SG0410", "the kernel " + in_quotes(name) + " cannot be read: " + why, at);
-  };
-  if (!source.load)
-    throw fails("the program came without files")
-        .hint("in C++: parse(text, name, text::read_file), or a function of your own that finds files");
-  const Result<std::string> bytes = source.load(name);
-  if (!bytes) throw fails(bytes.error().message).hint("the path is relative to the file that names it");
-  Result<OwnKernel::Module> module = module_of(name, *bytes);
+  const std::string cannot = "the kernel " + in_quotes(name) + " cannot be read: ";
+  Result<OwnKernel::Module> module = module_of(name, contents(source, name, at, cannot, "names it"));
   if (!module) throw source.error(module.error().code, module.error().message, at);
   return *std::move(module);
 }

@@ -8,7 +8,7 @@ namespace spirograd::text {
 
 /// The file that `what` names, a string or the name of a library, as seen from the file where it stands: read and parsed
 /// unless it has been before. Throws SG0410, and what is wrong in the file.
-int import_file(Source& source, const Token& what, const FileLoader& load);
+int import_file(Source& source, const Token& what);
 
 /// The module of a file that is named at that place.
 OwnKernel::Module load_module(const Source& source, std::string_view path, Place at);

@@ -98,7 +98,7 @@ Result<Module> parse(std::string text, std::string file_name, const FileLoader& 
     auto state = std::make_shared<Module::State>();
     state->source.files.push_back({std::move(file_name), std::move(text), false, {}});
     state->source.load = load;
-    parse_source(state->source, load);
+    parse_source(state->source);
     return Module(std::move(state));
   });
 }

@@ -195,7 +195,7 @@ std::string Elaborator::library_hint(std::string_view name) const {
   for (const LibraryFile& file : library()) {
     Source read;
     read.files.push_back({std::string(file.name), std::string(file.text), true, {}});
-    parse_source(read, {});
+    parse_source(read);
     for (const DefSyntax& d : read.defs) {
       if (d.view.file != 0) continue;
       if (d.name == name) return "import " + std::string(file.name) + ", the library that has " + in_quotes(name);

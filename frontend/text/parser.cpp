@@ -11,7 +11,7 @@ namespace {
 
 class Parser : public TypeParser {
  public:
-  Parser(Source& source, int file, const FileLoader& load) : TypeParser(source, file), load_(load) {}
+  Parser(Source& source, int file) : TypeParser(source, file) {}
 
   void file() {
     skip_line_ends();
@@ -77,7 +77,7 @@ class Parser : public TypeParser {
       made.alias = expect_name("a name for the imported file");
       defines("import", made.alias, place);
     }
-    made.file = import_file(source_, what, load_);
+    made.file = import_file(source_, what);
     const size_t own = static_cast<size_t>(file_);
     for (const Import& other : source_.files[own].imports)
       if (other.file == made.file && other.alias.empty() && made.alias.empty())
@@ -291,7 +291,6 @@ class Parser : public TypeParser {
     def.results_text = since(begin);
   }
 
-  const FileLoader& load_;
   std::unordered_map<std::string_view, Place> defined_;  // functions, structs, constants, imports
   int begin_ = source_.next;                             // the number of the first definition
   Place first_;                                          // and its place
@@ -320,10 +319,10 @@ bool may_carry_tangents(const DefSyntax& def, const Declared& d) {
                      [](const ParamSyntax& p) { return !p.type.parameter.empty() || is_float(p.type.dtype); });
 }
 
-void parse_source(Source& source, const FileLoader& load) {
+void parse_source(Source& source) {
   const int file = static_cast<int>(source.files.size()) - 1;
   source.open.push_back(file);
-  Parser(source, file, load).file();
+  Parser(source, file).file();
   source.open.pop_back();
 }
 

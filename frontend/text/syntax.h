@@ -167,7 +167,7 @@ struct Source {
   std::deque<FileSyntax> files;  // the first is the one that was asked for
   std::vector<int> open;         // files that are being read, each imported by the one before
   int next = 0;                  // View::order of what is defined next
-  FileLoader load;               // of the kernels that programs name; may be none
+  FileLoader load;               // of other files that are named; may be none
   std::deque<Ast> arena;
   std::deque<std::string> names;  // that stand nowhere in the text
   std::deque<StructSyntax> structs;
@@ -193,7 +193,7 @@ struct Source {
   std::vector<std::string> names_from(View from) const;
 };
 
-/// Reads the file at the back of source.files, and through `load` what it imports. Throws Error SG04xx.
-void parse_source(Source& source, const FileLoader& load);
+/// Reads the file at the back of source.files, and through its loader what it imports. Throws Error SG04xx.
+void parse_source(Source& source);
 
 }  // namespace spirograd::text
