@@ -27,9 +27,8 @@ TEST_F(DeviceArms, RunTheOneThatIsTaken) {
   Target target = device->target();
   target.price.dispatch = 0;  // so that it is asked for little work, too
   for (const test::ArmsProgram& given : test::kArmsPrograms) {
-    const std::string text = std::string("def main(") + given.arguments + ", flag: f32) -> f32 = {\n" + given.before +
-                             "if flag > 0.5 then " + given.taken + " else " + given.other + "\n}\n";
-    const Program p = value_and_grad(text::instantiate(text::parse(text, "test.sg").value()).value(), {"x", "y"}).value();
+    const Program p =
+        value_and_grad(text::instantiate(text::parse(test::text_of(given), "test.sg").value()).value(), {"x", "y"}).value();
     for (const BindingForm form : kForms) {
       const auto executable = compile(p, target, {.form = form});
       ASSERT_TRUE(executable) << given.name << ": " << executable.error().str();

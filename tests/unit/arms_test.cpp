@@ -21,19 +21,6 @@ using test::ArmsProgram;
 
 Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
 
-std::string body(const ArmsProgram& p, const std::string& result) {
-  return std::string(" {\n") + p.before + result + "\n}\n";
-}
-
-Program of_both(const ArmsProgram& p) {
-  return program(std::string("def main(") + p.arguments +
-                 ", flag: f32) -> f32 =" + body(p, std::string("if flag > 0.5 then ") + p.taken + " else " + p.other));
-}
-
-Program of_one(const ArmsProgram& p, bool taken) {
-  return program(std::string("def main(") + p.arguments + ") -> f32 =" + body(p, taken ? p.taken : p.other));
-}
-
 enum class What { Value, Gradient, Slope };
 
 Program derived(const Program& p, What what) {
@@ -71,7 +58,8 @@ class ArmsOf : public ::testing::TestWithParam<ArmsProgram> {};
 TEST_P(ArmsOf, AreTheArmThatIsTaken) {
   for (const What what : {What::Value, What::Gradient, What::Slope})
     for (const bool taken : {true, false}) {
-      const Program both = derived(of_both(GetParam()), what), one = derived(of_one(GetParam(), taken), what);
+      const Program both = derived(program(text_of(GetParam())), what),
+                    one = derived(program(text_of(GetParam(), taken)), what);
       const std::vector<ir::Array> have = ir::evaluate(both, inputs(both, taken)), want = ir::evaluate(one, inputs(one, {}));
       ASSERT_EQ(have.size(), want.size());
       for (size_t r = 0; r < have.size(); ++r)
@@ -83,7 +71,7 @@ TEST_P(ArmsOf, AreTheArmThatIsTaken) {
 
 TEST_P(ArmsOf, AreRightOnEveryTarget) {
   for (const What what : {What::Value, What::Gradient, What::Slope}) {
-    const Program p = simplified(derived(of_both(GetParam()), what));
+    const Program p = simplified(derived(program(text_of(GetParam())), what));
     for (const Target& t : targets()) {
       const lower::Plan plan = lower::lower(p, t);
       for (const kernel::Kernel& k : plan.kernels)
@@ -97,7 +85,7 @@ TEST_P(ArmsOf, AreRightOnEveryTarget) {
 TEST_P(ArmsOf, CostNothingWhereTheyAreNotTaken) {
   const ArmsProgram& given = GetParam();
   for (const auto& [what, most] : {std::pair{What::Value, given.other_costs}, std::pair{What::Gradient, given.gradient}}) {
-    const Program p = simplified(derived(of_both(given), what));
+    const Program p = simplified(derived(program(text_of(given)), what));
     const lower::Plan plan = lower::lower(p, test::with_cheap_dispatches(test::cpu_target()));
     const auto taken = static_cast<double>(instructions(p, plan, 1)), other = static_cast<double>(instructions(p, plan, 0));
     EXPECT_LE(other, most * taken) << static_cast<int>(what) << ": " << other << " instructions of " << taken;
