@@ -49,7 +49,7 @@ DeltaId Deltas::choose(Expr mask, DeltaId a, DeltaId b, Zeros zeros) {
 
 DeltaId Deltas::linear(Expr node, std::vector<DeltaId> in) {
   for (DeltaId d : in)
-    if (d != kZeroDelta) return push({DeltaKind::Linear, node.type(), std::move(in), node});
+    if (d != kZeroDelta) return push({DeltaKind::Linear, computed_as(node.type()), std::move(in), node});
   return kZeroDelta;
 }
 
@@ -80,7 +80,7 @@ class Dualiser {
  public:
   Dualiser(Graph& g, Deltas& deltas) : g_(g), deltas_(deltas) {}
 
-  void bind(Expr input, int64_t which) { of_[input.id.v] = deltas_.input(input.type(), which); }
+  void bind(Expr input, int64_t which) { of_[input.id.v] = deltas_.input(computed_as(input.type()), which); }
   DeltaId of(NodeId id) const {
     auto it = of_.find(id.v);
     return it == of_.end() ? kZeroDelta : it->second;

@@ -135,7 +135,7 @@ Factor extreme(const Point& p, Op arg_op) {
 
 // ---- transposes ------------------------------------------------------------------------------------------------------
 
-Expr cast_back(const Transposed& t) { return cast(t.ct, t.in(0).dtype()); }
+Expr cast_back(const Transposed& t) { return cast(t.ct, computed_as(t.in(0).dtype())); }
 Expr broadcast_back(const Transposed& t) { return reduce(Op::Sum, t.ct, other_axes(t.y.shape(), t.y.node().attr)); }
 Expr sum_back(const Transposed& t) { return broadcast(t.ct, t.shape(), other_axes(t.shape(), t.y.node().attr)); }
 Expr transpose_back(const Transposed& t) {

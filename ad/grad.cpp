@@ -20,7 +20,7 @@ Program reverse_of_scalar(const Program& program, const std::vector<std::string>
   const std::vector<size_t> slots = resolve_wrt(program, wrt, what);
   const size_t target = resolve_of(program, of, what);
   Work work(program);
-  const Expr root = work.result(target), one = ir::full(work.g(), root.type(), 1);
+  const Expr root = work.result(target), one = ir::full(work.g(), computed_as(root.type()), 1);
   std::vector<Expr> others;
   if (with_value)
     for (size_t j = 0; j < work.p.results.size(); ++j) others.push_back(work.result(j));
@@ -28,7 +28,7 @@ Program reverse_of_scalar(const Program& program, const std::vector<std::string>
   for (size_t j = 0; j < others.size(); ++j) work.old_result(j, j == target ? d.primal[0] : d.others[j]);
   if (with_value) work.result_names.take(work.p.results);
   for (size_t j = 0; j < slots.size(); ++j)
-    work.new_result("d_", work.p.params[slots[j]].name, d.linear[j], work.p.params[slots[j]].type);
+    work.new_result("d_", work.p.params[slots[j]].name, d.linear[j], computed_as(work.p.params[slots[j]].type));
   return std::move(work.out);
 }
 
@@ -61,14 +61,14 @@ Result<Program> vjp(const Program& program, const std::vector<std::string>& wrt)
       const bool is_root = is_float(r.type.dtype);
       place.push_back(is_root ? roots.size() : others.size());
       (is_root ? roots : others).push_back(work.result(j));
-      if (is_root) cts.push_back(work.new_param("ct_", r.name, r.type));
+      if (is_root) cts.push_back(work.new_param("ct_", r.name, computed_as(r.type)));
     }
     const ad::Derivative d = ad::pull_back(work.g(), roots, work.inputs(slots), cts, plain_zeros(roots.size()), others);
     for (size_t j = 0; j < place.size(); ++j)
       work.old_result(j, is_float(work.p.results[j].type.dtype) ? d.primal[place[j]] : d.others[place[j]]);
     work.result_names.take(work.p.results);
     for (size_t j = 0; j < slots.size(); ++j)
-      work.new_result("d_", work.p.params[slots[j]].name, d.linear[j], work.p.params[slots[j]].type);
+      work.new_result("d_", work.p.params[slots[j]].name, d.linear[j], computed_as(work.p.params[slots[j]].type));
     return std::move(work.out);
   });
 }
@@ -79,13 +79,13 @@ Result<Program> jvp(const Program& program, const std::vector<std::string>& wrt)
     Work work(program);
     std::vector<Expr> roots, dots;
     for (size_t j = 0; j < work.p.results.size(); ++j) roots.push_back(work.result(j));
-    for (size_t s : slots) dots.push_back(work.new_param("dot_", work.p.params[s].name, work.p.params[s].type));
+    for (size_t s : slots) dots.push_back(work.new_param("dot_", work.p.params[s].name, computed_as(work.p.params[s].type)));
     const ad::Derivative d = ad::push_forward(work.g(), roots, work.inputs(slots), dots, plain_zeros(slots.size()));
     for (size_t j = 0; j < roots.size(); ++j) work.old_result(j, d.primal[j]);
     work.result_names.take(work.p.results);
     for (size_t j = 0; j < roots.size(); ++j) {
       const ProgramResult& r = work.p.results[j];
-      if (is_float(r.type.dtype)) work.new_result("dot_", r.name, d.linear[j], r.type);
+      if (is_float(r.type.dtype)) work.new_result("dot_", r.name, d.linear[j], computed_as(r.type));
     }
     return std::move(work.out);
   });

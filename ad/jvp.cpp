@@ -28,6 +28,7 @@ Expr apply_linear(Graph& g, const Delta& d, const std::vector<Expr>& tangent) {
     else
       in.push_back(d.k.in(operand));
   }
+  if (n.op == Op::Cast) return cast(in[0], d.type.dtype);
   return with_operands(g, n, in);
 }
 

@@ -46,14 +46,15 @@ Split halves(const Program& program, const std::vector<std::string>& wrt) {
     const bool is_root = is_float(work.p.results[j].type.dtype);
     place.push_back(is_root ? roots.size() : others.size());
     (is_root ? roots : others).push_back(work.result(j));
-    if (is_root) cts.push_back(ir::fresh_var(g, work.p.results[j].type));
+    if (is_root) cts.push_back(ir::fresh_var(g, computed_as(work.p.results[j].type)));
   }
   const std::vector<ad::Zeros> plain(roots.size(), ad::Zeros::None);
   const ad::Derivative d = ad::pull_back(g, roots, work.inputs(slots), cts, plain, others);
   for (size_t j = 0; j < place.size(); ++j)
     work.old_result(j, is_float(work.p.results[j].type.dtype) ? d.primal[place[j]] : d.others[place[j]]);
   std::vector<Expr> gradients = d.linear;
-  for (size_t j = 0; j < slots.size(); ++j) gradients[j] = ad::or_zeros(g, gradients[j], work.p.params[slots[j]].type);
+  for (size_t j = 0; j < slots.size(); ++j)
+    gradients[j] = ad::or_zeros(g, gradients[j], computed_as(work.p.params[slots[j]].type));
 
   Split out;
   out.backward.name = work.p.name + "_backward";
@@ -72,7 +73,7 @@ Split halves(const Program& program, const std::vector<std::string>& wrt) {
     out.residuals.push_back(r);
   }
   for (const ProgramResult& r : work.p.results)
-    if (is_float(r.type.dtype)) out.backward.params.push_back({names.fresh("ct_", r.name), r.type});
+    if (is_float(r.type.dtype)) out.backward.params.push_back({names.fresh("ct_", r.name), computed_as(r.type)});
   vars.insert(vars.end(), cts.begin(), cts.end());
 
   std::vector<Expr> over_vars;
@@ -80,7 +81,7 @@ Split halves(const Program& program, const std::vector<std::string>& wrt) {
   const ir::Function f = g.function(ir::close_function(g, vars, over_vars));
   for (size_t j = 0; j < slots.size(); ++j) {
     const Param& by = work.p.params[slots[j]];
-    out.backward.results.push_back({work.result_names.fresh("d_", by.name), f.results[j].v, by.type});
+    out.backward.results.push_back({work.result_names.fresh("d_", by.name), f.results[j].v, computed_as(by.type)});
   }
   out.backward.graph = work.out.graph;
   out.forward = std::move(work.out);

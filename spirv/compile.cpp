@@ -114,7 +114,7 @@ Result<Executable> compile(const Program& program, const Target& target, const C
 
 Target any_device() {
   Target t;
-  t.float64 = true;
+  t.float64 = t.float16_storage = t.float16_addresses = true;
   return t;
 }
 

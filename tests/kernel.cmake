@@ -2,6 +2,7 @@
 spirograd_test(unit/kernel_builder_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_facts_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_eval_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/half_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_verify_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/kernel_op_test.cpp LABELS unit LINK spirograd_emit)
 spirograd_test(unit/kernel_group_test.cpp LABELS unit LINK spirograd_kernel)

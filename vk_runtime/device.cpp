@@ -260,6 +260,8 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     // What counts is what the host enabled, and the one queue that it gives.
     d->facts.buffer_device_address = d->facts.buffer_device_address && e.buffer_device_address;
     d->facts.float64 = d->facts.float64 && e.float64;
+    d->facts.float16_storage = d->facts.float16_storage && e.float16_storage;
+    d->facts.float16_addresses = d->facts.float16_addresses && e.float16_addresses;
     d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;

@@ -71,6 +71,8 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   }
   p.enable_device_address = f.buffer_device_address;
   p.enable_float64 = f.float64;
+  p.enable_float16_storage = f.float16_storage;
+  p.enable_float16_addresses = f.float16_storage && f.float16_addresses;
   p.enable_timeline = f.timeline_semaphore;
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
   if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
@@ -98,6 +100,8 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;
   t.float64 = p.enable_float64;
+  t.float16_storage = p.enable_float16_storage;
+  t.float16_addresses = p.enable_float16_addresses;
   t.atomic_float_add = false;
   t.signed_zero_inf_nan = f.signed_zero_inf_nan;
   t.round_to_even = f.round_to_even;

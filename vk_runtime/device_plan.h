@@ -30,6 +30,7 @@ struct DeviceFacts {
   VkConformanceVersion conformance{};
   uint64_t max_allocation = 0;
   bool buffer_device_address = false, float64 = false;
+  bool float16_storage = false, float16_addresses = false;        // storageBuffer16BitAccess, storagePushConstant16
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
   bool layered = false;                                           // written on top of another graphics interface
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
@@ -58,6 +59,7 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
+  bool enable_float16_storage = false, enable_float16_addresses = false;
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
   bool enable_timeline = false;         // points of submissions are told by a semaphore; else by fences
   bool full_barriers = false;           // every command waits for all before it: set by the self-test

@@ -31,9 +31,11 @@ void check_uses(const Executable& e, const Step& step, const std::vector<Open>& 
     if (use.buffer >= e.buffers.size()) throw malformed(where + " uses a buffer that does not exist");
     if (use.strides.size() > open.size()) throw malformed(where + " has more strides than Repeats around it");
     if (!stays_inside(use, e.buffers[use.buffer].bytes, open)) throw malformed(where + " uses bytes outside of its buffer");
-    // Word-wise commands; f64 elements lie on words, too.
-    bool words = use.offset % 4 == 0 && (step.kind == Step::Kind::Dispatch || use.bytes % 4 == 0);
-    for (int64_t stride : use.strides) words = words && stride % 4 == 0;
+    // Fills are of words; f64 elements lie on words, too, and of f16 a word holds two.
+    const uint64_t element = device_bytes(e.buffers[use.buffer].type.dtype);
+    const uint64_t unit = step.kind == Step::Kind::Fill ? 4 : std::min<uint64_t>(4, element);
+    bool words = use.offset % unit == 0 && (step.kind == Step::Kind::Dispatch || use.bytes % unit == 0);
+    for (int64_t stride : use.strides) words = words && stride % static_cast<int64_t>(unit) == 0;
     if (!words) throw malformed(where + " uses parts of words");
   }
 }

@@ -14,6 +14,8 @@ Struct* struct_in(void* chain, VkStructureType type) {
 
 FeatureChain::FeatureChain(const DevicePlan& plan)
     : float64_(plan.enable_float64),
+      float16_storage_(plan.enable_float16_storage),
+      float16_addresses_(plan.enable_float16_addresses),
       device_address_(plan.enable_device_address),
       timeline_(plan.enable_timeline),
       atomic_float_add_(plan.enable_atomic_float_add),
@@ -31,9 +33,17 @@ const void* FeatureChain::head(void* others) {
     return &ours;
   };
   // What later versions of Vulkan have gathered in one struct may not stand beside it.
+  auto* of11 = struct_in<VkPhysicalDeviceVulkan11Features>(others, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
   auto* of12 = struct_in<VkPhysicalDeviceVulkan12Features>(others, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   auto* of13 = struct_in<VkPhysicalDeviceVulkan13Features>(others, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
   if (float64_) found_or_chained(features_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2)->features.shaderFloat64 = VK_TRUE;
+  const auto enable_halves = [](auto& features, bool addresses) {
+    features.storageBuffer16BitAccess = VK_TRUE;
+    if (addresses) features.storagePushConstant16 = VK_TRUE;
+  };
+  if (float16_storage_ && of11) enable_halves(*of11, float16_addresses_);
+  if (float16_storage_ && !of11)
+    enable_halves(*found_or_chained(storage_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES), float16_addresses_);
   if (device_address_)
     (of12 ? of12->bufferDeviceAddress
           : found_or_chained(address_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES)

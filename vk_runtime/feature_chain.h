@@ -15,8 +15,9 @@ class FeatureChain {
   const void* head(void* others = nullptr);
 
  private:
-  bool float64_, device_address_, timeline_, atomic_float_add_, subgroup_size_;
+  bool float64_, float16_storage_, float16_addresses_, device_address_, timeline_, atomic_float_add_, subgroup_size_;
   VkPhysicalDeviceFeatures2 features_{};
+  VkPhysicalDevice16BitStorageFeatures storage_{};
   VkPhysicalDeviceBufferDeviceAddressFeatures address_{};
   VkPhysicalDeviceTimelineSemaphoreFeatures semaphores_{};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_{};

@@ -280,10 +280,12 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.max_allocation = sizes_of_memory.maxMemoryAllocationSize;
 
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDevice16BitStorageFeatures storage{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
   VkPhysicalDeviceBufferDeviceAddressFeatures address{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+  chain(features, storage, true);
   chain(features, address, addresses);
   chain(features, timeline, timelines);
   chain(features, atomic, f.atomic_float_extension);
@@ -292,6 +294,8 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.buffer_device_address = address.bufferDeviceAddress;
   f.timeline_semaphore = timeline.timelineSemaphore;
   f.float64 = features.features.shaderFloat64;
+  f.float16_storage = storage.storageBuffer16BitAccess;
+  f.float16_addresses = storage.storagePushConstant16;
   f.atomic_float_add = atomic.shaderBufferFloat32AtomicAdd;
   f.subgroup_size_control = size.subgroupSizeControl && size.computeFullSubgroups &&
                             sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;

@@ -9,7 +9,7 @@ constexpr auto kDecides = Weight::Decides;
 constexpr auto kRecorded = Weight::Recorded;
 
 // clang-format off
-constexpr std::array<ProbeRow, 30> kRows = {{
+constexpr std::array<ProbeRow, 31> kRows = {{
     {1,  "elementwise arithmetic",        kDecides,  "this binding form is not used"},
     {2,  "many pointers, odd offsets",    kDecides,  "this binding form is not used"},
     {3,  "large arrays",                  kDecides,  "arrays stay below 2 GiB"},
@@ -44,6 +44,7 @@ constexpr std::array<ProbeRow, 30> kRows = {{
     {28, "speed of copies",               kRecorded, "the host reads this memory without a cache"},
     {29, "recording for a host",          kRecorded, "do not record into a host's commands on this device"},
     {30, "workgroups and subgroups",      kDecides,  "what is wrong is not used"},
+    {31, "f16 in memory",                 kDecides,  "arrays of f16 are not used"},
 }};
 // clang-format on
 

@@ -142,6 +142,8 @@ Proof conclude(const Target& offered, std::span<const Finding> findings) {
   t.integer_atomics = !seen.is_wrong(8);
   p.full_barriers = seen.is_wrong(10);
   t.float64 = offered.float64 && !seen.is_wrong(25);
+  t.float16_storage = offered.float16_storage && !seen.is_wrong(31);
+  t.float16_addresses = offered.float16_addresses && t.float16_storage;
   t.shared_memory = !seen.is_wrong(30);
   if (!seen.is_proved(30, kLanePart)) t.subgroup_operations &= kSubgroupBasic;
   if (!seen.is_proved(30, kLaneSumPart)) t.subgroup_operations &= ~uint32_t{kSubgroupArithmetic | kSubgroupBallot};

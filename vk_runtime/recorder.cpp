@@ -17,7 +17,7 @@ uint64_t element_bytes(const BufferDesc& buffer) { return device_bytes(buffer.ty
 DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment) {
   const uint64_t offset = place.offset / alignment * alignment;
   const uint64_t lead = place.offset - offset;
-  const uint64_t bytes = std::max<uint64_t>(4, (buffer.bytes + 3) / 4 * 4);
+  const uint64_t bytes = buffer.bytes == 0 ? 4 : buffer.bytes;
   return {offset, lead + bytes, lead / element_bytes(buffer)};
 }
 

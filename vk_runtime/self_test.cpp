@@ -37,10 +37,11 @@ Target offered_target(const Device::Impl& d) {
 
 uint64_t key_of(const Target& t) {
   std::vector<uint8_t> bytes;
-  for (uint64_t x : {kFindingsVersion, kProbeHash, uint64_t{t.float64}, uint64_t{t.atomic_float_add},
-                     uint64_t{t.signed_zero_inf_nan}, uint64_t{t.round_to_even}, uint64_t{t.signed_zero_inf_nan64},
-                     uint64_t{t.round_to_even64}, uint64_t{t.device_address}, uint64_t{t.subgroup_size},
-                     uint64_t{t.subgroup_operations}, uint64_t{t.max_buffers}, uint64_t{t.max_groups}})
+  for (uint64_t x :
+       {kFindingsVersion, kProbeHash, uint64_t{t.float64}, uint64_t{t.float16_storage}, uint64_t{t.float16_addresses},
+        uint64_t{t.atomic_float_add}, uint64_t{t.signed_zero_inf_nan}, uint64_t{t.round_to_even},
+        uint64_t{t.signed_zero_inf_nan64}, uint64_t{t.round_to_even64}, uint64_t{t.device_address},
+        uint64_t{t.subgroup_size}, uint64_t{t.subgroup_operations}, uint64_t{t.max_buffers}, uint64_t{t.max_groups}})
     for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(x >> (8 * i)));
   return hash64(bytes);
 }

@@ -85,6 +85,7 @@ std::string number_text(double x, DType t) {
     case DType::Bool: return x != 0 ? "true" : "false";
     case DType::I32:
     case DType::U32: return std::to_string(static_cast<int64_t>(x));
+    case DType::F16:
     case DType::F32: return std::isnan(x) ? "nan" : shortest(static_cast<float>(x));
     case DType::F64: return std::isnan(x) ? "nan" : shortest(x);
   }

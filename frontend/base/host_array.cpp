@@ -15,10 +15,10 @@ void put(std::vector<uint8_t>& bytes, size_t i, T x) {
 }
 
 template <class T>
-double take(const std::vector<uint8_t>& bytes, size_t i) {
+T take(const std::vector<uint8_t>& bytes, size_t i) {
   T x;
   std::memcpy(&x, bytes.data() + i * sizeof(T), sizeof(T));
-  return static_cast<double>(x);
+  return x;
 }
 
 // Modulo 2^32; NaN and infinities become 0.
@@ -39,6 +39,7 @@ HostArray::HostArray(Type t, const std::vector<double>& values) : HostArray(t) {
       case DType::U32: put<uint32_t>(bytes, i, wrap(values[i])); break;
       case DType::F32: put<float>(bytes, i, static_cast<float>(values[i])); break;
       case DType::F64: put<double>(bytes, i, values[i]); break;
+      case DType::F16: put<Half>(bytes, i, Half(values[i])); break;
     }
   }
 }
@@ -82,17 +83,20 @@ template HostArray HostArray::of(std::span<const bool>);
 template HostArray HostArray::of(std::span<const uint8_t>);
 template HostArray HostArray::of(std::span<const int32_t>);
 template HostArray HostArray::of(std::span<const uint32_t>);
+template HostArray HostArray::of(std::span<const Half>);
 template HostArray HostArray::of(std::span<const float>);
 template HostArray HostArray::of(std::span<const double>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const bool>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const uint8_t>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const int32_t>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const uint32_t>);
+template Result<HostArray> HostArray::of(const Shape&, std::span<const Half>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const float>);
 template Result<HostArray> HostArray::of(const Shape&, std::span<const double>);
 template Result<std::span<const uint8_t>> HostArray::as() const&;
 template Result<std::span<const int32_t>> HostArray::as() const&;
 template Result<std::span<const uint32_t>> HostArray::as() const&;
+template Result<std::span<const Half>> HostArray::as() const&;
 template Result<std::span<const float>> HostArray::as() const&;
 template Result<std::span<const double>> HostArray::as() const&;
 
@@ -105,6 +109,7 @@ std::vector<double> HostArray::values() const {
       case DType::U32: out[i] = take<uint32_t>(bytes, i); break;
       case DType::F32: out[i] = take<float>(bytes, i); break;
       case DType::F64: out[i] = take<double>(bytes, i); break;
+      case DType::F16: out[i] = static_cast<double>(take<Half>(bytes, i)); break;
     }
   }
   return out;

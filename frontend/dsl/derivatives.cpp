@@ -285,11 +285,14 @@ std::vector<Array> call(const Program& program, const ArgList& args) {
       detail::traced("call", args.args, nothing, args.loc, [&](detail::Tracer& tracer, const detail::FunctionBody&) {
         ir::require_made(program);
         std::vector<Type> types;
-        for (const Param& p : program.params) types.push_back(p.type);
-        const detail::Exprs in = detail::directions(tracer, what.c_str(), args.args, types);
+        for (const Param& p : program.params) types.push_back(computed_as(p.type));
+        detail::Exprs in = detail::directions(tracer, what.c_str(), args.args, types);
+        for (size_t j = 0; j < in.size(); ++j)
+          if (program.params[j].type.dtype == DType::F16) in[j] = ir::cast(ir::as_stored(in[j]), DType::F16);
         ir::Graph& g = tracer.nodes();
         detail::Exprs inlined;
-        for (ir::NodeId id : ir::with_arguments(g, ir::copy_into(g, program), ir::ids_of(in))) inlined.push_back({&g, id});
+        for (ir::NodeId id : ir::with_arguments(g, ir::copy_into(g, program), ir::ids_of(in)))
+          inlined.push_back(ir::as_read({&g, id}));
         return inlined;
       });
   out.resize(program.results.size());

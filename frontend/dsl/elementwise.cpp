@@ -37,8 +37,8 @@ static ir::Expr literal_array(ir::Graph& g, const char* what, const Type& type, 
 
 Array full(Type type, double value, Loc loc) {
   return leaf("full", loc, [&](ir::Graph& g) {
-    const ir::Expr scalar = literal_array(g, "full", {type.dtype, {}}, {value});
-    return type.shape.rank() == 0 ? scalar : ir::broadcast(scalar, type.shape, {});
+    const ir::Expr scalar = literal_array(g, "full", {computed_as(type.dtype), {}}, {value});
+    return ir::converted(type.shape.rank() == 0 ? scalar : ir::broadcast(scalar, type.shape, {}), type.dtype);
   });
 }
 Array full(Shape shape, Arg value) {
@@ -50,7 +50,9 @@ Array ones(Type type, Loc loc) { return full(type, 1, std::move(loc)); }
 Array ones(Shape shape, DType dtype, Loc loc) { return full(Type{dtype, shape}, 1, std::move(loc)); }
 
 Array constant(Type type, const std::vector<double>& values, Loc loc) {
-  return leaf("constant", loc, [&](ir::Graph& g) { return literal_array(g, "constant", type, values); });
+  return leaf("constant", loc, [&](ir::Graph& g) {
+    return ir::converted(literal_array(g, "constant", computed_as(type), values), type.dtype);
+  });
 }
 Array constant(const HostArray& values, Loc loc) { return constant(values.type, values.values(), std::move(loc)); }
 Array constant(DType dtype, double value, Loc loc) { return constant(Type{dtype, {}}, {value}, std::move(loc)); }
@@ -97,7 +99,7 @@ Array logaddexp(Arg a, Arg b) { return of_two("logaddexp", a, b, ir::log_add_exp
 Array floor_(Arg a) { return unary(ir::Op::Floor, a); }
 Array floor(Arg a) { return of_one("floor", a, ir::floor_to_int); }
 Array cast(Arg a, DType dtype) {
-  return of_one("cast", a, [&](ir::Expr e) { return ir::cast(e, dtype); });
+  return of_one("cast", a, [&](ir::Expr e) { return ir::converted(e, dtype); });
 }
 
 Array pow(Arg a, Arg b) { return binary(ir::Op::Pow, a, b); }

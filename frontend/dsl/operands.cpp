@@ -39,6 +39,7 @@ bool fits(const Arg& a, DType t) {
     case DType::I32: return a.kind == Arg::Kind::Integer && a.number >= Limits32::min() && a.number <= Limits32::max();
     case DType::U32:
       return a.kind == Arg::Kind::Integer && a.number >= 0 && a.number <= std::numeric_limits<uint32_t>::max();
+    case DType::F16:
     case DType::F32:
     case DType::F64: return a.kind != Arg::Kind::Bool;
   }

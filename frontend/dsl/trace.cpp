@@ -134,7 +134,7 @@ Program finish(detail::Tracer& tracer, std::string name, const std::vector<Named
       check_path("trace: result", called);
       if (!seen.insert(called).second) throw Error("SG0402", "trace: two results are called '" + called + "'");
       if (!tracer.usable("trace", r.value)) throw *tracer.first_error();
-      const ir::Expr e = detail::resolve(tracer, "trace", {&r.value, 1}, detail::Numbers::Alone)[0];
+      const ir::Expr e = ir::as_stored(detail::resolve(tracer, "trace", {&r.value, 1}, detail::Numbers::Alone)[0]);
       check_type("trace: result '" + called + "'", e.type());
       check_closed(*program.graph, "trace: result '" + called + "'", e.id, where);
       program.results.push_back({called, e.id.v, e.type()});
@@ -226,7 +226,7 @@ Result<Program> trace_with(std::string name, const Params& declared, int body_ar
     const TraceScope scope(tracer);
     std::vector<Array> in;
     for (size_t j = 0; j < tracer.params().size(); ++j)
-      in.push_back(tracer.wrap(ir::param(tracer.nodes(), static_cast<int64_t>(j), tracer.params()[j].type)));
+      in.push_back(tracer.wrap(ir::as_read(ir::param(tracer.nodes(), static_cast<int64_t>(j), tracer.params()[j].type))));
     results = body(in);
   }
   if (tracer.first_error()) return *tracer.first_error();

@@ -27,6 +27,7 @@ Expr param(Graph& g, int64_t slot, Type type) { return make(g, {Op::Param, type,
 
 Expr constant(Graph& g, Type type, std::vector<double> data) {
   checked(type.shape, "const");
+  if (type.dtype == DType::F16) fail("const: not defined for f16");
   if (static_cast<int64_t>(data.size()) != type.shape.count())
     fail("const: " + std::to_string(data.size()) + " values for " + to_string(type));
   return make(g, {Op::Const, type, {}, {}, std::move(data)});
@@ -88,6 +89,12 @@ Expr cast(Expr a, DType t) {
   if (a.dtype() == t) return a;
   return make1(Op::Cast, {t, a.shape()}, a);
 }
+
+Expr as_read(Expr a) { return cast(a, computed_as(a.dtype())); }
+
+Expr as_stored(Expr a) { return a.op() == Op::Cast && a.in(0).dtype() == DType::F16 ? a.in(0) : a; }
+
+Expr converted(Expr a, DType t) { return as_read(cast(t == DType::F16 ? as_stored(a) : a, t)); }
 
 // ---- reductions ------------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,14 @@ Expr binary(Op op, Expr a, Expr b);
 Expr select(Expr mask, Expr a, Expr b);
 Expr cast(Expr a, DType t);  // a itself if the dtype is already t
 
+// f16 is a type of storage: no operation but a cast takes or gives it, so that surfaces hold such arrays as f32.
+/// As it is computed with.
+Expr as_read(Expr a);
+/// The array of f16 that `a` has been read from, or `a`.
+Expr as_stored(Expr a);
+/// Converted, as surfaces mean it: to f16, what reading it back would give.
+Expr converted(Expr a, DType t);
+
 inline Expr both(Expr a, Expr b) { return binary(Op::And, a, b); }
 inline Expr either(Expr a, Expr b) { return binary(Op::Or, a, b); }
 inline Expr operator+(Expr a, Expr b) { return binary(Op::Add, a, b); }

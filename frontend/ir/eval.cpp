@@ -197,6 +197,7 @@ bool fits(double x, DType t) {
     case DType::Bool: return x == 0 || x == 1;
     case DType::I32: return x >= -2147483648.0 && x <= 2147483647.0 && x == static_cast<double>(static_cast<int64_t>(x));
     case DType::U32: return x >= 0 && x <= 4294967295.0 && x == static_cast<double>(static_cast<int64_t>(x));
+    case DType::F16:
     case DType::F32:
     case DType::F64: return true;
   }

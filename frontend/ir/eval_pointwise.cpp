@@ -98,6 +98,7 @@ void eval_cast(const Node& n, std::span<const View> in, double* out) {
     case DType::U32:
       if (from_float) return one([](double x, DType t) { return saturate(x, t); })(n, in, out);
       return one([](double x, DType t) { return wrap(bits(x), t); })(n, in, out);
+    case DType::F16:
     case DType::F32:
     case DType::F64: return one([](double x) { return x; })(n, in, out);
   }

@@ -48,7 +48,8 @@ Expr make(Op op, Type type, std::span<const Expr> in, std::vector<int64_t> attr)
 Expr make1(Op op, Type type, Expr a, std::vector<int64_t> attr) { return make(op, type, {&a, 1}, std::move(attr)); }
 
 void check_dtype(Op op, DType t) {
-  const bool ok = is_float(t)        ? !has_flag(op, kIntegerOnly) && (!has_flag(op, kBoolOk) || has_flag(op, kIntegerOk))
+  const bool ok = t == DType::F16    ? false
+                  : is_float(t)      ? !has_flag(op, kIntegerOnly) && (!has_flag(op, kBoolOk) || has_flag(op, kIntegerOk))
                   : t == DType::Bool ? has_flag(op, kBoolOk)
                                      : has_flag(op, kIntegerOk);
   if (!ok) fail(std::string(name(op)) + ": not defined for " + std::string(name(t)));

@@ -16,7 +16,10 @@ constexpr int64_t kMaxFold = 4096;
 
 Expr like(Expr e, double value) { return full(*e.graph, e.type(), value); }
 // Remainders of floats are left to the device.
-bool foldable(Expr e) { return has_flag(e.op(), kFolds) && !(e.op() == Op::Rem && is_float(e.dtype())); }
+// What is rounded is rounded where it runs: the evaluator computes in double.
+bool foldable(Expr e) {
+  return e.dtype() != DType::F16 && has_flag(e.op(), kFolds) && !(e.op() == Op::Rem && is_float(e.dtype()));
+}
 
 Expr fold_constant(Facts&, Expr e) {
   const Node& n = e.node();
@@ -233,7 +236,7 @@ Expr select_bool(Facts&, Expr e) {
 Expr cast_cast(Facts&, Expr e) {
   if (e.in(0).op() != Op::Cast) return no();
   const DType from = e.in(0).in(0).dtype(), mid = e.in(0).dtype(), to = e.dtype();
-  const bool exact = from == DType::Bool || (from == DType::F32 && mid == DType::F64) ||
+  const bool exact = from == DType::Bool || from == DType::F16 || (from == DType::F32 && mid == DType::F64) ||
                      (is_integer(from) && mid == DType::F64 && (is_float(to) || to == from)) ||
                      (is_integer(from) && is_integer(mid) && is_integer(to));
   return exact && to != DType::Bool ? cast(e.in(0).in(0), to) : no();

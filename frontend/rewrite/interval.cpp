@@ -145,6 +145,7 @@ Interval whole(DType t) {
     case DType::Bool: return kTruth;
     case DType::U32: return {0, std::numeric_limits<uint32_t>::max()};
     case DType::I32:
+    case DType::F16:
     case DType::F32:
     case DType::F64: break;
   }

@@ -100,6 +100,7 @@ void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Ty
                 Env& env) {
   std::map<std::string_view, Bound> bound;
   std::map<std::string_view, BoundType> types;
+  const bool is_program = given.shapes != nullptr;  // others hold what is f16 as f32
   if (given.element)
     for (std::string_view name : type_parameters(def)) {
       types[name] = {*given.element, "the call"};
@@ -149,7 +150,7 @@ void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Ty
             .hint(elaborator.outermost() ? "choose one and convert the inputs: --dtype " + std::string(name(to)) + " --cast"
                                          : "convert one of them, as in " + std::string(name(to)) + "(x)");
       }
-    } else if (actual[j].dtype != p.type.dtype) {
+    } else if (actual[j].dtype != (is_program ? p.type.dtype : computed_as(p.type.dtype))) {
       throw mismatch(j, ": the element types differ").hint(cure(p, p.type.dtype, actual[j].dtype));
     }
     if (static_cast<size_t>(actual[j].shape.rank()) != p.type.extents.size())
@@ -175,7 +176,8 @@ void bind_types(Elaborator& elaborator, const DefSyntax& def, std::span<const Ty
     }
   }
   for (size_t j = 0; j < def.params.size(); ++j) {
-    const Type want = eval_type(elaborator, def.params[j].type, env);
+    const Type declared = eval_type(elaborator, def.params[j].type, env),
+               want = is_program ? declared : computed_as(declared);
     if (want != actual[j]) throw mismatch(j, ": expected " + to_string(want));
   }
 }

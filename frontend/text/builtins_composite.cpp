@@ -140,7 +140,7 @@ Type type_of(Call& c, const Ast& ast) {
   const Ast& word = ast.form == Form::Index ? *ast.kids[0] : ast;
   Type t;
   bool known = false;
-  for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType d : kDTypes)
     if (word.form == Form::Name && word.text == name(d)) {
       t.dtype = d;
       known = true;
@@ -170,7 +170,7 @@ Value constant(Call& c) {
   std::vector<double> data;
   data.reserve(list.kids.size());
   for (const Ast* a : list.kids) data.push_back(number_of(c.elaborator.source(), *a, t.dtype));
-  return Value::array(ir::constant(c.graph(), t, std::move(data)));
+  return Value::array(ir::converted(ir::constant(c.graph(), computed_as(t), std::move(data)), t.dtype));
 }
 
 // clang-format off

@@ -50,7 +50,7 @@ Value convert(Call& c) {
 
 DType type_argument(Call& c, const Value* v) {
   if (!v || v->kind != Value::Kind::Type || v->type.shape.rank() != 0)
-    c.fail("needs an element type", "bool, i32, u32, f32 or f64");
+    c.fail("needs an element type", "bool, i32, u32, f16, f32 or f64");
   return v->type.dtype;
 }
 
@@ -93,6 +93,7 @@ constexpr Builtin kOwnRows[] = {
     {"bool",    1, 1, "", "bool(x)", convert<DType::Bool>},
     {"i32",     1, 1, "", "i32(x)",  convert<DType::I32>},
     {"u32",     1, 1, "", "u32(x)",  convert<DType::U32>},
+    {"f16",     1, 1, "", "f16(x): rounded as f16 stores it, and f32 again", convert<DType::F16>},
     {"f32",     1, 1, "", "f32(x)",  convert<DType::F32>},
     {"f64",     1, 1, "", "f64(x)",  convert<DType::F64>},
     {"cast",    2, 2, "", "cast(x, f32)", [](Call& c) { return c.elaborator.convert(c.args[0], type_argument(c, &c.args[1])); }},

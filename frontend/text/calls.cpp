@@ -165,8 +165,9 @@ Elaborator::Results Elaborator::run_body(const DefSyntax& def, const Env& env) {
     const TypeSyntax& declared = def.results[j].type;
     const Type want = eval_type(*this, declared, env);
     flat[j] = Value::array(result_node(def, flat[j], want.dtype));
+    if (want.dtype == DType::F16) flat[j] = convert(flat[j], DType::F16);
     const Type have = flat[j].expr.type();
-    if (have != want)
+    if (have != Type{computed_as(want.dtype), want.shape})
       throw source_.error("SG0103",
                           what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
                               (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),
@@ -194,6 +195,7 @@ Value Elaborator::call_def(size_t index, std::vector<Value> args, Place place) {
       return call_weakly(index, args, functions, place);
     const DType want = declared.parameter.empty() || !args[j].is_weak() ? declared.dtype : met[declared.parameter];
     nodes.push_back(args[j].may_become(want) ? materialise(args[j], want) : array_of(args[j], def.params[j].name));
+    if (want == DType::F16 && is_float(nodes.back().dtype())) nodes.back() = ir::converted(nodes.back(), want);
   }
   return call_with(index, nodes, functions, place);
 }

@@ -63,7 +63,7 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
   for (size_t j = 0; j < types.size(); ++j) {
     const Expr p = ir::param(graph_, static_cast<int64_t>(j), types[j]);
     graph_.note_loc(p.id, source_.loc(def.params[j].place));
-    arrays.push_back(Value::array(p));
+    arrays.push_back(Value::array(ir::as_read(p)));
     out.params.push_back({std::string(def.params[j].name), types[j]});
   }
   bind_params(def, arrays, env);
@@ -78,7 +78,8 @@ Program Elaborator::program(size_t index, const std::vector<NamedType>* inputs, 
     leaves(ruled, results.arrays);
   }
   for (size_t j = 0; j < results.arrays.size(); ++j) {
-    const Expr e = results.arrays[j].expr;
+    const bool is_rounded = !def.has_results || eval_type(*this, def.results[j].type, env).dtype == DType::F16;
+    const Expr e = is_rounded ? ir::as_stored(results.arrays[j].expr) : results.arrays[j].expr;
     std::string name(def.has_results ? def.results[j].name : "");
     if (name.empty()) name = results.arrays.size() == 1 ? "out" : "out" + std::to_string(j);
     out.results.push_back({std::move(name), e.id.v, e.type()});

@@ -77,7 +77,7 @@ std::vector<Signature> Module::functions() const {
 std::optional<DType> element_type(const Signature& function, const DeclaredParam& param, std::span<const NamedType> inputs) {
   if (param.type_parameter.empty()) {
     const std::string head = param.type.substr(0, param.type.find_first_of("[ "));
-    for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F64})
+    for (DType t : kDTypes)
       if (head == name(t)) return t;
     return DType::F32;  // and what cannot be read: that is left to instantiate()
   }

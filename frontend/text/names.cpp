@@ -124,7 +124,7 @@ Value Elaborator::eval_name(const Ast& ast, const Env& env) {
   if (ast.text == "nan") return Value::literal(std::nan(""), true);
   if (ast.text == "pi") return Value::literal(3.14159265358979323846, true);
   Value v;
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType t : kDTypes)
     if (ast.text == name(t)) {
       v.kind = Value::Kind::Type;
       v.type = {t, {}};

@@ -117,7 +117,7 @@ class Parser : public TypeParser {
     if (peek().is("(")) fail("outside of a function a let has one name", "write a let for each");
     made.place = peek().place;
     made.name = expect_name("the name of the constant");
-    for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+    for (DType d : kDTypes)
       if (made.name == name(d))
         throw source_.error("SG0408", "'" + std::string(made.name) + "' is an element type, no name for a constant",
                             made.place);

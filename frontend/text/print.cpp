@@ -45,6 +45,7 @@ std::string element(DType t, double x) {
     case DType::Bool: return x != 0 ? "true" : "false";
     case DType::I32:
     case DType::U32: return std::to_string(static_cast<int64_t>(x));
+    case DType::F16:
     case DType::F32: {
       if (!std::isfinite(x)) return special(x);
       const float f = static_cast<float>(x);
@@ -64,6 +65,7 @@ std::string scalar_text(DType t, double x) {
     case DType::Bool:
     case DType::I32: return s;
     case DType::U32: return s + "u";
+    case DType::F16:  // no constant is of it
     case DType::F32: return s.back() == 'd' ? "const(f32, [" + s + "])" : s;
     case DType::F64: return std::isfinite(x) ? s + "d" : "f64(" + s + ")";
   }

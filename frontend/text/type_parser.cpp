@@ -52,13 +52,13 @@ TypeSyntax TypeParser::type() {
   }
   const Token& word = peek();
   bool known = false;
-  for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType d : kDTypes)
     if (word.kind == Token::Kind::Name && word.text == name(d)) {
       t.dtype = d;
       known = true;
     }
   if (!known && word.kind == Token::Kind::Name && word.text[0] >= 'A' && word.text[0] <= 'Z') {
-    for (DType d : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64}) {
+    for (DType d : kDTypes) {
       std::string lower(word.text);
       for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
       if (lower == name(d)) fail("expected a type, found " + shown(word), "write " + std::string(name(d)));

@@ -57,7 +57,7 @@ std::vector<Expr> unify(Elaborator& elaborator, std::span<const Value* const> va
 
 Expr Elaborator::materialise(const Value& v, std::optional<DType> want) {
   if (!v.is_weak()) return array_of(v, "here");
-  const DType t = want.value_or(v.usual_dtype());
+  const DType t = computed_as(want.value_or(v.usual_dtype()));
   if (t == DType::Bool) throw Error("SG0102", "a number is no bool").hint("write true or false, or compare: x != 0");
   if (v.is_float && is_integer(t))
     throw Error("SG0102", (v.is_literal() ? "a float literal" : describe(v)) + " is no " + std::string(name(t)));
@@ -125,7 +125,7 @@ Value Elaborator::lift(std::vector<Value> values, std::string_view what, Pointwi
 }
 
 Value Elaborator::convert(const Value& v, DType t) {
-  return Value::array(v.may_become(t) ? materialise(v, t) : ir::cast(array_of(v, name(t)), t));
+  return Value::array(ir::converted(v.may_become(t) ? materialise(v, t) : array_of(v, name(t)), t));
 }
 
 // An operation over weak arrays alone is a weak array: the operation, run again with arrays of the type that is met.

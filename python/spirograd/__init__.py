@@ -26,7 +26,7 @@ __all__ = ["Device", "Function", "Program", "Session", "SpirogradError", "device
 __version__ = _c.version()
 
 _NUMPY = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.uint32), 4: np.dtype(np.float32),
-          5: np.dtype(np.float64)}
+          5: np.dtype(np.float64), 6: np.dtype(np.float16)}
 _NUMBER = {dtype: number for number, dtype in _NUMPY.items()}
 _KINDS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}  # of the numbers of Python that become elements of each kind
 _DERIVATIVES = {"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4, "split_forward": 5, "split_backward": 6}
@@ -139,7 +139,7 @@ def _options(function: Optional[str], file: Optional[PathLike], dtype: Optional[
         number = 0 if dtype is None else _NUMBER[np.dtype(dtype)]
     except KeyError:
         raise SpirogradError("SG0509", f"there are no elements of {np.dtype(dtype)}",
-                             "bool, int32, uint32, float32 or float64") from None
+                             "bool, int32, uint32, float16, float32 or float64") from None
     table = (_c.Size * len(sizes))(*[_c.Size(name.encode(), extent) for name, extent in sizes.items()])
     options = _c.TextOptions(struct_size=ctypes.sizeof(_c.TextOptions), function=_bytes(function), file=_bytes(file),
                              sizes=table, n_sizes=len(sizes), dtype=number)
@@ -339,7 +339,7 @@ def _element_and_shape(what: object, value: Any) -> tuple[int, tuple[int, ...]]:
         return 0, np.shape(value)
     if array.dtype not in _NUMBER:
         raise SpirogradError("SG0501", f"input {what} has elements of {array.dtype}, which programs do not have",
-                             "bool, int32, uint32, float32 or float64: x.astype(np.float32)")
+                             "bool, int32, uint32, float16, float32 or float64: x.astype(np.float32)")
     return _NUMBER[array.dtype], array.shape
 
 

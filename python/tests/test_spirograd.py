@@ -112,7 +112,7 @@ class Spirograd(unittest.TestCase):
         self.assertIn("sin", error.help)
         self.expect("SG0105", "N", sg.Program.from_text, LINE)
         self.expect("SG0202", "'v'", sg.Program.from_text(LINE, N=4).grad, "v")
-        self.expect("SG0509", "float16", sg.Program.from_text, LINE, dtype=np.float16)
+        self.expect("SG0509", "float128", sg.Program.from_text, LINE, dtype=np.longdouble)
         self.expect("SG0304", "no such device", sg.Device, "no such device")
 
     def test_bundles_and_files(self):
@@ -174,12 +174,19 @@ class Spirograd(unittest.TestCase):
         self.expect("SG0503", "'z'", loss, [1, 0], X, Y, z=1)
         self.expect("SG0503", "'w'", loss, [1, 0], X, Y, w=[1, 0])
         self.expect("SG0104", "N", loss, [1, 0], X, Y[:3])
-        self.expect("SG0501", "float16", loss, [1, 0], X.astype(np.float16), Y)
+        self.expect("SG0501", "int16", loss, [1, 0], X.astype(np.int16), Y)
+        self.expect("SG0103", "given f16[4]", loss, [1, 0], X.astype(np.float16), Y)
         self.expect("SG0509", "0 to 6 axes", loss, [1, 0], np.zeros([1] * 7, np.float32), Y)
         self.expect("SG0106", "what T stands for", sg.function("def f(x: T[N]) = 2 * x\n"), [1, 2])
         # Not every device runs f64: there the program is made all the same.
         doubled = sg.function("def f(x: T[N]) = 2 * x\n", dtype="float64")
         self.assertEqual(doubled.program([1, 2]).outputs[0].dtype, np.float64)
+        halves = sg.function("def f(x: f16[N]) -> f16[N] = 2 * x\n")
+        self.assertEqual(halves.program(X.astype(np.float16)).outputs[0].dtype, np.float16)
+        try:
+            np.testing.assert_array_equal(halves(X.astype(np.float16))["out"], (2 * X).astype(np.float16))
+        except sg.SpirogradError as error:  # nor f16
+            self.assertEqual(error.code, "SG0303")
         integers = sg.function("def f(x: T[N]) = 2 * x\n", dtype="int32")
         np.testing.assert_array_equal(integers([1, 2])["out"], np.array([2, 4], np.int32))
         self.assertEqual(integers.program([1, 2]).outputs[0].dtype, np.int32)

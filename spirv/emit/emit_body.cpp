@@ -16,6 +16,7 @@ Op opcode(kernel::ComparisonOp op, Scalar t) {
       case Scalar::I32: return ints;
       case Scalar::U32: return unsigneds;
       case Scalar::Bool: return bools;
+      case Scalar::F16: break;
     }
     return Op::OpNop;
   };

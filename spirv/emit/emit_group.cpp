@@ -16,7 +16,8 @@ Op combining(KOp op, Scalar t) {
       case Scalar::F64: return floats;
       case Scalar::I32: return ints;
       case Scalar::U32: return unsigneds;
-      case Scalar::Bool: break;
+      case Scalar::Bool:
+      case Scalar::F16: break;
     }
     return Op::OpNop;
   };

@@ -12,10 +12,12 @@ Id Emitter::element(uint32_t binding, Value index) {
 }
 
 Id Emitter::to_memory(Scalar t, Id value) {
+  if (t == Scalar::F16) return result(Op::OpFConvert, type(t), {value});  // exact: what is stored has been rounded
   return t == Scalar::Bool ? result(Op::OpSelect, type(Scalar::U32), {value, word(1), word(0)}) : value;
 }
 
 Id Emitter::from_memory(Scalar t, Id word_or_value) {
+  if (t == Scalar::F16) return result(Op::OpFConvert, type(Scalar::F32), {word_or_value});
   return t == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, word(0)}) : word_or_value;
 }
 
@@ -54,7 +56,7 @@ Id Emitter::load(const Inst& i) {
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   const Id loaded = form_ == BindingForm::Address
-                        ? result(Op::OpLoad, type(stored(b)), {place, aligned, b.type == Scalar::F64 ? 8u : 4u})
+                        ? result(Op::OpLoad, type(stored(b)), {place, aligned, kernel::bytes_of(b.type)})
                         : result(Op::OpLoad, type(stored(b)), {place});
   return from_memory(b.type, loaded);
 }
@@ -65,7 +67,7 @@ void Emitter::store(const Inst& i) {
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   if (form_ == BindingForm::Address)
-    put(Op::OpStore, {place, value, aligned, b.type == Scalar::F64 ? 8u : 4u});
+    put(Op::OpStore, {place, value, aligned, kernel::bytes_of(b.type)});
   else
     put(Op::OpStore, {place, value});
 }

@@ -20,6 +20,10 @@ Id Emitter::declared(Scalar s) {
       needs_.float64 = true;
       module_.capability(spv::Capability::Float64);
       return module_.type(Op::OpTypeFloat, {64});
+    case Scalar::F16:
+      needs_.float16_storage = true;
+      module_.capability(spv::Capability::StorageBuffer16BitAccess);
+      return module_.type(Op::OpTypeFloat, {16});
   }
   return 0;
 }
@@ -48,7 +52,7 @@ Id Emitter::buffer_block(Scalar element, bool writable) {
   if (block) return block;
   const Id array = module_.distinct(Op::OpTypeRuntimeArray, {type(element)});
   block = module_.distinct(Op::OpTypeStruct, {array});
-  module_.decorate(array, spv::Decoration::ArrayStride, {element == Scalar::F64 ? 8u : 4u});
+  module_.decorate(array, spv::Decoration::ArrayStride, {kernel::bytes_of(element)});
   module_.decorate(block, spv::Decoration::Block);
   module_.decorate_member(block, 0, spv::Decoration::Offset, {0});
   if (!writable) module_.decorate_member(block, 0, spv::Decoration::NonWritable);
@@ -67,6 +71,10 @@ void Emitter::declare_bindings() {
   for (const Binding& b : kernel_.bindings) {
     pointers.push_back(pointer(storage, buffer_block(stored(b), b.access != Access::Read)));
     members.push_back(address ? pointers.back() : type(Scalar::U32));
+    if (!address || b.type != Scalar::F16) continue;
+    // Validators take a pointer to halves in push constants for halves there.
+    module_.capability(spv::Capability::StoragePushConstant16);
+    needs_.float16_addresses = true;
   }
   const Id push = module_.fresh();
   members.insert(members.begin(), push);

@@ -116,7 +116,7 @@ class Emitter {
   std::vector<Id> buffers_;          // per binding: pointer to its block
   std::vector<Id> offsets_;          // Descriptors: the element offset of each binding
   std::vector<Id> shared_, locals_;  // per array: its variable
-  std::array<Id, 5> types_{};        // per Scalar; 0: not declared yet
+  std::array<Id, 6> types_{};        // per Scalar; 0: not declared yet
   std::map<spv::BuiltIn, Id> built_ins_;
   std::vector<Id> ids_;           // per kernel value
   std::vector<bool> unrollable_;  // per Loop

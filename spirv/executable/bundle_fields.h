@@ -20,11 +20,11 @@ auto fields_of(T& x) {
   } else if constexpr (std::same_as<Struct, Requirements>) {
     auto& [device_address, descriptors, float64, atomic_float_add, signed_zero_inf_nan, round_to_even, subgroup_operations,
            subgroup_size, workgroup, groups, buffers, push_bytes, shared_bytes, loop_iterations, signed_zero_inf_nan64,
-           round_to_even64, exchange_float_add, integer_atomics, shared_memory] = x;
+           round_to_even64, exchange_float_add, integer_atomics, shared_memory, float16_storage, float16_addresses] = x;
     return std::tie(device_address, descriptors, float64, atomic_float_add, signed_zero_inf_nan, round_to_even,
                     subgroup_operations, subgroup_size, workgroup, groups, buffers, push_bytes, shared_bytes,
                     loop_iterations, signed_zero_inf_nan64, round_to_even64, exchange_float_add, integer_atomics,
-                    shared_memory);
+                    shared_memory, float16_storage, float16_addresses);
   } else if constexpr (std::same_as<Struct, KernelBinary>) {
     auto& [name, words, workgroup, bindings, operations, needs, in_place] = x;
     return std::tie(name, words, workgroup, bindings, operations, needs, in_place);
@@ -54,6 +54,6 @@ inline constexpr Role last_of<Role> = Role::Scratch;
 template <>
 inline constexpr Step::Kind last_of<Step::Kind> = Step::Kind::Repeat;
 template <>
-inline constexpr DType last_of<DType> = DType::F64;
+inline constexpr DType last_of<DType> = DType::F16;
 
 }  // namespace spirograd

@@ -25,6 +25,8 @@ constexpr CapabilityRow kCapabilities[] = {
     {63, [](Requirements& n) { n.subgroup_operations |= kSubgroupArithmetic; }},  // GroupNonUniformArithmetic
     {64, [](Requirements& n) { n.subgroup_operations |= kSubgroupBallot; }},      // GroupNonUniformBallot
     {65, [](Requirements& n) { n.subgroup_operations |= kSubgroupShuffle; }},     // GroupNonUniformShuffle
+    {4435, [](Requirements& n) { n.float16_addresses = true; }},                  // StoragePushConstant16
+    {4433, [](Requirements& n) { n.float16_storage = true; }},                    // StorageBuffer16BitAccess
     {4466, nullptr},                                                              // SignedZeroInfNanPreserve
     {4467, nullptr},                                                              // RoundingModeRTE
     {5347, [](Requirements& n) { n.device_address = true; }},                     // PhysicalStorageBufferAddresses

@@ -40,6 +40,8 @@ Requirements joined(const Requirements& a, const Requirements& b) {
   r.device_address = a.device_address || b.device_address;
   r.descriptors = a.descriptors || b.descriptors;
   r.float64 = a.float64 || b.float64;
+  r.float16_storage = a.float16_storage || b.float16_storage;
+  r.float16_addresses = a.float16_addresses || b.float16_addresses;
   r.atomic_float_add = a.atomic_float_add || b.atomic_float_add;
   r.signed_zero_inf_nan = a.signed_zero_inf_nan || b.signed_zero_inf_nan;
   r.round_to_even = a.round_to_even || b.round_to_even;
@@ -64,6 +66,10 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
   Comparison c(device);
   c.feature(needs.float64, t.float64, "f64 arithmetic (shaderFloat64)",
             "use f32, or choose a device with f64: spirograd devices");
+  c.feature(needs.float16_storage, t.float16_storage, "f16 in memory (storageBuffer16BitAccess)",
+            "use f32, or choose a device with f16: spirograd devices");
+  c.feature(needs.float16_addresses, t.float16_addresses, "f16 through device addresses (storagePushConstant16)",
+            "compile with BindingForm::Descriptors");
   c.feature(needs.device_address, t.device_address, "device addresses (bufferDeviceAddress)",
             "compile with BindingForm::Descriptors");
   c.feature(needs.descriptors, t.descriptors, "descriptors that the self-test has proved",

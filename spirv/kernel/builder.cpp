@@ -87,6 +87,7 @@ Value Builder::constant(Scalar t, double value) {
     case Scalar::Bool: return constant_word(t, value != 0);
     case Scalar::I32:
     case Scalar::U32: return constant_word(t, static_cast<uint64_t>(static_cast<int64_t>(value)));
+    case Scalar::F16:  // no value is of it
     case Scalar::F32: return constant_word(t, bits(static_cast<float>(value)));
     case Scalar::F64: return constant_word(t, bits(value));
   }
@@ -102,12 +103,13 @@ Value Builder::load(uint32_t binding, Value index) {
   assert(is_integer(type(index)) && binding < kernel_.bindings.size());
   const Binding& b = kernel_.bindings[binding];
   assert(b.access == Access::Read || b.access == Access::ReadWrite);
-  const Inst inst{KOp::Load, b.type, {binding, index, 0}, 0};
-  return b.access == Access::Read ? pure(inst, whole(b.type)) : append(inst, whole(b.type));
+  const Scalar t = loaded_as(b.type);
+  const Inst inst{KOp::Load, t, {binding, index, 0}, 0};
+  return b.access == Access::Read ? pure(inst, whole(t)) : append(inst, whole(t));
 }
 
 void Builder::store(uint32_t binding, Value index, Value value) {
-  assert(is_integer(type(index)) && type(value) == kernel_.bindings[binding].type);
+  assert(is_integer(type(index)) && type(value) == loaded_as(kernel_.bindings[binding].type));
   append({KOp::Store, type(value), {binding, index, value}, 0}, {});
 }
 

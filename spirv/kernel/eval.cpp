@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spirv/kernel/group_eval.h"
+#include "spirv/kernel/memory_element.h"
 #include "spirv/kernel/print.h"
 #include "spirv/kernel/scalar.h"
 
@@ -201,12 +202,6 @@ class Machine {
     }
   }
 
-  static uint64_t read(const uint8_t* from, Scalar t) {
-    uint64_t word = 0;
-    std::memcpy(&word, from, bytes_of(t));
-    return t == Scalar::Bool ? word != 0 : word;
-  }
-
   bool any() const {
     return std::any_of(mask_.begin(), mask_.end(), [](uint8_t m) { return m != 0; });
   }
@@ -302,12 +297,14 @@ class Machine {
     uint64_t* out = lanes_of(at);
     const uint64_t* value = lanes_of(i.in[2]);
     switch (as<MemoryOp>(i.op)) {
-      case MemoryOp::Load: return each_active([&](size_t l) { out[l] = read(element(at, l), i.type); });
-      case MemoryOp::Store: return each_active([&](size_t l) { std::memcpy(element(at, l), &value[l], bytes_of(i.type)); });
+      case MemoryOp::Load:
+        return each_active([&](size_t l) { out[l] = read_element(element(at, l), kernel_.bindings[i.in[0]].type); });
+      case MemoryOp::Store:
+        return each_active([&](size_t l) { write_element(element(at, l), kernel_.bindings[i.in[0]].type, value[l]); });
       case MemoryOp::AtomicAdd:
         return each_active([&](size_t l) {
           uint8_t* place = element(at, l);
-          const uint64_t sum = apply(KOp::Add, i.type, i.type, read(place, i.type), value[l]);
+          const uint64_t sum = apply(KOp::Add, i.type, i.type, read_element(place, i.type), value[l]);
           std::memcpy(place, &sum, bytes_of(i.type));
         });
       case MemoryOp::SharedLoad:

@@ -65,7 +65,8 @@ uint64_t identity(KOp combiner, Scalar type) {
   constexpr uint64_t kLeast = 0x80000000u, kGreatest = 0x7FFFFFFFu;
   const bool least = combiner == KOp::Max;  // where nothing is greater than anything
   switch (type) {
-    case Scalar::Bool: return 0;
+    case Scalar::Bool:
+    case Scalar::F16: return 0;
     case Scalar::I32: return combiner == KOp::Add ? 0 : combiner == KOp::Mul ? 1 : least ? kLeast : kGreatest;
     case Scalar::U32: return combiner == KOp::Add ? 0 : combiner == KOp::Mul ? 1 : least ? 0 : 0xFFFFFFFFu;
     case Scalar::F32:

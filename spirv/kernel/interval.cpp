@@ -105,7 +105,8 @@ Interval whole(Scalar type) {
     case Scalar::I32: return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
     case Scalar::U32: return {0, kWindow - 1};
     case Scalar::F32:
-    case Scalar::F64: break;
+    case Scalar::F64:
+    case Scalar::F16: break;
   }
   return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 }

@@ -21,7 +21,7 @@
 
 namespace spirograd::kernel {
 
-enum class Scalar : uint8_t { Bool, I32, U32, F32, F64 };
+enum class Scalar : uint8_t { Bool, I32, U32, F32, F64, F16 };  // F16: of bindings alone
 constexpr bool is_integer(Scalar s) { return s == Scalar::I32 || s == Scalar::U32; }
 constexpr bool is_float(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
 
@@ -32,6 +32,7 @@ constexpr std::string_view name(Scalar s) {
     case Scalar::U32: return "u32";
     case Scalar::F32: return "f32";
     case Scalar::F64: return "f64";
+    case Scalar::F16: return "f16";
   }
   return "?";
 }
@@ -62,7 +63,7 @@ enum class Access : uint8_t { Read, Write, ReadWrite, Atomic };
 
 struct Binding {
   std::string name;
-  Scalar type = Scalar::F32;  // element type; Bool is stored as a 32-bit word
+  Scalar type = Scalar::F32;  // element type; Bool is stored as a 32-bit word, F16 is read and written as F32
   Access access = Access::Read;
 };
 
@@ -83,7 +84,9 @@ struct Kernel {
   std::vector<Inst> body;
 };
 
-constexpr uint32_t bytes_of(Scalar s) { return s == Scalar::F64 ? 8 : 4; }
+constexpr uint32_t bytes_of(Scalar s) { return s == Scalar::F64 ? 8 : s == Scalar::F16 ? 2 : 4; }
+/// What a load of such an element gives, and a store of one takes.
+constexpr Scalar loaded_as(Scalar s) { return s == Scalar::F16 ? Scalar::F32 : s; }
 /// Bytes of all shared arrays, each one rounded up to 16.
 uint64_t shared_bytes(const Kernel& k);
 /// Whether an instruction is one of those that are exact or not, and whether it is.

@@ -25,6 +25,7 @@ std::string constant(const Inst& i) {
     case Scalar::Bool: return i.imm ? "true" : "false";
     case Scalar::I32: return std::to_string(as_i32(i.imm));
     case Scalar::U32: return std::to_string(as_u32(i.imm)) + "u";
+    case Scalar::F16:  // no value is of it
     case Scalar::F32: return number(as_f32(i.imm), 9);
     case Scalar::F64: return number(as_f64(i.imm), 17) + "d";
   }

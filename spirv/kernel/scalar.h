@@ -97,7 +97,8 @@ inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
       case Scalar::F64: return bits(static_cast<double>(x));
       case Scalar::I32: return bits(truncate_to<int32_t>(static_cast<double>(x)));
       case Scalar::U32: return bits(truncate_to<uint32_t>(static_cast<double>(x)));
-      case Scalar::Bool: break;
+      case Scalar::Bool:
+      case Scalar::F16: break;
     }
     return 0;
   };
@@ -106,7 +107,8 @@ inline uint64_t apply_convert(Scalar from, Scalar to, uint64_t a) {
     case Scalar::U32: return converted(as_u32(a));
     case Scalar::F32: return converted(as_f32(a));
     case Scalar::F64: return converted(as_f64(a));
-    case Scalar::Bool: break;
+    case Scalar::Bool:
+    case Scalar::F16: break;
   }
   return 0;
 }

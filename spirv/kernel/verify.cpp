@@ -102,15 +102,15 @@ class Verifier {
     require(i.in[0] < kernel_.bindings.size(), "no such binding");
     const Binding& b = kernel_.bindings[i.in[0]];
     require(is_integer(operand(1)), "the index is not an integer");
-    require(i.type == b.type, "the type is not that of the binding");
-    if (!has_result(i.op)) operand_is(2, b.type);
+    require(i.type == loaded_as(b.type), "the type is not that of the binding");
+    if (!has_result(i.op)) operand_is(2, i.type);
     switch (b.access) {
       case Access::Read: require(i.op == KOp::Load, "the binding is read only"); break;
       case Access::Write: require(i.op == KOp::Store, "the binding is written only"); break;
       case Access::ReadWrite: require(i.op != KOp::AtomicAdd, "the binding is not atomic"); break;
       case Access::Atomic: require(i.op == KOp::AtomicAdd, "the binding takes atomic additions only"); break;
     }
-    if (i.op == KOp::AtomicAdd) require(b.type != Scalar::Bool, "bools have no sum");
+    if (i.op == KOp::AtomicAdd) require(b.type != Scalar::Bool && b.type != Scalar::F16, "bools and halves have no sum");
   }
 
   void array_access(const Inst& i, const std::vector<Array>& arrays) const {

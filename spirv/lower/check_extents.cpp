@@ -28,4 +28,19 @@ void check_extents(const ir::Graph& g, std::span<const NodeId> roots) {
   }
 }
 
+void check_buffer(const Type& type, const Target& target) {
+  if (type.shape.count() > kArrayLimit)
+    throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
+                              " elements; at most " + std::to_string(kArrayLimit) + " can have a buffer");
+  const auto offered = [&](DType t, bool has, const std::string& feature) {
+    if (type.dtype != t || has) return;
+    const std::string element(name(t));
+    throw Error("SG0303", "the program uses " + element + " (" + to_string(type) + "), which the device does not offer (" +
+                              feature + ")")
+        .hint("use f32, or choose a device with " + element + ": spirograd devices");
+  };
+  offered(DType::F64, target.float64, "shaderFloat64");
+  offered(DType::F16, target.float16_storage, "storageBuffer16BitAccess");
+}
+
 }  // namespace spirograd::lower

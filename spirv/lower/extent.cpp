@@ -18,8 +18,12 @@ constexpr int64_t kBranchCode = 24;  // what compilers make of a branch, as inst
 
 int op_cost(const Node& n) {
   constexpr int kFloatRemainder = 40;  // a loop
+  constexpr int kRounding = 16;        // by integers
+  if (n.op == Op::Cast && n.type.dtype == DType::F16) return kRounding;
   return n.op == Op::Rem && is_float(n.type.dtype) ? kFloatRemainder : ir::info(n.op).cost;
 }
+
+bool reads_f16(const Graph& g, const Node& n) { return n.op == Op::Cast && g[n.in[0]].type.dtype == DType::F16; }
 
 bool selects_parts(const Graph& g, const Node& n, const std::function<bool(NodeId)>& stored) {
   constexpr int kMost = 16;  // instructions

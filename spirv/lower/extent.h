@@ -39,6 +39,9 @@ class ExtentWalk {
 /// Instructions that one element of the operation takes, about.
 int op_cost(const ir::Node& n);
 
+/// Whether the node is an array of f16 as it is computed with: not worth storing, for that is stored in half the bytes.
+bool reads_f16(const ir::Graph& g, const ir::Node& n);
+
 /// Whether the parts of a Concat or Stack are so few instructions that all are computed and one is selected, where a branch
 /// would cost more. `stored`: which nodes are loaded.
 bool selects_parts(const ir::Graph& g, const ir::Node& n, const std::function<bool(ir::NodeId)>& stored);

@@ -150,7 +150,7 @@ Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Acc
   const auto number = static_cast<uint32_t>(same - bound_.begin());
   if (same == bound_.end()) {
     bound_.push_back({array.buffer, access, 0});
-    b_.bind("b" + std::to_string(number), scalar_of(type.dtype), access);
+    b_.bind("b" + std::to_string(number), stored_scalar_of(type.dtype), access);
   } else if (same->access != access) {  // a part of a whole that reads another one
     same->access = kernel::Access::ReadWrite;
     b_.read_and_write(number);

@@ -64,13 +64,7 @@ class Lowering {
 
  private:
   uint32_t add_buffer(Role role, const Type& type, std::string name) {
-    if (type.shape.count() > kArrayLimit)
-      throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
-                                " elements; at most " + std::to_string(kArrayLimit) + " can have a buffer");
-    if (type.dtype == DType::F64 && !target_.float64)
-      throw Error("SG0303",
-                  "the program uses f64 (" + to_string(type) + "), which the device does not offer (shaderFloat64)")
-          .hint("use f32, or choose a device with f64: spirograd devices");
+    check_buffer(type, target_);
     BufferDesc d;
     d.role = role;
     d.name = std::move(name);

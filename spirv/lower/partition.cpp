@@ -245,9 +245,9 @@ class Chooser {
   bool worth_storing(NodeId id) {
     const Node& n = g_[id];
     // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
-    const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
+    const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce, computes = ir::is_pointwise(n.op) && !reads_f16(g_, n);
     auto it = uses_.find(id.v);
-    if ((!reduces && (!ir::is_pointwise(n.op) || cost_.at(id.v) <= kCheap)) || it == uses_.end()) return false;
+    if ((!reduces && (!computes || cost_.at(id.v) <= kCheap)) || it == uses_.end()) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;

@@ -9,6 +9,7 @@
 
 #include "frontend/ir/broken_row.h"
 #include "frontend/ir/op_table.h"
+#include "spirv/kernel/half.h"
 #include "spirv/kernel/math.h"
 
 namespace spirograd::lower {
@@ -61,8 +62,9 @@ Value divide(Builder& b, Value x, Value y, bool want_quotient) {
   return b.select(minus_one, want_quotient ? b.sub(null, x) : null, plain);
 }
 
-Value cast(Builder& b, Scalar to, Value x) {
-  const Scalar from = b.type(x);
+Value cast(Builder& b, DType type, Value x) {
+  if (type == DType::F16) return kernel::rounded_to_half(b, cast(b, DType::F32, x));
+  const Scalar from = b.type(x), to = scalar_of(type);
   if (from == to) return x;
   if (to == Scalar::Bool) return b.op(KOp::Ne, x, b.constant(from, 0));
   if (from == Scalar::Bool) return b.select(x, b.constant(to, 1), b.constant(to, 0));
@@ -136,7 +138,7 @@ constexpr Row kOwnRows[] = {
     {Op::Not,           of_one<KOp::Not>},
     {Op::Floor,         of_one<KOp::Floor>},
     {Op::Sqrt,          of_one<KOp::Sqrt>},
-    {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, scalar_of(result), in[0]); }},
+    {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, result, in[0]); }},
     {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},
     {Op::Add,           [](Builder& b, Operands in, DType) { return b.add(in[0], in[1]); }},
     {Op::Sub,           [](Builder& b, Operands in, DType) { return b.sub(in[0], in[1]); }},
@@ -190,9 +192,12 @@ Scalar scalar_of(DType t) {
     case DType::U32: return Scalar::U32;
     case DType::F32: return Scalar::F32;
     case DType::F64: return Scalar::F64;
+    case DType::F16: return Scalar::F32;  // in memory alone it is another
   }
   return Scalar::F32;
 }
+
+Scalar stored_scalar_of(DType t) { return t == DType::F16 ? Scalar::F16 : scalar_of(t); }
 
 Value zero(Builder& b, Scalar t) { return b.constant(t, 0); }
 

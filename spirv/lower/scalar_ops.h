@@ -12,6 +12,8 @@
 namespace spirograd::lower {
 
 kernel::Scalar scalar_of(DType t);
+/// Of its elements in memory.
+kernel::Scalar stored_scalar_of(DType t);
 
 /// Pre: `op` is pointwise. `result` is the dtype of the node.
 kernel::Value pointwise(kernel::Builder& b, ir::Op op, DType result, std::span<const kernel::Value> in);

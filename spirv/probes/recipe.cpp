@@ -98,6 +98,7 @@ Recipes recipes() {
   add_floats(all);
   add_doubles(all);
   add_groups(all);
+  add_f16_storage(all);
   add_functions(all);
   return all;
 }
@@ -105,7 +106,8 @@ Recipes recipes() {
 Probe emitted(const Recipe& recipe) {
   Probe probe = recipe.probe;
   Target all;
-  all.float64 = all.atomic_float_add = all.signed_zero_inf_nan = all.round_to_even = true;
+  all.float64 = all.float16_storage = all.float16_addresses = all.atomic_float_add = all.signed_zero_inf_nan =
+      all.round_to_even = true;
   all.signed_zero_inf_nan64 = all.round_to_even64 = true;
   all.subgroup_operations = ~0u;
   all.max_invocations = 1024;

@@ -24,7 +24,7 @@ class Draft {
  public:
   explicit Draft(std::string name);
 
-  /// Arrays of words, or of f64; all are filled with `word` 0 first where `fill` is called.
+  /// Arrays of words, of f64 or f16; all are filled with `word` 0 first where `fill` is called.
   uint32_t output(uint64_t count, DType dtype = DType::U32);
   uint32_t constant(const std::vector<uint32_t>& words);
   uint32_t scratch(uint64_t count);
@@ -62,14 +62,15 @@ inline kernel::Value as_word(kernel::Builder& b, kernel::Value x) { return b.bit
 
 // By topic; each appends its recipes.
 using Recipes = std::vector<Recipe>;
-void add_memory(Recipes& out);     // 1, 2, 3, 4, 10
-void add_loops(Recipes& out);      // 5, 27
-void add_sums(Recipes& out);       // 6, 7, 8, 9
-void add_integers(Recipes& out);   // 12, 13, 24
-void add_floats(Recipes& out);     // 14 to 22
-void add_doubles(Recipes& out);    // 25
-void add_functions(Recipes& out);  // 23
-void add_groups(Recipes& out);     // 30
+void add_memory(Recipes& out);       // 1, 2, 3, 4, 10
+void add_loops(Recipes& out);        // 5, 27
+void add_sums(Recipes& out);         // 6, 7, 8, 9
+void add_integers(Recipes& out);     // 12, 13, 24
+void add_floats(Recipes& out);       // 14 to 22
+void add_doubles(Recipes& out);      // 25
+void add_functions(Recipes& out);    // 23
+void add_groups(Recipes& out);       // 30
+void add_f16_storage(Recipes& out);  // 31
 
 /// All of them. Probes that measure with the program of another one, or none (26, 28), or need a host (11, 29) have none.
 Recipes recipes();

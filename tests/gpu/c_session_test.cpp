@@ -109,6 +109,20 @@ TEST_F(CSession, EveryElementTypeGoesInAndOut) {
   EXPECT_EQ(d2[1], -INFINITY);
 }
 
+TEST_F(CSession, HalvesGoInAndOutWhereTheDeviceHasThem) {
+  const auto p = from_text("def f(x: f16[3]) -> f16[3] = 2 * x\n");
+  const std::vector<uint16_t> x = {0x3c00, 0xb800, 0x7bff};  // 1, -0.5, 65504
+  std::vector<uint16_t> y(3);
+  sg_session* made_of_halves = nullptr;
+  const int32_t status = sg_session_create(device.get(), p.get(), nullptr, &made_of_halves);
+  if (status != SG_OK) return expect_error(status, "SG0303", "storageBuffer16BitAccess");
+  const Handle<sg_session> s(made_of_halves);
+  const sg_input inputs[] = {in(x, SG_F16)};
+  const sg_output outputs[] = {to(y, SG_F16)};
+  expect_ok(sg_session_run(s.get(), inputs, 1, outputs, 1));
+  EXPECT_EQ(y, (std::vector<uint16_t>{0x4000, 0xbc00, 0x7c00}));
+}
+
 TEST_F(CSession, HostileIndicesStayInTheArray) {
   const auto p = from_text("def f(x: f32[3], k: i32[4]) = for i: 4 => x[k[i]]\n");
   const std::vector<int32_t> k = {-1000000, 2147483647, 1, -1};

@@ -40,6 +40,8 @@ TEST_F(WantedFeaturesTest, AnAdoptedDeviceCanDoWhatOneOfOurOwnCan) {
     EXPECT_EQ(mine.device_address,
               version > VK_API_VERSION_1_1 ? theirs.device_address : w.external({}, {}, 0).buffer_device_address);
     EXPECT_EQ(mine.float64, theirs.float64);
+    EXPECT_EQ(mine.float16_storage, theirs.float16_storage);
+    EXPECT_EQ(mine.float16_addresses, theirs.float16_addresses);
     EXPECT_EQ(mine.atomic_float_add, theirs.atomic_float_add);
     EXPECT_EQ(mine.subgroup_operations, theirs.subgroup_operations);
     EXPECT_EQ(mine.signed_zero_inf_nan, theirs.signed_zero_inf_nan);

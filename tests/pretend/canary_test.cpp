@@ -91,6 +91,7 @@ TEST_F(Canary, FactsAreThoseOfTheTable) {
     EXPECT_EQ(has_timelines(is.name), is.timelines) << f.name;
     EXPECT_EQ(f.buffer_device_address, is.addresses != Addresses::Missing) << f.name;
     EXPECT_EQ(f.float64, is.doubles) << f.name;
+    EXPECT_EQ(f.float16_storage && f.float16_addresses, is.halves) << f.name;
     EXPECT_EQ(f.atomic_float_add && f.atomic_float_extension, is.float_atomics) << f.name;
     EXPECT_EQ(f.signed_zero_inf_nan, is.float_controls) << f.name;
     EXPECT_EQ(f.costly_exactness, is.driver == VK_DRIVER_ID_MOLTENVK) << f.name;

@@ -39,6 +39,7 @@ constexpr PretendedDevice kDevices[] = {
      .subgroup_control = false,
      .float_atomics = false,
      .doubles = false,
+     .halves = false,
      .float_controls = false,
      .timestamps = false,
      .addresses = Addresses::Missing},

@@ -42,7 +42,7 @@ struct PretendedDevice {
   uint32_t storage_range = 0;     // bytes of one descriptor
   uint32_t subgroup_size = 0;     // the driver's stays what it is: if sizes can be asked for, this one is a lie
   std::array<uint32_t, 3> groups{};
-  bool subgroup_control = true, timelines = true, float_atomics = true, doubles = true, float_controls = true;
+  bool subgroup_control = true, timelines = true, float_atomics = true, doubles = true, halves = true, float_controls = true;
   bool timestamps = true, portability_subset = false;
   VkDriverId driver = {};
   std::span<const Heap> heaps{};

@@ -101,6 +101,11 @@ void pretend_chain(const PretendedDevice& is, void* chain) {
         if (is.addresses == Addresses::Missing) f.bufferDeviceAddress = VK_FALSE;
         break;
       }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES: {
+        auto& f = *reinterpret_cast<VkPhysicalDevice16BitStorageFeatures*>(s);
+        if (!is.halves) f.storageBuffer16BitAccess = f.storagePushConstant16 = VK_FALSE;
+        break;
+      }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES:
         if (!is.timelines) reinterpret_cast<VkPhysicalDeviceTimelineSemaphoreFeatures*>(s)->timelineSemaphore = VK_FALSE;
         break;

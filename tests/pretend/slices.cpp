@@ -170,6 +170,10 @@ std::vector<Task> doubles(size_t) {
   return {interpreted("def main(x: f64[1000]) = (sum(sin(x) * x), cumsum(x))\n", {whole(1000, 99, -50)})};
 }
 
+std::vector<Task> halves(size_t) {
+  return {interpreted("def main(x: f16[999]) -> (a: f32, b: f16[999]) = (sum(x * x), x)\n", {whole(999, 99, -50)})};
+}
+
 // Arrays that get memory of their own, 18 MiB each; where memory is like any other the first device speaks for all.
 std::vector<Task> memory(size_t device) {
   const PretendedDevice& is = pretended_devices()[device];
@@ -199,7 +203,7 @@ std::vector<Task> dispatches(size_t device) {
 constexpr Slice kSlices[] = {
     {"conformance", conformance}, {"scatter", scatter}, {"long_loops", long_loops}, {"sizes", sizes},
     {"reductions", reductions},   {"arrays", arrays},   {"steps", steps},           {"not_a_number", not_a_number},
-    {"doubles", doubles},         {"memory", memory},   {"dispatches", dispatches},
+    {"doubles", doubles},         {"halves", halves},   {"memory", memory},         {"dispatches", dispatches},
 };
 
 }  // namespace

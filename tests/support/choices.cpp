@@ -38,6 +38,7 @@ double Choices::some_value(DType t) {
     case DType::Bool: return pick % 2 == 0 ? 1 : 0;
     case DType::I32: return integers[pick];
     case DType::U32: return integers[pick] >= 0 ? integers[pick] : 4294967296.0 + integers[pick];
+    case DType::F16:
     case DType::F32:
     case DType::F64: return floats[pick];
   }

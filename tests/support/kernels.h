@@ -38,6 +38,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
       case Scalar::U32: put(out_u, place_u); break;
       case Scalar::Bool: put(out_b, place_b); break;
       case Scalar::F64: put(out_d, place_d); break;
+      case Scalar::F16: break;  // of bindings alone
     }
   };
   const auto floats = [&](Value r, Value s) {

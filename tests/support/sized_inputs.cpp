@@ -57,6 +57,7 @@ std::vector<double> recipe_values(const Recipe& r, const Type& t, size_t slot) {
       case DType::Bool: out.push_back(static_cast<double>(h % 2)); break;
       case DType::U32: integer += integer < 0 ? 4294967296.0 : 0; [[fallthrough]];
       case DType::I32: out.push_back(integer); break;
+      case DType::F16:
       case DType::F32:
       case DType::F64:
         out.push_back(r.kind != Recipe::Kind::Extremes ? ordinary(h)

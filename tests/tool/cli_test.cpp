@@ -161,7 +161,7 @@ TEST_F(Cli, AnElementTypeThatNothingSaysIsAskedFor) {
   told({"check", "generic.sg", "N=2"}, 3, "choose it: --dtype f64");
   told({"run", "generic.sg", "x=ones:2xf32", "y=ones:2xf64", "k=0"}, 3, "'T' is f32 ('x') and f64 ('y')");
   told({"run", "generic.sg", "x=ones:2xf32", "y=ones:2xf64", "k=0"}, 3, "--dtype f64 --cast");
-  told({"run", "generic.sg", "x=[1,2]", "y=ones:2", "k=0", "--dtype", "f16"}, 2, "'--dtype' is f32 or f64");
+  told({"run", "generic.sg", "x=[1,2]", "y=ones:2", "k=0", "--dtype", "f8"}, 2, "'--dtype' is f32 or f64");
   told({"run", "model.sg", "w=[1]", "x=[[1]]", "k=1", "--dtype", "f64"}, 2, "has none");
   folder.write("twice.sg", "def f(x: f64[2*L]) -> f64 = sum(x)\n");
   told({"run", "twice.sg", "x=ones:4"}, 3, "give it: L=2 on the command line");

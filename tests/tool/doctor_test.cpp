@@ -40,7 +40,7 @@ TEST_F(Doctor, GivesTheSameAsJson) {
   EXPECT_EQ(f.status, 0) << f.err;
   const Json device = Json::parse(f.out)["devices"].at(0);
   EXPECT_EQ(device["name"], "pretended loses_additions");
-  EXPECT_EQ(device["verdicts"].size(), 30u);
+  EXPECT_EQ(device["verdicts"].size(), 31u);
   EXPECT_EQ(verdict(device, 7)["outcome"], "wrong");
   EXPECT_EQ(verdict(device, 1)["outcome"], "passed");
   EXPECT_EQ(device["target"]["atomic_float_add"], false);

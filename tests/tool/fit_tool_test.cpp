@@ -17,6 +17,7 @@ constexpr const char* kParabola =
 def slope(w: f32[N]) -> f32 = sum(-w)
 def edge(w: f32) -> f32 = log(w)
 def none(w: f32[N]) -> f32[N] = w
+def half(w: f16[N]) -> f32 = sum(w * w)
 )";
 const Words kInputs = {"w=[0,0]", "b=0", "x=[0,1,2,3]", "y=[1,3,7,13]", "k=1", "--function", "loss"};
 
@@ -237,6 +238,10 @@ TEST_F(Fit, RefusesWhatMakesNoSense) {
   const Finished f = folder.run({"fit", "model.sg", "--function", "none", "w=[1]", "--by", "w", "--device", "interpreter"});
   EXPECT_EQ(f.status, 3);
   EXPECT_NE(f.err.find("scalar"), std::string::npos) << f.err;
+  const Finished h = folder.run({"fit", "model.sg", "--function", "half", "w=[1]", "--by", "w", "--device", "interpreter"});
+  EXPECT_EQ(h.status, 5);
+  EXPECT_NE(h.err.find("'w' is f16[1]"), std::string::npos) << h.err;
+  EXPECT_NE(h.err.find("f16(w)"), std::string::npos) << h.err;
   EXPECT_EQ(folder.files(), before);
 }
 

@@ -163,8 +163,8 @@ TEST(CInterface, SizesThatAreMissingOrWrongAreNamed) {
   sizes[0].extent = 0;
   expect_ok(parse("def f(x: f32[N]) = sum(x)\n", &o));
   expect_error(parse("def f(x: T) = x\n", &o), "SG0106", "T");
-  o.dtype = 6;
-  expect_error(parse("def f(x: T) = x\n", &o), "SG0509", "6 is no element type");
+  o.dtype = 7;
+  expect_error(parse("def f(x: T) = x\n", &o), "SG0509", "7 is no element type");
 }
 
 TEST(CInterface, DerivativesThatThereAreNotAreErrors) {

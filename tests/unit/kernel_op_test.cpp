@@ -114,7 +114,8 @@ uint64_t word(Scalar t, double x) {
     case Scalar::F64: return bits(x);
     case Scalar::Bool:
     case Scalar::I32:
-    case Scalar::U32: break;
+    case Scalar::U32:
+    case Scalar::F16: break;
   }
   return bits(static_cast<uint32_t>(static_cast<int64_t>(x)));
 }

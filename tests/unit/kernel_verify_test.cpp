@@ -108,7 +108,8 @@ TEST(KernelVerify, RejectsForbiddenAccess) {
   rejects(with({zero, {KOp::Load, Scalar::I32, {0, 0, 0}}}, buffer(Access::Atomic)), "atomic additions only");
   const Inst no = number(Scalar::Bool, 0);
   const auto bools = [](Access a) { return std::vector<Binding>{{"x", Scalar::Bool, a}}; };
-  rejects(with({zero, no, {KOp::AtomicAdd, Scalar::Bool, {0, 0, 1}}}, bools(Access::Atomic)), "bools have no sum");
+  rejects(with({zero, no, {KOp::AtomicAdd, Scalar::Bool, {0, 0, 1}}}, bools(Access::Atomic)),
+          "bools and halves have no sum");
   EXPECT_EQ(complaint(with({zero, no, {KOp::Store, Scalar::Bool, {0, 0, 1}}}, bools(Access::Write))), "");
   rejects(with({zero, {KOp::Load, Scalar::I32, {1, 0, 0}}}, buffer(Access::Read)), "no such binding");
   rejects(with({zero, {KOp::Load, Scalar::F32, {0, 0, 0}}}, buffer(Access::Read)), "not that of the binding");

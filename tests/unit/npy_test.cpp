@@ -42,7 +42,7 @@ std::string code_of(const auto& body) {
 }
 
 TEST(Npy, WhatIsWrittenReadsBackForEveryTypeAndRank) {
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType t : kDTypes)
     for (const Shape& s : {Shape{}, Shape{0}, Shape{3}, Shape{2, 3}, Shape{2, 0, 4}, Shape{1, 2, 1, 2, 1, 2}}) {
       std::vector<double> values(static_cast<size_t>(s.count()));
       for (size_t j = 0; j < values.size(); ++j)
@@ -108,6 +108,9 @@ TEST(Npy, CastRefusesWhatWouldChangeAValue) {
   EXPECT_TRUE(refused(file("<f8", "()", bytes_of<double>({std::nan("")})), DType::I32));
   EXPECT_TRUE(refused(file("<f8", "()", bytes_of<double>({1e300})), DType::F32));
   EXPECT_FALSE(refused(file("<f8", "()", bytes_of<double>({HUGE_VAL})), DType::F32));
+  EXPECT_TRUE(refused(file("<f4", "()", bytes_of<float>({65520})), DType::F16));
+  EXPECT_FALSE(refused(file("<f4", "()", bytes_of<float>({65519})), DType::F16));
+  EXPECT_TRUE(refused(file("<i4", "()", bytes_of<int32_t>({2049})), DType::F16));
   EXPECT_TRUE(refused(file("<i4", "()", bytes_of<int32_t>({16777217})), DType::F32));
   EXPECT_FALSE(refused(file("<i4", "()", bytes_of<int32_t>({16777216})), DType::F32));
   EXPECT_TRUE(refused(file("<i8", "()", bytes_of<int64_t>({9007199254740993LL})), DType::F64));

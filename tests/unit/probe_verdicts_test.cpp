@@ -15,7 +15,7 @@ constexpr auto kDescriptors = BindingForm::Descriptors;
 
 Target offered() {
   Target t;
-  t.float64 = t.atomic_float_add = t.device_address = true;
+  t.float64 = t.float16_storage = t.float16_addresses = t.atomic_float_add = t.device_address = true;
   t.subgroup_size = 32;
   t.subgroup_operations = 31;
   return t;
@@ -55,8 +55,8 @@ TEST(ProbeVerdicts, AGoodDeviceKeepsAllThatItOffers) {
   EXPECT_EQ(p.target, expected);
   EXPECT_EQ(p.unusable, "");
   EXPECT_FALSE(p.full_barriers);
-  ASSERT_EQ(p.verdicts.size(), 30u);
-  for (size_t i = 0; i < 30; ++i) {
+  ASSERT_EQ(p.verdicts.size(), 31u);
+  for (size_t i = 0; i < 31; ++i) {
     EXPECT_EQ(p.verdicts[i].number, i + 1);
     EXPECT_EQ(p.verdicts[i].name, probe_table()[i].name);
     EXPECT_EQ(p.verdicts[i].outcome, Outcome::Passed);
@@ -92,6 +92,7 @@ TEST(ProbeVerdicts, FactsFall) {
   EXPECT_FALSE(after(9, Outcome::Hung).exchange_float_add);
   EXPECT_TRUE(conclude(offered(), bad(10, Outcome::Wrong)).full_barriers);
   EXPECT_FALSE(after(25).float64);
+  EXPECT_FALSE(after(31).float16_storage || after(31).float16_addresses);
   EXPECT_FALSE(after(30).shared_memory);
   EXPECT_EQ(after(30, Outcome::Wrong, kLanePart).subgroup_operations & kSubgroupShuffle, 0u);
   EXPECT_TRUE(after(30, Outcome::Wrong, kLanePart).shared_memory);

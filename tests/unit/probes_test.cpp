@@ -39,7 +39,7 @@ std::vector<Target> float_controls() {
 
 TEST(Probes, TheTableHasThirtyOfThem) {
   const auto rows = vk::probe_table();
-  ASSERT_EQ(rows.size(), 30u);
+  ASSERT_EQ(rows.size(), 31u);
   std::set<std::string_view> names;
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].number, i + 1);
@@ -99,7 +99,7 @@ TEST(Probes, WithoutAFloatControlTheyAreWhatTheEmitterMakes) {
     for (BindingForm form : kForms)
       for (Target t : float_controls()) {
         const Executable e = vk::program_for(p, form, t);
-        t.float64 = t.atomic_float_add = true;
+        t.float64 = t.float16_storage = t.float16_addresses = t.atomic_float_add = true;
         t.subgroup_operations = ~0u;
         t.max_buffers = 32;
         for (size_t k = 0; k < e.kernels.size(); ++k) {

@@ -24,6 +24,8 @@ std::vector<Case> cases() {
   };
   return {
       feature(&Requirements::float64, &Target::float64, "shaderFloat64"),
+      feature(&Requirements::float16_storage, &Target::float16_storage, "storageBuffer16BitAccess"),
+      feature(&Requirements::float16_addresses, &Target::float16_addresses, "storagePushConstant16"),
       feature(&Requirements::device_address, &Target::device_address, "bufferDeviceAddress"),
       feature(&Requirements::descriptors, &Target::descriptors, "descriptors"),
       feature(&Requirements::atomic_float_add, &Target::atomic_float_add, "shaderBufferFloat32AtomicAdd"),

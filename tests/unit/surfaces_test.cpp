@@ -104,7 +104,7 @@ void add_spelt_differently(std::vector<Sample>& out) {
   spelt("le", "operator<=", "le(x, y)", [](const In& in) { return in.x <= in.y; });
   spelt("gt", "operator>", "gt(x, y)", [](const In& in) { return in.x > in.y; });
   spelt("ge", "operator>=", "ge(x, y)", [](const In& in) { return in.x >= in.y; });
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64}) {
+  for (DType t : kDTypes) {
     const std::string n(name(t));
     spelt(n.c_str(), "cast", (n + "(k)").c_str(), [t](const In& in) { return cast(in.k, t); });
   }

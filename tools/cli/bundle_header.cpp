@@ -45,6 +45,7 @@ std::string element(DType t) {
     case DType::U32: return "uint32_t";
     case DType::F32: return "float";
     case DType::F64: return "double";
+    case DType::F16: return "spirograd::Half";
   }
   return "";
 }

@@ -25,8 +25,13 @@ struct GradientStep {
 };
 
 GradientStep step_of(const Program& p, const DescentOptions& how) {
-  return {value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(),
-          differentiated_result(p, how.of).value(), p.results.size()};
+  GradientStep step{value_and_grad(p, how.by, how.of).value(), differentiated(p, how.by).value(),
+                    differentiated_result(p, how.of).value(), p.results.size()};
+  for (size_t slot : step.weights)
+    if (const Param& w = p.params[slot]; w.type.dtype == DType::F16)
+      throw Error("SG0501", "fit: '" + w.name + "' is " + to_string(w.type) + ", where small steps would be lost")
+          .hint("declare it f32, and round it where it is used: f16(" + w.name + ")");
+  return step;
 }
 
 // Parameters and what is written to them, in step.

@@ -28,6 +28,7 @@ std::vector<std::string> quirks_of(const Target& t) {
 
 std::vector<std::pair<std::string, std::string>> target_facts(const Target& t) {
   return {{"f64", yes_no(t.float64)},
+          {"f16 in memory", yes_no(t.float16_storage)},
           {"native atomic f32 add", yes_no(t.atomic_float_add)},
           {"device addresses", yes_no(t.device_address)},
           {"signed zero, inf, nan kept", yes_no(t.signed_zero_inf_nan)},
@@ -91,6 +92,8 @@ nlohmann::json json_of(const vk::DeviceInfo& d) {
             {"bytes_read_per_second", d.speeds.read}}},
           {"target",
            {{"float64", t.float64},
+            {"float16_storage", t.float16_storage},
+            {"float16_addresses", t.float16_addresses},
             {"atomic_float_add", t.atomic_float_add},
             {"device_address", t.device_address},
             {"signed_zero_inf_nan", t.signed_zero_inf_nan},

@@ -11,7 +11,7 @@ namespace spirograd::cli {
 namespace {
 
 std::optional<DType> dtype_named(const std::string& word) {
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType t : kDTypes)
     if (word == name(t)) return t;
   return std::nullopt;
 }
@@ -31,7 +31,7 @@ std::optional<DType> element_type(const Options& options) {
   const auto word = options.value("--dtype");
   if (!word) return std::nullopt;
   const auto t = dtype_named(*word);
-  if (!t) throw usage_error("'--dtype' is f32 or f64 (or i32, u32, bool), not '" + *word + "'");
+  if (!t) throw usage_error("'--dtype' is f32 or f64 (or f16, i32, u32, bool), not '" + *word + "'");
   return t;
 }
 

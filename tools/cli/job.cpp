@@ -234,7 +234,7 @@ Target plain_target() {
   Target t;
   t.price = software_prices(1, 2);
   t.quirks = kSlowLocalIndex;
-  t.float64 = true;
+  t.float64 = t.float16_storage = t.float16_addresses = true;
   t.max_invocations = 256;
   t.max_buffers = 30;
   return t;

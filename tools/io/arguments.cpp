@@ -113,6 +113,7 @@ HostArray from_literal(const std::string& name, const std::string& text, const L
     const bool fits = t == DType::Bool  ? x == 0 || x == 1
                       : t == DType::I32 ? x >= -2147483648.0 && x <= 2147483647.0
                       : t == DType::U32 ? x >= 0 && x <= 4294967295.0
+                      : t == DType::F16 ? !std::isfinite(x) || std::isfinite(static_cast<float>(Half(x)))
                       : t == DType::F32 ? !std::isfinite(x) || std::isfinite(static_cast<float>(x))
                                         : true;
     if (!fits) throw bad(name, text, "does not fit " + std::string(spirograd::name(t)));
@@ -133,7 +134,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::optional<DType> dtype_named(const std::string& text) {
-  for (DType t : {DType::Bool, DType::I32, DType::U32, DType::F32, DType::F64})
+  for (DType t : kDTypes)
     if (text == spirograd::name(t)) return t;
   return std::nullopt;
 }

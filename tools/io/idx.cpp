@@ -117,6 +117,7 @@ std::vector<uint8_t> idx_bytes(const HostArray& a) {
     case DType::F32: code = 13; break;
     case DType::F64: code = 14; break;
     case DType::U32: throw Error("SG0508", "an IDX file has no u32 elements").hint("write a .npy file, or i32(x)");
+    case DType::F16: throw Error("SG0508", "an IDX file has no f16 elements").hint("write a .npy file, or f32(x)");
   }
   std::vector<uint8_t> out = {0, 0, code, static_cast<uint8_t>(a.type.shape.rank())};
   for (const int64_t extent : a.type.shape) {

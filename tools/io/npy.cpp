@@ -181,13 +181,6 @@ T load(const FileArray& a, size_t i) {
   return x;
 }
 
-double half_to_double(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = bits >> 15 ? -1 : 1;
-  if (exponent == 31) return mantissa ? std::nan("") : sign * HUGE_VAL;
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
-}
-
 struct Number {
   bool whole = false;
   int64_t integer = 0;  // if whole
@@ -197,7 +190,7 @@ struct Number {
 Number element(const FileArray& a, size_t i) {
   if (a.kind == 'f')
     return {false, 0,
-            a.width == 2   ? half_to_double(load<uint16_t>(a, i))
+            a.width == 2   ? static_cast<double>(load<Half>(a, i))
             : a.width == 4 ? load<float>(a, i)
                            : load<double>(a, i)};
   const auto whole = [](auto x) { return Number{true, static_cast<int64_t>(x), static_cast<double>(x)}; };
@@ -230,8 +223,9 @@ std::optional<double> converted(const Number& x, DType t, bool from_float) {
     case DType::Bool: return is_whole_in(x, 0, 1) ? std::optional(x.real) : std::nullopt;
     case DType::I32: return is_whole_in(x, -2147483648.0, 2147483647.0) ? std::optional(x.real) : std::nullopt;
     case DType::U32: return is_whole_in(x, 0, 4294967295.0) ? std::optional(x.real) : std::nullopt;
+    case DType::F16:
     case DType::F32: {
-      const double y = static_cast<float>(x.real);
+      const double y = static_cast<double>(t == DType::F16 ? static_cast<float>(Half(x.real)) : static_cast<float>(x.real));
       if (from_float) return std::isfinite(x.real) && !std::isfinite(y) ? std::nullopt : std::optional(y);
       return x.whole && std::abs(y) < 9.3e18 && static_cast<int64_t>(y) == x.integer ? std::optional(y) : std::nullopt;
     }
@@ -254,6 +248,7 @@ std::optional<DType> same_type(const FileArray& a) {
   if (a.kind == 'b') return DType::Bool;
   if (a.kind == 'i' && a.width == 4) return DType::I32;
   if (a.kind == 'u' && a.width == 4) return DType::U32;
+  if (a.kind == 'f' && a.width == 2) return DType::F16;
   if (a.kind == 'f' && a.width == 4) return DType::F32;
   if (a.kind == 'f' && a.width == 8) return DType::F64;
   return std::nullopt;
@@ -280,6 +275,7 @@ std::string numpy_name(DType t) {
     case DType::Bool: return "bool";
     case DType::I32: return "int32";
     case DType::U32: return "uint32";
+    case DType::F16: return "float16";
     case DType::F32: return "float32";
     case DType::F64: return "float64";
   }
@@ -360,6 +356,7 @@ std::vector<uint8_t> npy_bytes(const HostArray& a) {
     case DType::Bool: header += "|b1"; break;
     case DType::I32: header += "<i4"; break;
     case DType::U32: header += "<u4"; break;
+    case DType::F16: header += "<f2"; break;
     case DType::F32: header += "<f4"; break;
     case DType::F64: header += "<f8"; break;
   }

@@ -33,6 +33,7 @@ const char* tensor_type(DType t) {
     case DType::Bool: return "BOOL";
     case DType::I32: return "I32";
     case DType::U32: return "U32";
+    case DType::F16: return "F16";
     case DType::F32: return "F32";
     case DType::F64: return "F64";
   }

@@ -100,9 +100,9 @@ void check_struct_size(std::string_view function, size_t size, size_t known, con
 }
 
 DType element_of(sg_dtype dtype, std::string_view function) {
-  if (dtype < SG_BOOL || dtype > SG_F64)
+  if (dtype < SG_BOOL || dtype > SG_F16)
     throw Error("SG0509", std::string(function) + ": " + std::to_string(dtype) + " is no element type")
-        .hint("SG_BOOL, SG_I32, SG_U32, SG_F32 or SG_F64");
+        .hint("SG_BOOL, SG_I32, SG_U32, SG_F32, SG_F64 or SG_F16");
   return static_cast<DType>(dtype - SG_BOOL);
 }
 

@@ -38,6 +38,7 @@ HostArray summed(const Type& type, const JoinedResult& how, std::span<const Part
       case DType::Bool: break;  // type_in_piece refuses it
       case DType::I32: add<int32_t>(sums, *p.result, weight); break;
       case DType::U32: add<uint32_t>(sums, *p.result, weight); break;
+      case DType::F16: add<Half>(sums, *p.result, weight); break;
       case DType::F32: add<float>(sums, *p.result, weight); break;
       case DType::F64: add<double>(sums, *p.result, weight); break;
     }

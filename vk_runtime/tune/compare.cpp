@@ -19,7 +19,8 @@ bool agree(const HostArray& want, const HostArray& have) {
   if (want.type != have.type) return false;
   if (!is_float(want.type.dtype)) return want.bytes == have.bytes;
   const std::vector<double> a = want.values(), b = have.values();
-  const double unit = want.type.dtype == DType::F64 ? 0x1p-53 : 0x1p-24;
+  const DType t = want.type.dtype;
+  const double unit = t == DType::F64 ? 0x1p-53 : t == DType::F16 ? 0x1p-11 : 0x1p-24;
   double largest = 0;
   for (double x : a)
     if (std::isfinite(x)) largest = std::max(largest, std::abs(x));

@@ -50,6 +50,6 @@ struct HostArray {
 };
 
 /// Bytes of one element in files and in HostArray.
-constexpr uint64_t host_bytes(DType t) { return t == DType::F64 ? 8 : t == DType::Bool ? 1 : 4; }
+constexpr uint64_t host_bytes(DType t) { return t == DType::Bool ? 1 : device_bytes(t); }
 
 }  // namespace spirograd

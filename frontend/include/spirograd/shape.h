@@ -99,6 +99,11 @@ std::string to_string(const Type&);   // "f32[3,4]", "f32"
 
 constexpr Type f32(Shape s = {}) { return {DType::F32, s}; }
 constexpr Type f64(Shape s = {}) { return {DType::F64, s}; }
+/// Of an array where it is computed with, as its tangents and cotangents are: those of f16 are f32, so that small ones
+/// survive.
+constexpr Type computed_as(const Type& t) { return {computed_as(t.dtype), t.shape}; }
+
+constexpr Type f16(Shape s = {}) { return {DType::F16, s}; }
 constexpr Type i32(Shape s = {}) { return {DType::I32, s}; }
 constexpr Type u32(Shape s = {}) { return {DType::U32, s}; }
 constexpr Type boolean(Shape s = {}) { return {DType::Bool, s}; }

@@ -32,6 +32,8 @@ struct Requirements {
   bool exchange_float_add = false;  // f32 adds on buffers by compare-exchange
   bool integer_atomics = false;     // i32 and u32 adds on buffers
   bool shared_memory = false;       // and barriers
+  bool float16_storage = false;     // storageBuffer16BitAccess
+  bool float16_addresses = false;   // storagePushConstant16
   bool operator==(const Requirements&) const = default;
 };
 

@@ -67,6 +67,8 @@ struct Target {
   Prices price;
   uint32_t quirks = 0;                            // bits of Quirk
   bool float64 = false;                           // shaderFloat64
+  bool float16_storage = false;                   // storageBuffer16BitAccess: arrays of f16
+  bool float16_addresses = false;                 // and storagePushConstant16: through addresses, too
   bool atomic_float_add = false;                  // f32 add on buffers, offered and proved by the self-test
   bool exchange_float_add = true;                 // the same by compare-exchange; false: the self-test saw it go wrong
   bool integer_atomics = true;                    // i32 and u32 adds on buffers; so with these

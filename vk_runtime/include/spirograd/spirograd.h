@@ -54,8 +54,8 @@ const char* sg_error_text(const sg_error* error);
 // ---- types
 
 typedef int32_t sg_dtype;
-/// Elements as hosts have them: a bool is one byte, 0 or 1. 0 is none of them.
-enum { SG_BOOL = 1, SG_I32 = 2, SG_U32 = 3, SG_F32 = 4, SG_F64 = 5 };
+/// Elements as hosts have them: a bool is one byte, 0 or 1; an f16 is two, by IEEE 754. 0 is none of them.
+enum { SG_BOOL = 1, SG_I32 = 2, SG_U32 = 3, SG_F32 = 4, SG_F64 = 5, SG_F16 = 6 };
 
 enum { SG_MAX_RANK = 6 };
 

@@ -119,6 +119,8 @@ struct External {
   bool atomic_float_add = false;       // shaderBufferFloat32AtomicAdd enabled
   bool subgroup_size_control = false;  // subgroupSizeControl and computeFullSubgroups enabled
   bool timeline_semaphore = false;     // enabled; without it, runs are waited for by fences
+  bool float16_storage = false;        // storageBuffer16BitAccess enabled: arrays of f16,
+  bool float16_addresses = false;      // and storagePushConstant16, to reach them through addresses
   bool shader_float_controls = false;  // of Vulkan 1.1: the extension enabled; later it is no extension
   /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
   /// run: a second Device of it too, and adopt refuses that one if either has no lock.
