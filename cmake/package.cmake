@@ -17,6 +17,10 @@ endforeach()
 add_library(spirograd::spirograd ALIAS spirograd_spirograd)
 set_target_properties(spirograd_spirograd PROPERTIES EXPORT_NAME spirograd)
 
+if(TARGET spirograd_mpi)
+  add_library(spirograd::mpi ALIAS spirograd_mpi)
+  set_target_properties(spirograd_mpi PROPERTIES EXPORT_NAME mpi)
+endif()
 if(TARGET spirograd_c)  # shared, with all of the others in it: not a part of spirograd::spirograd
   add_library(spirograd::c ALIAS spirograd_c)
   set_target_properties(spirograd_c PROPERTIES EXPORT_NAME c)
@@ -48,6 +52,10 @@ if(TARGET spirograd_c)  # an export of its own: who uses C alone needs nothing t
   install(FILES $<TARGET_FILE:spirograd_c> DESTINATION . RENAME libspirograd.so.0 COMPONENT python EXCLUDE_FROM_ALL)  # pip install .
 endif()
 install(EXPORT spirograd-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+if(TARGET spirograd_mpi)  # an export of its own: who has no need of it needs no MPI
+  install(TARGETS spirograd_mpi EXPORT spirograd-mpi-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT spirograd-mpi-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake.in ${PROJECT_BINARY_DIR}/spirograd-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor version may change the interface.

@@ -29,6 +29,7 @@ ALLOWED = {
     "tune": {"base", "executable", "schedule", "lower", "compile", "vk"},
     "jit": {"base", "dsl", "executable", "compile", "vk"},
     "shards": {"base", "ir", "executable", "compile", "vk"},
+    "mpi": {"base", "executable", "compile", "vk", "shards"},
     "c": {"base", "text", "ad", "executable", "compile", "vk"},
 }
 
@@ -37,7 +38,8 @@ FOLDERS = {
     "frontend/base": "base", "frontend/ir": "ir", "frontend/rewrite": "rewrite", "frontend/text": "text",
     "frontend/dsl": "dsl", "ad": "ad", "spirv/executable": "executable", "spirv/kernel": "kernel", "spirv/emit": "emit",
     "spirv/probes": "probes", "spirv/schedule": "schedule", "spirv/lower": "lower", "spirv": "compile", "vk_runtime": "vk",
-    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit", "vk_runtime/shards": "shards", "vk_runtime/c": "c",
+    "vk_runtime/tune": "tune", "vk_runtime/jit": "jit", "vk_runtime/shards": "shards", "vk_runtime/mpi": "mpi",
+    "vk_runtime/c": "c",
 }
 # Public headers: those of a folder include/spirograd belong to several layers.
 PUBLIC = {
@@ -48,11 +50,11 @@ PUBLIC = {
     "keep.h": "base", "text.h": "text", "grad.h": "ad", "split.h": "ad", "check.h": "ad",
     "target.h": "executable", "requirements.h": "executable", "executable.h": "executable", "compile.h": "compile",
     "bundle_file.h": "executable", "choices.h": "executable", "vk.h": "vk", "tune.h": "tune", "jit.h": "jit",
-    "shards.h": "shards", "spirograd.h": "c",
+    "shards.h": "shards", "ranks.h": "mpi", "spirograd.h": "c",
 }
 # Headers of other projects. Everything else in angle brackets has to be of the standard library.
 FOREIGN = {"vulkan/": {"vk"}, "volk.h": {"vk"}, "spirv/unified1/": {"emit"}, "spirv-tools/": {"emit"},
-           "stddef.h": {"c"}, "stdint.h": {"c"}}
+           "mpi.h": {"mpi"}, "stddef.h": {"c"}, "stdint.h": {"c"}}
 # Headers of one operating system, and the names of the files that may include them. Tests of POSIX may, too.
 SYSTEM = re.compile(
     r"(sys|mach|mach-o|linux|asm|bits|arpa|net|netinet|android)/.*"

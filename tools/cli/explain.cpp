@@ -89,6 +89,8 @@ constexpr Entry kEntries[] = {
      "resume with the program, inputs and options that it was written with"},
     {"SG0511", "work cannot be shared among devices as it was asked for",
      "cut inputs along the axis of the data; results are sums or means over it, or concatenated"},
+    {"SG0512", "MPI refuses a call, or a process of the job has ended",
+     "see what the ranks printed; docs/several-devices.md tells how a job is started"},
     {"SG0601", "memory does not suffice", "use smaller inputs, or a device with more memory"},
     {"SG0602", "a kernel grows too large to compile", "compute fewer different elements of one array in one expression"},
     {"SG0603", "the program grows too large", "compute what is used twice once, with let; loops replace repetition"},
