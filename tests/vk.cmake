@@ -48,6 +48,7 @@ if(TARGET Vulkan::Vulkan)  # the host links the loader itself: no symbol may cla
   foreach(test host_test wanted_features_test)
     spirograd_gpu_test(gpu/${test}.cpp ALONE LINK gpu_host)
   endforeach()
+  spirograd_gpu_test(gpu/image_test.cpp ALONE LINK gpu_host spirograd_text spirograd_compile)
 endif()
 
 set(libraries)

@@ -128,6 +128,8 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkCmdDispatchBase,              get, device, "vkCmdDispatchBase");
   load(f.vkCmdFillBuffer,                get, device, "vkCmdFillBuffer");
   load(f.vkCmdCopyBuffer,                get, device, "vkCmdCopyBuffer");
+  load(f.vkCmdCopyImageToBuffer,         get, device, "vkCmdCopyImageToBuffer");
+  load(f.vkCmdCopyBufferToImage,         get, device, "vkCmdCopyBufferToImage");
   load(f.vkCmdPipelineBarrier,           get, device, "vkCmdPipelineBarrier");
   load(f.vkCmdResetQueryPool,            get, device, "vkCmdResetQueryPool");
   load(f.vkCmdWriteTimestamp,            get, device, "vkCmdWriteTimestamp");

@@ -1,5 +1,4 @@
 // What a session does for its user: runs, replays, or records into the user's commands.
-#include "vk_runtime/barrier_plan.h"
 #include "vk_runtime/clock.h"
 #include "vk_runtime/device_array.h"
 #include "vk_runtime/errors.h"
@@ -155,45 +154,6 @@ Result<HostArray> Session::read(std::string_view name) {
           .hint("run(steps) makes the outputs");
     s.d.check_alive();
     return s.arguments[s.newest(i)]->download();
-  });
-}
-
-Result<void> Session::record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs) {
-  return guarded([&] {
-    Impl& s = *impl_;
-    s.d.check_alive();
-    if (!commands) throw Error("SG0501", "record: the command buffer is null");
-    if (inputs.size() != s.e.n_inputs || outputs.size() != s.e.n_outputs) {
-      throw Error("SG0501", "the program has " + std::to_string(s.e.n_inputs) + " inputs and " +
-                                std::to_string(s.e.n_outputs) + " outputs; slices for " + std::to_string(inputs.size()) +
-                                " and " + std::to_string(outputs.size()) + " are given");
-    }
-    std::vector<Place> places = s.places;
-    for (uint32_t i = 0; i < s.n_arguments(); ++i) places[i] = s.arguments[i]->piece.place;
-    for (uint32_t i = 0; i < s.n_arguments(); ++i) {
-      const BufferDesc& b = s.e.buffers[i];
-      const Slice& slice = i < s.e.n_inputs ? inputs[i] : outputs[i - s.e.n_inputs];
-      if (b.bytes == 0) continue;  // ours serves as well as theirs
-      const uint64_t element = spirograd::device_bytes(b.type.dtype);
-      if (!slice.buffer || slice.bytes < b.bytes || slice.offset % element != 0) {
-        throw Error("SG0501", "the slice for '" + b.name + "' must name a buffer, hold " + std::to_string(b.bytes) +
-                                  " bytes and start at a multiple of " + std::to_string(element) + "; it holds " +
-                                  std::to_string(slice.bytes) + " from " + std::to_string(slice.offset));
-      }
-      places[i] = {slice.buffer, slice.offset, 0};
-      if (s.e.form == BindingForm::Address) {
-        VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-        info.buffer = slice.buffer;
-        places[i].address = s.d.fns.vkGetBufferDeviceAddress(s.d.device, &info) + slice.offset;
-      }
-    }
-    s.check_overlaps("record", places, false);
-    if (s.record_sets) s.record_sets->update(places);
-    const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
-    if (outer.before) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
-    Progress progress(s.e.steps);
-    record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get(), progress);
-    if (outer.after) memory_barrier(s.d.fns, commands, kOurUses, kOurUses);
   });
 }
 

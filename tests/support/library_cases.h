@@ -26,6 +26,12 @@ inline const LibraryCase kLibraryCases[] = {
       std::log(std::exp(1.0) + std::exp(-2.5) + std::exp(4.0)) - 1) / 3},
     {"hinge(x, [1, 1, -1])", (0.5 + 2.25 + 3) / 3},
     {"kl_divergence(softmax(x), [0.2, 0.3, 0.5])", 0.27314771860272674},
+    // images
+    {"sum(srgb_encode(srgb_decode([0.1, 0.5, 0.02])) * x)", 0.1 * 0.5 - 0.5 * 1.25 + 0.02 * 2},
+    {"sum(srgb_decode((x + 2) / 5))", 0.8374751278538086},
+    {"where(sum(unpack_rgba8([[4278190335u]])) == 2, x[0], 0)", 0.5},
+    {"where(pack_rgba8([[[1, 0.5, -3, 0.25]]])[0, 0] == 1073774847u, x[0], 0)", 0.5},
+    {"where(swap_red_and_blue([[287454020u]])[0, 0] == 289682210u, x[0], 0)", 0.5},
     // optimisers: first steps
     {"sum(sgd(x, [1, 2, 3], 0.1))", 1.25 - 0.6},
     {"sum(momentum(x, [1, 2, 3], [1, 1, 1], 0.1, 0.9)[0])", 1.25 - 0.1 * (1.9 + 2.9 + 3.9)},
@@ -69,7 +75,8 @@ inline const LibraryCase kLibraryCases[] = {
 };
 // clang-format on
 
-inline const char* const kImports = "import losses\nimport optim\nimport distributions\nimport sampling\nimport linalg\n";
+inline const char* const kImports =
+    "import losses\nimport optim\nimport distributions\nimport sampling\nimport linalg\nimport images\n";
 
 /// A program of x and k whose value is that of the call. Of other floats than f64: `type`.
 inline std::string source_of(const std::string& call, const std::string& type = "f64") {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "spirograd/choices.h"
@@ -168,6 +169,21 @@ struct Slice {
   VkDeviceSize offset = 0, bytes = 0;
 };
 
+/// Texels of an image of yours, of one mip level: layers, rows, columns and channels of an array, without an axis for one
+/// layer or one channel. R32, R32G32 and R32G32B32A32 SFLOAT are f32, the same of R16 are f16; R32_UINT and colours of four
+/// bytes (R8G8B8A8 and B8G8R8A8, A2B10G10R10) are u32 as they lie in memory, which `import images` unpacks; R32_SINT is i32.
+struct ImageRegion {
+  VkImage image = VK_NULL_HANDLE;  // with usage TRANSFER_SRC as an input, TRANSFER_DST as an output
+  VkFormat format = VK_FORMAT_UNDEFINED;
+  VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;  // that it is in meanwhile; or TRANSFER_SRC_ or _DST_OPTIMAL
+  VkExtent2D extent = {};
+  VkOffset2D offset = {};
+  uint32_t mip = 0, first_layer = 0, layers = 1;
+};
+
+/// Where an input or output of a recording lies.
+using HostArgument = std::variant<Slice, ImageRegion>;
+
 class Device {
  public:
   /// Errors: SG0301 no loader, SG0302 no driver, SG0303 what the device or the validation layer lacks, SG0304 unknown
@@ -301,6 +317,12 @@ class Session {
   /// TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS. Slices start at multiples of the
   /// element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
   Result<void> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
+  /// The same with images among them. Those are copied, to and from memory of the session: kernels reach any element of an
+  /// array, in any order, with derivatives. Before and after, the host's barriers order the image's other uses and
+  /// transfers, which read inputs and write outputs; it does not change its layout. Errors: SG0501 an image that is not as
+  /// the array.
+  Result<void> record_images(VkCommandBuffer commands, std::span<const HostArgument> inputs,
+                             std::span<const HostArgument> outputs);
 
   /// Bytes of device memory held by this session: inputs, outputs, constants, scratch.
   uint64_t device_bytes() const;
