@@ -149,4 +149,12 @@ void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernel
   }
 }
 
+std::shared_ptr<const Pipelines> pipelines_of(Device::Impl& device, const Executable& e) {
+  const SharedPipelines::Key key = SharedPipelines::key_of(e);
+  if (auto known = device.shared_pipelines.find(key)) return known;
+  auto made = std::make_shared<const Pipelines>(device, e);
+  device.shared_pipelines.keep(key, made);
+  return made;
+}
+
 }  // namespace spirograd::vk

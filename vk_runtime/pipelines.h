@@ -1,6 +1,7 @@
 // Compute pipelines of an executable, created in batches on several threads.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -48,5 +49,9 @@ class Pipelines {
   std::vector<Layout> layouts_;  // by number of bindings
   std::vector<Pipeline> pipelines_;
 };
+
+/// Those of the executable: where a session of the device has made all of them, and still is there, the same ones.
+/// Thread-safe.
+std::shared_ptr<const Pipelines> pipelines_of(Device::Impl& device, const Executable& executable);
 
 }  // namespace spirograd::vk

@@ -94,7 +94,7 @@ void Session::Impl::create(const Executable& x) {
   for (KernelBinary& k : e.kernels) k.words = {};
   for (BufferDesc& b : e.buffers) b.data = {};
   barriers = plan_barriers(e);
-  pipelines = std::make_unique<Pipelines>(d, x);
+  pipelines = pipelines_of(d, x);
   d.save_pipeline_cache();
   allocate(x);
   if (e.form == BindingForm::Descriptors) record_sets = std::make_unique<DescriptorSets>(d, e, *pipelines);

@@ -101,7 +101,7 @@ struct Session::Impl {
   Device::Impl& d;
   Executable e;  // without SPIR-V and constants
   std::vector<uint32_t> barriers;
-  std::unique_ptr<Pipelines> pipelines;
+  std::shared_ptr<const Pipelines> pipelines;
   std::unique_ptr<DescriptorSets> record_sets;      // Descriptors: for record()
   std::vector<std::shared_ptr<Storage>> arguments;  // inputs, then outputs; a donated input stands at its output, too
   std::vector<bool> given;                          // by argument: it has contents

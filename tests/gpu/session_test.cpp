@@ -208,6 +208,38 @@ TEST_F(SessionTest, GridsBeyondOneAxisFold) {
   EXPECT_NE(refused.error().message.find("maxComputeWorkGroupCount[1]"), std::string::npos) << refused.error().message;
 }
 
+// Two frames in flight are two sessions, the second of which compiles nothing.
+TEST_F(SessionTest, SessionsOfOneProgramShareTheirPipelines) {
+  static PFN_vkCreateComputePipelines below;
+  static std::atomic<uint32_t> made;
+  below = Device::Impl::of(*device).fns.vkCreateComputePipelines;
+  made = 0;
+  Device::Impl::of(*device).fns.vkCreateComputePipelines = [](VkDevice d, VkPipelineCache cache, uint32_t n,
+                                                              const VkComputePipelineCreateInfo* infos,
+                                                              const VkAllocationCallbacks* allocator, VkPipeline* out) {
+    made += n;
+    return below(d, cache, n, infos, allocator, out);
+  };
+  for (const BindingForm form : kForms) {
+    made = 0;
+    const Executable e = chain_program(form, 300, 3);
+    auto first = session(e);
+    const uint32_t kernels = made;
+    EXPECT_EQ(kernels, e.kernels.size());
+    auto second = session(e);
+    EXPECT_EQ(made, kernels);
+    first.reset();  // the second has what both used
+    const auto y = second->run(std::vector{ramp(300)});
+    ASSERT_TRUE(y) << y.error().str();
+    EXPECT_EQ(first_wrong(ramp(300), (*y)[0], 8, 7), -1);
+    session(chain_program(form == BindingForm::Address ? BindingForm::Descriptors : BindingForm::Address, 300, 3));
+    EXPECT_EQ(made, 2 * kernels) << "another form";
+    second.reset();
+    session(e);
+    EXPECT_EQ(made, 3 * kernels) << "nothing is kept for nobody";
+  }
+}
+
 TEST_F(SessionTest, SessionsOnTwoThreadsShareADevice) {
   std::vector<std::jthread> threads;
   std::atomic<int> right = 0;

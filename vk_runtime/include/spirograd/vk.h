@@ -260,7 +260,8 @@ struct Point {
 /// An executable made ready for a device: pipelines, memory and recorded commands. Not for use from two threads at once.
 class Session {
  public:
-  /// Creates pipelines on several threads and allocates all memory. Errors: SG03xx (limit, wish, device), SG0601.
+  /// Creates pipelines on several threads, or shares those of another session of the same executable, and allocates all
+  /// memory. Errors: SG03xx (limit, wish, device), SG0601.
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<Device> device, const Executable& executable);
   ~Session();
 
