@@ -74,6 +74,8 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   p.enable_float16_storage = f.float16_storage;
   p.enable_float16_addresses = f.float16_storage && f.float16_addresses;
   p.enable_timeline = f.timeline_semaphore;
+  p.enable_external_memory_fd = f.external_memory_fd;
+  if (p.enable_external_memory_fd) p.extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
   p.enable_atomic_float_add = f.atomic_float_extension && f.atomic_float_add;
   if (p.enable_atomic_float_add) p.extensions.push_back("VK_EXT_shader_atomic_float");
   if (f.api_version < VK_API_VERSION_1_2) {

@@ -36,6 +36,7 @@ struct DeviceFacts {
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
   bool timeline_semaphore = false;                                // 1.2 or VK_KHR_timeline_semaphore
+  bool external_memory_fd = false;                                // VK_KHR_external_memory_fd
   bool memory_budget = false;                                     // VK_EXT_memory_budget
   bool portability_subset = false;                                // the extension must be enabled where it is offered
   bool signed_zero_inf_nan = false, round_to_even = false;        // of 32-bit floats
@@ -59,6 +60,7 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
+  bool enable_external_memory_fd = false;
   bool enable_float16_storage = false, enable_float16_addresses = false;
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
   bool enable_timeline = false;         // points of submissions are told by a semaphore; else by fences

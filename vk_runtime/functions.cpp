@@ -58,6 +58,7 @@ InstanceFns load_instance(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
   load(f.vkGetPhysicalDeviceMemoryProperties,      get, instance, "vkGetPhysicalDeviceMemoryProperties");
   load(f.vkGetPhysicalDeviceQueueFamilyProperties, get, instance, "vkGetPhysicalDeviceQueueFamilyProperties");
   load(f.vkGetPhysicalDeviceMemoryProperties2,     get, instance, "vkGetPhysicalDeviceMemoryProperties2");
+  load(f.vkGetPhysicalDeviceExternalBufferProperties, get, instance, "vkGetPhysicalDeviceExternalBufferProperties");
   load(f.vkCreateDevice,                           get, instance, "vkCreateDevice");
   load(f.vkGetDeviceProcAddr,                      get, instance, "vkGetDeviceProcAddr");
   load(f.vkCreateDebugUtilsMessengerEXT,           get, instance, "vkCreateDebugUtilsMessengerEXT", false);
@@ -85,6 +86,7 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkBindBufferMemory,             get, device, "vkBindBufferMemory");
   load(f.vkGetBufferDeviceAddress,       get, device, "vkGetBufferDeviceAddress", false);
   if (!f.vkGetBufferDeviceAddress) load(f.vkGetBufferDeviceAddress, get, device, "vkGetBufferDeviceAddressKHR", false);
+  load(f.vkGetMemoryFdKHR,               get, device, "vkGetMemoryFdKHR", false);
   load(f.vkCreateFence,                  get, device, "vkCreateFence");
   load(f.vkDestroyFence,                 get, device, "vkDestroyFence");
   load(f.vkGetFenceStatus,               get, device, "vkGetFenceStatus");

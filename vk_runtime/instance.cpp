@@ -218,6 +218,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   }
   f.atomic_float_extension = has(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
   const bool size_extension = has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  f.external_memory_fd = has(extensions, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
   f.memory_budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   f.portability_subset = has(extensions, "VK_KHR_portability_subset");
 

@@ -21,7 +21,8 @@ struct Slab {
   uint8_t* mapped = nullptr;
   VkDeviceAddress address = 0;
   bool dedicated = false, coherent = true;
-  std::map<uint64_t, uint64_t> free;  // offset -> bytes; neighbours are merged
+  std::optional<SharedMemory> shared;  // as it was made, without a descriptor
+  std::map<uint64_t, uint64_t> free;   // offset -> bytes; neighbours are merged
 
   std::optional<uint64_t> take(uint64_t want) {
     for (auto it = free.begin(); it != free.end(); ++it) {
@@ -87,7 +88,14 @@ Error Memory::no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResu
 }
 
 // Returns the type. One that is full is followed by the next.
-uint32_t Memory::allocate_memory(Slab& slab, const VkMemoryRequirements& needs, bool addressable) {
+uint32_t Memory::allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, const SharedMemory* shared) {
+  const bool imports = shared && shared->fd >= 0;
+  if (imports && needs.size > shared->bytes)
+    throw Error("SG0501", "import: the memory has " + bytes_text(shared->bytes) + ", a buffer for the array takes " +
+                              bytes_text(needs.size));
+  if (imports) needs.size = shared->bytes;
+  if (imports && shared->memory_type != SharedMemory::kAnyType)
+    needs.memoryTypeBits &= shared->memory_type < 32 ? 1u << shared->memory_type : 0;
   const std::vector<uint32_t> types = plan_memory_types(config_.properties, needs.memoryTypeBits, slab.kind, config_.direct);
   if (types.empty())
     throw Error("SG0303",
@@ -96,6 +104,19 @@ uint32_t Memory::allocate_memory(Slab& slab, const VkMemoryRequirements& needs, 
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   if (addressable) allocate.pNext = &flags;
+  VkImportMemoryFdInfoKHR import{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
+  VkExportMemoryAllocateInfo exports{VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO};
+  if (shared) {  // what was imported may be shared again
+    exports.pNext = allocate.pNext;
+    exports.handleTypes = shared->handle;
+    allocate.pNext = &exports;
+  }
+  if (imports) {
+    import.pNext = allocate.pNext;
+    import.handleType = shared->handle;
+    import.fd = shared->fd;
+    allocate.pNext = &import;
+  }
   allocate.allocationSize = needs.size;
   VkResult answer = VK_SUCCESS;
   for (uint32_t type : types) {
@@ -109,7 +130,7 @@ uint32_t Memory::allocate_memory(Slab& slab, const VkMemoryRequirements& needs, 
   throw no_room(needs.size, types, answer);
 }
 
-std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
+std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes, const SharedMemory* shared) {
   auto slab = std::make_unique<Slab>();
   bool done = false;
   const Defer undo([&] {
@@ -124,13 +145,19 @@ std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes) {
   buffer.size = bytes;
   buffer.usage = kind == MemoryKind::Staging ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT
                                              : usage_of_arrays(addressable);
+  VkExternalMemoryBufferCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
+  if (shared) {
+    external.handleTypes = shared->handle;
+    buffer.pNext = &external;
+  }
   check(or_null(fns_.vkCreateBuffer(device_, &buffer, nullptr, &slab->buffer), slab->buffer), "vkCreateBuffer",
         config_.device);
 
   VkMemoryRequirements needs{};
   fns_.vkGetBufferMemoryRequirements(device_, slab->buffer, &needs);
-  const VkMemoryPropertyFlags type =
-      config_.properties.memoryTypes[allocate_memory(*slab, needs, addressable)].propertyFlags;
+  const uint32_t index = allocate_memory(*slab, needs, addressable, shared);
+  const VkMemoryPropertyFlags type = config_.properties.memoryTypes[index].propertyFlags;
+  if (shared) slab->shared = SharedMemory{-1, std::max(needs.size, shared->bytes), 0, index, shared->handle};
   check(fns_.vkBindBufferMemory(device_, slab->buffer, slab->memory, 0), "vkBindBufferMemory", config_.device);
   slab->coherent = type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   if (kind == MemoryKind::Staging || (kind == MemoryKind::Arrays && maps_arrays(type, config_.direct))) {
@@ -165,10 +192,40 @@ Allocation Memory::allocate(MemoryKind kind, uint64_t bytes) {
   return piece(*slabs_.back(), *slabs_.back()->take(want));
 }
 
+Allocation Memory::allocate_shared(uint64_t bytes, const SharedMemory& how) {
+  const uint64_t want = round_up(std::max(how.offset + bytes, kLeastBytes), config_.alignment);
+  const std::lock_guard lock(mutex_);
+  slabs_.push_back(create_slab(MemoryKind::Arrays, want, &how));
+  Slab& slab = *slabs_.back();
+  slab.dedicated = true;
+  slab.free.clear();
+  return {slab.buffer,
+          how.offset,
+          want,
+          slab.mapped ? slab.mapped + how.offset : nullptr,
+          slab.address ? slab.address + how.offset : 0,
+          &slab};
+}
+
+SharedMemory Memory::share(const Allocation& a) const {
+  SharedMemory out = a.slab->shared.value();
+  VkMemoryGetFdInfoKHR info{VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR};
+  info.memory = a.slab->memory;
+  info.handleType = out.handle;
+  check(fns_.vkGetMemoryFdKHR(device_, &info, &out.fd), "vkGetMemoryFdKHR", config_.device);
+  out.offset = a.offset;
+  return out;
+}
+
+bool Memory::is_shared(const Allocation& a) { return a.slab && a.slab->shared; }
+
 void Memory::release(const Allocation& a) {
   if (!a.slab || abandoned_) return;
   const std::lock_guard lock(mutex_);
-  a.slab->give(a.offset, a.bytes);
+  if (a.slab->shared)
+    a.slab->free.emplace(0, a.slab->bytes);
+  else
+    a.slab->give(a.offset, a.bytes);
   if (!a.slab->dedicated || !a.slab->empty()) return;  // common slabs stay for the next session
   const auto it = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& s) { return s.get() == a.slab; });
   destroy_slab(**it);

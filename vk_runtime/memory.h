@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "spirograd/result.h"
+#include "spirograd/vk.h"
 #include "vk_runtime/functions.h"
 #include "vk_runtime/memory_plan.h"
 
@@ -55,6 +56,12 @@ class Memory {
   ~Memory();
   /// Throws SG0601 when there is no room, SG0303 when the device has no suitable memory.
   Allocation allocate(MemoryKind kind, uint64_t bytes);
+  /// Of its own, exported or imported as `how` says: that of import has so many bytes and, if it says so, that type. The
+  /// descriptor is ours if this succeeds.
+  Allocation allocate_shared(uint64_t bytes, const SharedMemory& how);
+  /// A descriptor for what allocate_shared has made. Pre: it did.
+  SharedMemory share(const Allocation&) const;
+  static bool is_shared(const Allocation&);
   void release(const Allocation&);
   /// Before the device reads what the host wrote to a mapped piece, and before the host reads what the device wrote.
   /// Nothing where memory is coherent. Throw vulkan_error.
@@ -69,8 +76,8 @@ class Memory {
   size_t slab_count() const;
 
  private:
-  std::unique_ptr<Slab> create_slab(MemoryKind kind, uint64_t bytes);
-  uint32_t allocate_memory(Slab& slab, const VkMemoryRequirements& needs, bool addressable);
+  std::unique_ptr<Slab> create_slab(MemoryKind kind, uint64_t bytes, const SharedMemory* shared = nullptr);
+  uint32_t allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, const SharedMemory* shared);
   Error no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResult answer) const;
   void destroy_slab(Slab&);
 

@@ -23,9 +23,12 @@ void release(Device::Impl& d, const Storage::Piece& piece) {
   d.leave({[&d, used = piece.used] { return d.still_runs(used); }, std::make_shared<Freed>(d, piece.mine)});
 }
 
+Storage::Piece piece_of(Device::Impl& d, const Allocation& a) { return {a, {a.buffer, a.offset, a.address}, ++d.pieces}; }
 Storage::Piece piece_of_ours(Device::Impl& d, uint64_t bytes) {
-  const Allocation a = d.memory->allocate(MemoryKind::Arrays, bytes);
-  return {a, {a.buffer, a.offset, a.address}, ++d.pieces};
+  return piece_of(d, d.memory->allocate(MemoryKind::Arrays, bytes));
+}
+Storage::Piece piece_of_shared(Device::Impl& d, uint64_t bytes, const SharedMemory& how) {
+  return piece_of(d, d.memory->allocate_shared(bytes, how));
 }
 
 }  // namespace
@@ -54,6 +57,10 @@ void from_device(const uint8_t* from, HostArray& to) {
 }
 
 Storage::Storage(Device::Impl& device, Type t) : d(&device), type(t) { piece = piece_of_ours(device, bytes()); }
+
+Storage::Storage(Device::Impl& device, Type t, const SharedMemory& how) : d(&device), type(t) {
+  piece = piece_of_shared(device, bytes(), how);
+}
 
 Storage::Storage(Device::Impl& device, Type t, const Slice& slice) : d(&device), type(t) {
   piece.place = {slice.buffer, slice.offset, 0};
@@ -134,6 +141,11 @@ HostArray Storage::download() {
 
 void Storage::move_to(Device::Impl& other) {
   if (d == &other) return;
+  if (Memory::is_shared(piece.mine)) {  // the same memory, for others know it
+    if (piece.used > 0) d->wait(piece.used);
+    const Piece from = std::exchange(piece, piece_of_shared(other, bytes(), d->memory->share(piece.mine)));
+    return release(*std::exchange(d, &other), from);
+  }
   const HostArray contents = download();
   const Piece from = std::exchange(piece, piece_of_ours(other, bytes()));
   release(*std::exchange(d, &other), from);

@@ -61,6 +61,7 @@ Result<WantedFeatures> wanted_features(PFN_vkGetInstanceProcAddr get, VkInstance
     known.api_version = api_version;
     known.buffer_device_address = plan.enable_device_address;
     known.float64 = plan.enable_float64;
+    known.external_memory_fd = plan.enable_external_memory_fd;
     known.float16_storage = plan.enable_float16_storage;
     known.float16_addresses = plan.enable_float16_addresses;
     known.atomic_float_add = plan.enable_atomic_float_add;

@@ -122,6 +122,7 @@ struct External {
   bool timeline_semaphore = false;     // enabled; without it, runs are waited for by fences
   bool float16_storage = false;        // storageBuffer16BitAccess enabled: arrays of f16,
   bool float16_addresses = false;      // and storagePushConstant16, to reach them through addresses
+  bool external_memory_fd = false;     // VK_KHR_external_memory_fd enabled: arrays that are shared
   bool shader_float_controls = false;  // of Vulkan 1.1: the extension enabled; later it is no extension
   /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
   /// run: a second Device of it too, and adopt refuses that one if either has no lock.
@@ -224,6 +225,16 @@ struct StepRun {
   double begin = 0, end = 0;
 };
 
+/// Memory that other devices, other APIs and other processes reach by a file descriptor (VK_KHR_external_memory_fd).
+struct SharedMemory {
+  static constexpr uint32_t kAnyType = UINT32_MAX;
+  int fd = -1;
+  uint64_t bytes = 0;               // of the whole allocation, as it was made
+  uint64_t offset = 0;              // where the array begins in it, a multiple of 256
+  uint32_t memory_type = kAnyType;  // index that it was made with, where the handle is opaque
+  VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+};
+
 struct Storage;  // defined in the library only
 
 /// An array that stays on a device, for sessions to read and write. Its memory is freed when the last work that uses it has
@@ -237,6 +248,15 @@ class DeviceArray {
   /// outlives the array. Bools are 32-bit words, 0 or 1. Runs are ordered behind what the host has submitted to the queue
   /// before, and before what it submits afterwards. Errors: SG0501 wrong slice, SG0303 not an adopted device.
   static Result<DeviceArray> adopt(const std::shared_ptr<Device>& device, const Type& type, const Slice& slice);
+  /// Zeros, in memory that can be shared: share() gives a new descriptor of it each time, the caller's to close or to hand
+  /// over. Errors: those of create; SG0303, saying what is lacking, where the device cannot export such handles.
+  static Result<DeviceArray> create_shared(
+      const std::shared_ptr<Device>& device, const Type& type,
+      VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+  Result<SharedMemory> share() const;
+  /// An array in what somebody else has shared. The descriptor belongs to the array if this succeeds. What both do with it
+  /// is ordered by whoever calls: work is waited for (run, wait) before the other begins. Errors: SG0303, SG0501 too small.
+  static Result<DeviceArray> import(const std::shared_ptr<Device>& device, const Type& type, const SharedMemory& memory);
   DeviceArray(DeviceArray&&) noexcept;
   DeviceArray& operator=(DeviceArray&&) noexcept;
   ~DeviceArray();
