@@ -54,6 +54,9 @@ FitWork fit_work(const Options& options, InputList& list) {
   if (!n || *n < 1)
     throw usage_error("'--batch' needs an axis of the inputs and a number of elements, not '" + *text + "'")
         .hint("--batch N=64 for x: f32[N, 3]");
+  if (const int64_t all = list.extent_of(named->name); *n > all)
+    throw usage_error("a part of " + std::to_string(*n) + " elements of '" + named->name + "' is more than the " +
+                      std::to_string(all) + " that there are");
   Program program = list.instantiate_part(named->name, *n);
   std::vector<HostArray> inputs = list.match(program);
   Batch batch = batch_of(program, inputs, named->name, seed);

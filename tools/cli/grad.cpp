@@ -8,6 +8,7 @@
 #include "frontend/base/near_name.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/several_devices.h"
 #include "tools/cli/tool.h"
 #include "tools/io/table.h"
 
@@ -102,8 +103,17 @@ int grad(const Options& options) {
                                                     : alias_of(program.results[j].name, options.has("--hvp")));
   outputs.check_names(names);
 
-  const Engine engine(options);
-  Engine::Outcome outcome = engine.run(program, inputs, options.has("--time"));
+  std::optional<Engine> engine;  // none: several devices
+  Engine::Outcome outcome;
+  std::vector<ShardState> states;
+  if (const auto several = SeveralDevices::asked(options)) {
+    const auto piece_of = [&](int64_t n) { return derive(list.instantiate_part(several->axis, n), options).program; };
+    SharedOutcome shared = run_on_several(*several, options, program, piece_of, inputs);
+    outcome.results = std::move(shared.results);
+    states = std::move(shared.states);
+  } else {
+    outcome = engine.emplace(options).run(program, inputs, options.has("--time"));
+  }
   std::vector<NamedArray> results;
   for (size_t j = 0; j < outcome.results.size(); ++j)
     results.push_back({names[j].first, names[j].second, std::move(outcome.results[j])});
@@ -129,13 +139,18 @@ int grad(const Options& options) {
   }
   outputs.write(results);
   if (options.has("--json")) {
-    nlohmann::json out = {{"device", engine.name()}, {"values", values}, {"derivatives", derivatives}};
+    nlohmann::json out = {{"values", values}, {"derivatives", derivatives}};
+    if (engine)
+      out["device"] = engine->name();
+    else
+      out["devices"] = states_json(states);
     if (options.has("--time")) out["time"] = time_json(outcome);
     print_json(out);
   } else {
     print(text + table.str());
   }
-  if (options.has("--time")) std::fputs(time_text(engine, outcome).c_str(), stderr);
+  if (!engine) std::fputs(states_text(states).c_str(), stderr);
+  if (options.has("--time")) std::fputs(time_text(*engine, outcome).c_str(), stderr);
   return kOk;
 }
 
@@ -154,7 +169,7 @@ Command grad_command() {
                                 {"--jvp", "", "forward mode"},
                                 {"--hvp", "", "Hessian times vector"},
                                 output_option("write a value or derivative; '-' prints it; FILE.npz alone takes all")},
-                               {time_option()}),
+                               {time_option(), devices_option(), cut_option()}),
           {"spirograd grad model.sg --wrt w,b x=x.npy w=w.npy b=b.npy -o w=gw.npy -o loss=-",
            "spirograd grad model.sg --wrt w --hvp x=x.npy w=w.npy b=b.npy dot_w=random:1:64xf32"},
           grad};

@@ -160,30 +160,36 @@ Program InputList::instantiate_as(const std::vector<text::NamedType>& types) con
   return warned(text::instantiate(source_.module, source_.signature.name, types, shapes_, nullptr, element_).value());
 }
 
-Program InputList::instantiate_part(const std::string& variable, int64_t n) const {
-  std::vector<text::NamedType> part = types();
+std::vector<InputList::Axis> InputList::axes_of(const std::string& variable) const {
+  std::vector<Axis> out;
   std::vector<std::string> names;
-  int64_t least = -1;
-  for (text::NamedType& t : part)
+  const std::vector<text::NamedType> all = types();
+  for (size_t i = 0; i < all.size(); ++i)
     for (const text::DeclaredParam& p : source_.signature.params) {
-      if (p.name != t.name) continue;
+      if (p.name != all[i].name) continue;
       const std::vector<std::string> axes = axis_names(p.type);
-      for (size_t j = 0; j < axes.size() && j < static_cast<size_t>(t.type.shape.rank()); ++j) {
+      for (size_t j = 0; j < axes.size() && j < static_cast<size_t>(all[i].type.shape.rank()); ++j) {
         names.push_back(axes[j]);
-        if (axes[j] != variable) continue;
-        int64_t& extent = t.type.shape[static_cast<int>(j)];
-        least = least < 0 ? extent : std::min(least, extent);
-        extent = n;
+        if (axes[j] == variable) out.push_back({i, static_cast<int>(j)});
       }
     }
-  if (least < 0)
-    throw usage_error("no input has an axis '" + variable + "'")
-        .note(source_.signature.str())
-        .hint(did_you_mean(variable, names));
-  if (n > least)
-    throw usage_error("a part of " + std::to_string(n) + " elements of '" + variable + "' is more than the " +
-                      std::to_string(least) + " that there are");
+  if (!out.empty()) return out;
+  throw usage_error("no input has an axis '" + variable + "'")
+      .note(source_.signature.str())
+      .hint(did_you_mean(variable, names));
+}
+
+Program InputList::instantiate_part(const std::string& variable, int64_t n) const {
+  std::vector<text::NamedType> part = types();
+  for (const Axis& a : axes_of(variable)) part[a.input].type.shape[a.axis] = n;
   return instantiate_as(part);
+}
+
+int64_t InputList::extent_of(const std::string& variable) const {
+  const std::vector<text::NamedType> all = types();
+  int64_t least = INT64_MAX;
+  for (const Axis& a : axes_of(variable)) least = std::min(least, all[a.input].type.shape[a.axis]);
+  return least;
 }
 
 Program InputList::instantiate_types() const {

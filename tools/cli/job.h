@@ -51,9 +51,10 @@ class InputList {
   Program instantiate() const;
   /// The same; without any input from the declared types and shape variables.
   Program instantiate_types() const;
-  /// The same for `n` elements of the axis that `variable` names in the types of parameters, of which the inputs have more.
-  /// Usage errors: no such axis, not that many elements.
+  /// The same for `n` elements of the axis that `variable` names in the types of parameters. Usage errors: no such axis.
   Program instantiate_part(const std::string& variable, int64_t n) const;
+  /// How many elements of it the inputs have, the fewest.
+  int64_t extent_of(const std::string& variable) const;
   /// Whether there is any input, apart from shape variables.
   bool any() const { return !given_.empty(); }
   /// The inputs of `program`, which has the parameters of the function and maybe more. Throws SG0502, SG0503.
@@ -69,6 +70,11 @@ class InputList {
   struct Open {
     std::string name, text;
   };
+  struct Axis {
+    size_t input = 0;  // of types()
+    int axis = 0;
+  };
+  std::vector<Axis> axes_of(const std::string& variable) const;
   void add(const std::string& name, const std::string& text, const io::NpzReader* file = nullptr);
   void add_generic(const text::DeclaredParam& param, const std::string& text);
   void add_untyped();
