@@ -36,6 +36,7 @@ Expr constant(Graph& g, Type type, std::vector<double> data) {
 Expr scalar(Graph& g, DType t, double value) { return constant(g, {t, {}}, {value}); }
 
 Expr full(Graph& g, Type type, double value) {
+  if (type.dtype == DType::F16) return cast(full(g, computed_as(type), value), type.dtype);
   Expr s = scalar(g, type.dtype, value);
   return type.shape.rank() == 0 ? s : broadcast(s, type.shape, {});
 }

@@ -28,6 +28,7 @@ inline constexpr F16Program kF16Programs[] = {
     {"joined", "def main(x: f16[9], y: f32[4]) -> f16[13] = concat(x, y)", true},
     {"of whole numbers", "def main(x: i32[9]) -> (a: f16[9], b: i32[9]) = (f16(x), i32(f16(x) * 2.0))", false},
     {"chosen", "def main(x: f16[12], y: f16[12]) -> f16[12] = where(x < y, x, y)", false},
+    {"nothing of it", "def main(x: f16[6]) -> (a: f16[0], b: f16[3]) = (x[0:0], for i: 3 => x[i + 6])", false},
     {"called", "def half(a: f16[n]) -> f16[n] = a * a\ndef main(x: f32[11]) = sum(half(x) - half(x * 0.5))", true},
 };
 // clang-format on
