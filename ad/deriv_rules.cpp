@@ -225,6 +225,8 @@ constexpr std::array<DerivRule, kOpCount> kRules = {{
     partials(Op::Digamma,     "1 / u^2 + 1 / (u + 1)^2 + ..", {[](const Point& p) { return scale(trigamma(p)); }}, {0.8, 4}),
     linear (Op::Cast,         "cast back; zero from or to integers", cast_back),
     zero   (Op::StopGradient, "by definition"),
+    partials(Op::PreferStore, "1", {one}),
+    partials(Op::PreferRecompute, "1", {one}),
     partials(Op::Add,         "1; 1", {one, one}),
     partials(Op::Sub,         "1; -1", {one, minus_one}),
     partials(Op::Mul,         "v; u", {[](const Point& p) { return scale(p.b); },

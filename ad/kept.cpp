@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ad/scope.h"
 #include "frontend/ir/algebra.h"
@@ -108,11 +109,15 @@ class Between {
       }
     }
     for (NodeId id : roots) meet(id);
+    mark();
   }
 
   std::vector<Expr> starts() const { return those(starts_); }
   /// Where a cotangent meets one: what has to be known if nothing is computed again.
   std::vector<Expr> met() const { return those(met_); }
+
+  /// Whether the user has said what to keep.
+  bool is_marked() const { return !preferred_.empty() || !unwanted_.empty(); }
 
   /// Of those that are computed.
   bool any(const std::function<bool(const Node&)>& holds) const {
@@ -127,7 +132,7 @@ class Between {
     Pipes pipes(sink + 1);
     for (size_t j = 0; j < values_.size(); ++j) {
       const Node& n = g_[values_[j]];
-      pipes.join(2 * j, 2 * j + 1, starts_[j] || may_be_kept(n) ? bytes(n.type) : kUnbounded);
+      pipes.join(2 * j, 2 * j + 1, starts_[j] || may_be_kept(n) ? price(j) : kUnbounded);
       if (starts_[j]) pipes.join(source, 2 * j, kUnbounded);
       if (met_[j]) pipes.join(2 * j + 1, sink, kUnbounded);
       if (starts_[j]) continue;
@@ -147,6 +152,19 @@ class Between {
     starts_.push_back(start);
     met_.push_back(false);
   }
+  // What keeping a value costs: its bytes, unless the user has said what to do.
+  int64_t price(size_t j) const {
+    const NodeId id = values_[j];
+    return preferred_.contains(id.v) ? 0 : !starts_[j] && unwanted_.contains(id.v) ? kUnbounded : bytes(g_[id].type);
+  }
+  // Marks belong to the value below them, which cotangents may need where they do not need the mark.
+  void mark() {
+    for (uint32_t id = 0; id < g_.size(); ++id) {
+      const Node& n = g_[NodeId{id}];
+      if (n.op == Op::PreferStore) preferred_.insert(n.in[0].v);
+      if (n.op == Op::PreferRecompute) unwanted_.insert({id, n.in[0].v});
+    }
+  }
   void meet(NodeId id) {
     if (const auto it = number_.find(id.v); it != number_.end()) met_[it->second] = true;
   }
@@ -159,6 +177,7 @@ class Between {
 
   Graph& g_;
   std::unordered_map<uint32_t, size_t> number_;
+  std::unordered_set<uint32_t> preferred_, unwanted_;  // to be kept
   std::vector<NodeId> values_;
   std::vector<bool> starts_, met_;
 };
@@ -170,7 +189,8 @@ std::vector<Expr> least_kept(Graph& g, std::span<const Expr> state, std::span<co
   std::vector<Expr> all = between.starts();
   int64_t all_bytes = 0;
   for (Expr e : all) all_bytes += bytes(e.type());
-  if (!between.any([&](const Node& n) { return may_be_row(n) && bytes(n.type) < all_bytes; })) return all;
+  const auto is_worth_it = [&](const Node& n) { return may_be_row(n) && bytes(n.type) < all_bytes; };
+  if (!between.any(is_worth_it) && !between.is_marked()) return all;
   return between.narrowest(may_be_row).value_or(all);
 }
 

@@ -87,6 +87,8 @@ Array expm1(Arg a) { return unary(ir::Op::Expm1, a); }
 Array lgamma(Arg a) { return unary(ir::Op::Lgamma, a); }
 Array digamma(Arg a) { return unary(ir::Op::Digamma, a); }
 Array stop_gradient(Arg a) { return unary(ir::Op::StopGradient, a); }
+Array prefer_store(Arg a) { return unary(ir::Op::PreferStore, a); }
+Array prefer_recompute(Arg a) { return unary(ir::Op::PreferRecompute, a); }
 
 Array square(Arg a) { return of_one("square", a, ir::square); }
 Array recip(Arg a) { return of_one("recip", a, ir::recip); }

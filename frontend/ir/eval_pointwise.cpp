@@ -148,6 +148,8 @@ constexpr Row kRows[] = {
     {Op::Digamma,       one([](double x) { return digamma(x); })},
     {Op::Cast,          eval_cast},
     {Op::StopGradient,  one([](double x) { return x; })},
+    {Op::PreferStore,   one([](double x) { return x; })},
+    {Op::PreferRecompute, one([](double x) { return x; })},
     {Op::Add,           two([](double x, double y) { return x + y; }),
                          two([](double x, double y, DType t) { return wrap(bits(x) + bits(y), t); })},
     {Op::Sub,           two([](double x, double y) { return x - y; }),

@@ -41,7 +41,7 @@ enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Cast, StopGradient,
+  Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Cast, StopGradient, PreferStore, PreferRecompute,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
   Eq, Ne, Lt, Le, Gt, Ge, And, Or,
@@ -148,6 +148,8 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     function(Op::Digamma,  "digamma",  kNone,                     70, "the derivative of lgamma"),
     {Op::Cast,         "cast",          1, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kBoolOk | kFolds},
     {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk, "", "x"},
+    {Op::PreferStore,  "prefer_store",  1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk | kFolds, "", "x", "x, stored where several need it"},
+    {Op::PreferRecompute, "prefer_recompute", 1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk | kFolds, "", "x", "x, computed again where it is needed"},
     {Op::Add,          "add",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kIntegerOk | kFolds, "+", "a, b"},
     {Op::Sub,          "sub",           2, Kind::Pointwise, 1, kZeroPreserving | kIntegerOk | kFolds, "-", "a, b"},
     {Op::Mul,          "mul",           2, Kind::Pointwise, 1, kCommutative | kZeroPreserving | kIntegerOk | kFolds, "*", "a, b"},

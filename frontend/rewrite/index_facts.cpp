@@ -310,6 +310,8 @@ struct IntegerRows {
     {Op::Not, &Derive::unknown},
     {Op::Cast, &Derive::converted},
     {Op::StopGradient, &Derive::same},
+    {Op::PreferStore, &Derive::same},
+    {Op::PreferRecompute, &Derive::same},
     {Op::Add, &Derive::added},
     {Op::Sub, &Derive::subtracted},
     {Op::Mul, &Derive::multiplied},

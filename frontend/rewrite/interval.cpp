@@ -112,6 +112,8 @@ constexpr Row kRows[] = {
     {Op::Not,          [](const Ranges& r) { return inverted(r.a); }},
     {Op::Cast,         [](const Ranges& r) { return converted(r.a, r.from, r.type); }},
     {Op::StopGradient, [](const Ranges& r) { return r.a; }},
+    {Op::PreferStore,  [](const Ranges& r) { return r.a; }},
+    {Op::PreferRecompute, [](const Ranges& r) { return r.a; }},
     {Op::Add,          [](const Ranges& r) { return fitted(r.a.lo + r.b.lo, r.a.hi + r.b.hi, r.type); }},
     {Op::Sub,          [](const Ranges& r) { return fitted(r.a.lo - r.b.hi, r.a.hi - r.b.lo, r.type); }},
     {Op::Mul,          [](const Ranges& r) { return times(r.a, r.b, r.type); }},

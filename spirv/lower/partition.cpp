@@ -8,6 +8,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/executable.h"
+#include "spirv/lower/marks.h"
 #include "spirv/lower/recompute.h"
 #include "spirv/lower/use.h"
 #include "spirv/schedule/cost.h"
@@ -37,8 +38,6 @@ bool is_leaf(const Node& n) {
 // Where it is stored, each part has a kernel.
 bool has_parts(const Node& n) { return n.op == Op::Concat || n.op == Op::Stack; }
 
-bool is_loop_result(const Node& n) { return n.op == Op::Proj; }
-
 double count(const Shape& s) {
   double c = 1;
   for (int64_t d : s) c *= static_cast<double>(d);
@@ -49,14 +48,14 @@ class Chooser {
  public:
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
           const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target)
-      : g_(g), target_(target), dispatched_(dispatched), scans_(scans) {
+      : g_(g), target_(target), dispatched_(dispatched), scans_(scans), forced_(forced) {
     const uint32_t buffers = kernel_buffers(target);
     leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : std::max(2u, buffers - 1);
     c_.order = ir::postorder(g, results);
     for (const auto& [id, reduction] : beside) shared_.insert(reduction);
     c_.beside = std::move(beside);
-    forced_ = forced;
     for (NodeId r : results) forced_.insert(r.v);
+    add_marked(g, c_.order, forced_, recomputed_);
     c_.packed = packed_results(g, c_.order, results, target);
   }
 
@@ -85,9 +84,8 @@ class Chooser {
  private:
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
-    if (n.op == Op::Scatter) forced_.insert(id.v);
     for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) forced_.insert(n.in[j].v);
-    if (has_parts(n) && n.in.size() > kInlinedParts) forced_.insert(id.v);
+    if (n.op == Op::Scatter || (has_parts(n) && n.in.size() > kInlinedParts)) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
     const bool inside = form.kind != LoopForm::Kind::Dispatches && least_buffers(id) <= kernel_buffers(target_);
@@ -146,7 +144,7 @@ class Chooser {
       use_loop_operands(id);
       return;
     }
-    if (is_loop_result(n)) return;  // its loop is a root
+    if (n.op == Op::Proj) return;  // its loop is a root
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     if (n.op == Op::Param || constant_array) return;
     if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
@@ -246,8 +244,9 @@ class Chooser {
     const Node& n = g_[id];
     // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce, computes = ir::is_pointwise(n.op) && !reads_f16(g_, n);
+    const bool cheap = !reduces && (!computes || cost_.at(id.v) <= kCheap);
     auto it = uses_.find(id.v);
-    if ((!reduces && (!computes || cost_.at(id.v) <= kCheap)) || it == uses_.end()) return false;
+    if (cheap || it == uses_.end() || recomputed_.contains(id.v)) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
@@ -297,7 +296,7 @@ class Chooser {
       for (NodeId in : n.in) store_to_read_less(in);
       return;
     }
-    if (is_leaf(n) || n.op == Op::MapAccum || is_loop_result(n)) return;
+    if (is_leaf(n) || n.op == Op::MapAccum || n.op == Op::Proj) return;
     std::set<uint32_t> vain;  // what these read is read elsewhere, too
     for (int tries = 0; tries < 32; ++tries) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
@@ -328,7 +327,7 @@ class Chooser {
   }
 
   void store_to_read_less(NodeId id) {
-    if (is_leaf(g_[id]) || g_[id].op == Op::Const || is_loop_result(g_[id]) || c_.roots.contains(id.v)) return;
+    if (is_leaf(g_[id]) || g_[id].op == Op::Const || g_[id].op == Op::Proj || c_.roots.contains(id.v)) return;
     c_.roots.insert(id.v);
     ++stored_to_read_less_;
   }
@@ -346,7 +345,7 @@ class Chooser {
       const NodeId id = stack.back();
       stack.pop_back();
       const Node& n = g_[id];
-      if (is_leaf(n) || n.op == Op::Const || is_loop_result(n) || c_.roots.contains(id.v) || !seen.insert(id.v).second)
+      if (is_leaf(n) || n.op == Op::Const || n.op == Op::Proj || c_.roots.contains(id.v) || !seen.insert(id.v).second)
         continue;
       const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
                              (reads_too_much && has_parts(n));
@@ -377,6 +376,7 @@ class Chooser {
   size_t stored_to_read_less_ = 0;  // nodes
   Partition c_;
   ExtentWalk extent_{g_, c_.roots};
+  NodeSet recomputed_;     // as the user wants it
   NodeSet stored_before_;  // by the previous round
   NodeSet shared_;         // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;

@@ -140,6 +140,8 @@ constexpr Row kOwnRows[] = {
     {Op::Sqrt,          of_one<KOp::Sqrt>},
     {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, result, in[0]); }},
     {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},
+    {Op::PreferStore,   [](Builder&, Operands in, DType) { return in[0]; }},
+    {Op::PreferRecompute, [](Builder&, Operands in, DType) { return in[0]; }},
     {Op::Add,           [](Builder& b, Operands in, DType) { return b.add(in[0], in[1]); }},
     {Op::Sub,           [](Builder& b, Operands in, DType) { return b.sub(in[0], in[1]); }},
     {Op::Mul,           [](Builder& b, Operands in, DType) { return b.mul(in[0], in[1]); }},

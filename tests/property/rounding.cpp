@@ -20,8 +20,8 @@ enum class Rounds : uint8_t { No, Result, SumOfMany };
 // Pointwise operations whose results are as exact as their operands.
 bool is_exact(ir::Op op) {
   using enum ir::Op;
-  constexpr std::array kExact = {Neg, Abs, Sign, Not, Floor, StopGradient, Min, Max, Quot,
-                                 Eq,  Ne,  Lt,   Le,  Gt,    Ge,           And, Or,  Select};
+  constexpr std::array kExact = {Neg, Abs, Sign, Not, Floor, StopGradient, PreferStore, PreferRecompute, Min, Max, Quot, Eq,
+                                 Ne,  Lt,  Le,   Gt,  Ge,    And,          Or,          Select};
   return std::find(kExact.begin(), kExact.end(), op) != kExact.end();
 }
 

@@ -203,6 +203,7 @@ class Generator : Choices {
     Op op = is_integer(t.dtype) ? pick(integers) : pick(floats);
     // Some operations share the slot of another, so that seeds keep their programs.
     if (op == Op::Atanh && depth % 2 != 0) op = Op::Log1p;
+    if (op == Op::StopGradient && depth % 4 != 0) op = depth % 2 != 0 ? Op::PreferStore : Op::PreferRecompute;
     if (op == Op::Erf && depth % 2 != 0) op = Op::Expm1;
     if (op == Op::Acosh && depth % 2 != 0) op = Op::Erfc;
     if (op == Op::Cosh && depth % 2 != 0) op = Op::Lgamma;

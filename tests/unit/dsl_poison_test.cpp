@@ -70,6 +70,8 @@ std::vector<Case> every_operation() {
       {"floor", [](A x, A) { return floor(x); }},
       {"cast", [](A x, A) { return cast(x, DType::I32); }},
       {"stop_gradient", [](A x, A) { return stop_gradient(x); }},
+      {"prefer_store", [](A x, A) { return prefer_store(x); }},
+      {"prefer_recompute", [](A x, A) { return prefer_recompute(x); }},
       {"pow", [](A x, A y) { return pow(y, x); }},
       {"atan2", [](A x, A y) { return atan2(y, x); }},
       {"quot", [](A x, A y) { return quot(x, y); }},

@@ -180,6 +180,7 @@ TEST(Dsl, FunctionsOfOneArgument) {
   EXPECT_NEAR(at([](Array a) { return atan2(a, -1); }), std::atan2(x, -1), 1e-15);
   EXPECT_NEAR(at([](Array a) { return rem(a, 0.25); }), std::fmod(x, 0.25), 1e-15);
   EXPECT_NEAR(at([](Array a) { return stop_gradient(a); }), x, 1e-15);
+  EXPECT_NEAR(at([](Array a) { return prefer_store(a) + prefer_recompute(a); }), 2 * x, 1e-15);
 }
 
 TEST(Dsl, FloorGivesSaturatedIntegers) {

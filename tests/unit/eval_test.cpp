@@ -112,6 +112,8 @@ TEST(Eval, UnaryOperations) {
       {Op::Expm1, DType::F32, {0, 1e-20, -kInf, 1000, kNan, 1}, {0, 1e-20, -1, kInf, kNan, 1.718281828459045}},
       {Op::StopGradient, DType::F32, {tiny, kNan}, {tiny, kNan}},
       {Op::StopGradient, DType::Bool, {1, 0}, {1, 0}},
+      {Op::PreferStore, DType::F32, {tiny, kNan}, {tiny, kNan}},
+      {Op::PreferRecompute, DType::I32, {1, -7}, {1, -7}},
   };
   std::set<Op> seen;
   for (const UnaryCase& c : cases) {

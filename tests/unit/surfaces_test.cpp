@@ -67,7 +67,7 @@ void add_elementwise(std::vector<Sample>& out) {
       {"acosh", acosh},   {"atanh", atanh}, {"erf", erf},       {"erfc", erfc},       {"logistic", logistic},
       {"log1p", log1p},   {"expm1", expm1}, {"lgamma", lgamma}, {"digamma", digamma}, {"softplus", softplus},
       {"square", square}, {"recip", recip}, {"relu", relu},     {"floor", floor},     {"floor_", floor_},
-      {"stop_gradient", stop_gradient},
+      {"stop_gradient", stop_gradient}, {"prefer_store", prefer_store}, {"prefer_recompute", prefer_recompute},
   };
   const std::vector<std::pair<const char*, Binary>> binary = {
       {"pow", pow},         {"atan2", atan2},     {"masked_mul", masked_mul}, {"masked_div", masked_div},

@@ -85,6 +85,7 @@ TEST(TextEval, ElementwiseOperations) {
          {"if s > 1 and not (s > 3) then v[0] else 0", {3}},
          {"(v <= 0.5, v != 2, v >= 2 or v < 0)", {0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1}},
          {"stop_gradient(v)", {3, -1, 0.5, 2}},
+         {"prefer_store(v) - 2 * prefer_recompute(v)", {-3, 1, -0.5, -2}},
          {"(pi, -inf, nan)", {3.14159265358979, -kInf, kNan}}});
 }
 

@@ -16,6 +16,7 @@
 #include "spirograd/text.h"
 #include "spirv/emit/emit.h"
 #include "tests/conformance/conformance.h"
+#include "tests/support/f16_programs.h"
 #include "tests/support/group_kernels.h"
 #include "tests/support/random_program.h"
 
@@ -286,6 +287,22 @@ std::string refusal(const Language& l, const std::string& type) {
   modules.add("f", compile(p, t, {.form = l.form}).value().kernels[0]);
   const std::vector<std::string> refusals = modules.refusals();
   return refusals.empty() ? "" : refusals[0];
+}
+
+// Arrays of f16: HLSL has 16 bits in memory from shader model 6.2 on.
+TEST(TranslateF16, HalvesAreHalves) {
+  constexpr Language kHlsl62{"Hlsl62", "--hlsl --shader-model 62 --hlsl-enable-16bit-types", BindingForm::Descriptors,
+                             false};
+  for (const Language& l : {kMetal, kMetalDescriptors, kHlsl62}) {
+    Target t = target_of(l);
+    t.float16_storage = t.float16_addresses = true;
+    Modules modules(l, t);
+    for (const test::F16Program& given : test::kF16Programs)
+      modules.add_with_derivatives(given.name, text::instantiate(text::parse(given.text, "f").value()).value());
+    EXPECT_GT(modules.size(), 40u);
+    for (const std::string& refused : modules.refusals()) ADD_FAILURE() << l.name << ", " << refused;
+    EXPECT_NE(modules.text(0).find("half"), std::string::npos) << l.name;
+  }
 }
 
 TEST(TranslateNot, Doubles) {

@@ -94,6 +94,10 @@ Array cbrt(Arg a);  // of negative numbers, too
 Array cast(Arg a, DType dtype);
 /// The same value; derivatives do not pass.
 Array stop_gradient(Arg a);
+/// The same value, which lies in memory where several kernels need it, the reverse pass among them; or is computed again by
+/// each. Without a mark what takes longer decides. In loops: what a step keeps for the reverse pass, as far as it keeps any.
+Array prefer_store(Arg a);
+Array prefer_recompute(Arg a);
 
 // ---- elementwise, two operands, broadcast
 Array pow(Arg a, Arg b);
