@@ -88,7 +88,7 @@ Error Memory::no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResu
 }
 
 // Returns the type. One that is full is followed by the next.
-uint32_t Memory::allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, const SharedMemory* shared) {
+uint32_t Memory::allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, SharedMemory* shared) {
   const bool imports = shared && shared->fd >= 0;
   if (imports && needs.size > shared->bytes)
     throw Error("SG0501", "import: the memory has " + bytes_text(shared->bytes) + ", a buffer for the array takes " +
@@ -123,14 +123,17 @@ uint32_t Memory::allocate_memory(Slab& slab, VkMemoryRequirements needs, bool ad
     if (needs.size > config_.properties.memoryHeaps[config_.properties.memoryTypes[type].heapIndex].size) continue;
     allocate.memoryTypeIndex = type;
     answer = or_null(fns_.vkAllocateMemory(device_, &allocate, nullptr, &slab.memory), slab.memory);
-    if (answer == VK_SUCCESS) return type;
+    if (answer == VK_SUCCESS) {
+      if (imports) shared->fd = -1;
+      return type;
+    }
     if (answer != VK_ERROR_OUT_OF_DEVICE_MEMORY && answer != VK_ERROR_OUT_OF_HOST_MEMORY)
       check(answer, "vkAllocateMemory", config_.device);
   }
   throw no_room(needs.size, types, answer);
 }
 
-std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes, const SharedMemory* shared) {
+std::unique_ptr<Slab> Memory::create_slab(MemoryKind kind, uint64_t bytes, SharedMemory* shared) {
   auto slab = std::make_unique<Slab>();
   bool done = false;
   const Defer undo([&] {
@@ -192,7 +195,7 @@ Allocation Memory::allocate(MemoryKind kind, uint64_t bytes) {
   return piece(*slabs_.back(), *slabs_.back()->take(want));
 }
 
-Allocation Memory::allocate_shared(uint64_t bytes, const SharedMemory& how) {
+Allocation Memory::allocate_shared(uint64_t bytes, SharedMemory& how) {
   const uint64_t want = round_up(std::max(how.offset + bytes, kLeastBytes), config_.alignment);
   const std::lock_guard lock(mutex_);
   slabs_.push_back(create_slab(MemoryKind::Arrays, want, &how));

@@ -56,9 +56,9 @@ class Memory {
   ~Memory();
   /// Throws SG0601 when there is no room, SG0303 when the device has no suitable memory.
   Allocation allocate(MemoryKind kind, uint64_t bytes);
-  /// Of its own, exported or imported as `how` says: that of import has so many bytes and, if it says so, that type. The
-  /// descriptor is ours if this succeeds.
-  Allocation allocate_shared(uint64_t bytes, const SharedMemory& how);
+  /// Of its own, exported or imported as `how` says: that of import has so many bytes and, if it says so, that type. A
+  /// descriptor that has been taken is -1 afterwards, also where this throws.
+  Allocation allocate_shared(uint64_t bytes, SharedMemory& how);
   /// A descriptor for what allocate_shared has made. Pre: it did.
   SharedMemory share(const Allocation&) const;
   static bool is_shared(const Allocation&);
@@ -76,8 +76,8 @@ class Memory {
   size_t slab_count() const;
 
  private:
-  std::unique_ptr<Slab> create_slab(MemoryKind kind, uint64_t bytes, const SharedMemory* shared = nullptr);
-  uint32_t allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, const SharedMemory* shared);
+  std::unique_ptr<Slab> create_slab(MemoryKind kind, uint64_t bytes, SharedMemory* shared = nullptr);
+  uint32_t allocate_memory(Slab& slab, VkMemoryRequirements needs, bool addressable, SharedMemory* shared);
   Error no_room(uint64_t bytes, const std::vector<uint32_t>& types, VkResult answer) const;
   void destroy_slab(Slab&);
 

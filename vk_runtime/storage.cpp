@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "vk_runtime/errors.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -27,7 +28,7 @@ Storage::Piece piece_of(Device::Impl& d, const Allocation& a) { return {a, {a.bu
 Storage::Piece piece_of_ours(Device::Impl& d, uint64_t bytes) {
   return piece_of(d, d.memory->allocate(MemoryKind::Arrays, bytes));
 }
-Storage::Piece piece_of_shared(Device::Impl& d, uint64_t bytes, const SharedMemory& how) {
+Storage::Piece piece_of_shared(Device::Impl& d, uint64_t bytes, SharedMemory& how) {
   return piece_of(d, d.memory->allocate_shared(bytes, how));
 }
 
@@ -58,7 +59,7 @@ void from_device(const uint8_t* from, HostArray& to) {
 
 Storage::Storage(Device::Impl& device, Type t) : d(&device), type(t) { piece = piece_of_ours(device, bytes()); }
 
-Storage::Storage(Device::Impl& device, Type t, const SharedMemory& how) : d(&device), type(t) {
+Storage::Storage(Device::Impl& device, Type t, SharedMemory& how) : d(&device), type(t) {
   piece = piece_of_shared(device, bytes(), how);
 }
 
@@ -143,7 +144,9 @@ void Storage::move_to(Device::Impl& other) {
   if (d == &other) return;
   if (Memory::is_shared(piece.mine)) {  // the same memory, for others know it
     if (piece.used > 0) d->wait(piece.used);
-    const Piece from = std::exchange(piece, piece_of_shared(other, bytes(), d->memory->share(piece.mine)));
+    SharedMemory memory = d->memory->share(piece.mine);
+    const Defer close_what_nobody_took([&] { close_descriptor(memory.fd); });
+    const Piece from = std::exchange(piece, piece_of_shared(other, bytes(), memory));
     return release(*std::exchange(d, &other), from);
   }
   const HostArray contents = download();

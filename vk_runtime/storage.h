@@ -25,8 +25,8 @@ struct Storage {
 
   /// Of our own. Throws SG0601.
   Storage(Device::Impl& device, Type type);
-  /// In memory that is shared, exported or imported (memory.h).
-  Storage(Device::Impl& device, Type type, const SharedMemory& how);
+  /// In memory that is shared, exported or imported (Memory::allocate_shared).
+  Storage(Device::Impl& device, Type type, SharedMemory& how);
   /// The host's. Pre: large enough.
   Storage(Device::Impl& device, Type type, const Slice& slice);
   /// Gives the memory back when the work that uses it has ended.

@@ -39,6 +39,11 @@ bool with_variable(const char* name, const char* value, const std::function<void
 /// system knows of no such thing.
 void with_threads_apart(const std::function<void()>& f);
 
+/// Another descriptor of the same open file; -1 where that is none, or the system has no such thing.
+int duplicated_descriptor(int fd);
+/// Nothing of -1.
+void close_descriptor(int fd);
+
 /// The contents of a file that nobody but this user can have written, of `most` bytes at most; else nothing. Never blocks.
 std::optional<std::vector<uint8_t>> read_own_file(const std::string& path, uint64_t most);
 /// Puts a file that only this user may read in the place of another, or of none, at once: nobody sees half of it. Makes the

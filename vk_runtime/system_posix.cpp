@@ -50,6 +50,10 @@ System this_system() {
 void* open_library(const char* name) { return ::dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 void* symbol_of(void* library, const char* name) { return ::dlsym(library, name); }
 int this_process() { return static_cast<int>(::getpid()); }
+int duplicated_descriptor(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 0); }
+void close_descriptor(int fd) {
+  if (fd >= 0) ::close(fd);
+}
 
 // Another list is put in the place of the environment's, and kept, for other threads may be reading it: setenv would free
 // what they read.

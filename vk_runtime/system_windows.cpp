@@ -18,6 +18,8 @@ void* open_library(const char* name) { return ::LoadLibraryExA(name, nullptr, LO
 void* symbol_of(void* library, const char* name) {
   return reinterpret_cast<void*>(::GetProcAddress(static_cast<HMODULE>(library), name));
 }
+int duplicated_descriptor(int) { return -1; }
+void close_descriptor(int) {}
 int this_process() { return static_cast<int>(::GetCurrentProcessId()); }
 
 // Libraries may have environments of their own here.

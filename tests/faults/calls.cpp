@@ -188,6 +188,7 @@ const std::vector<Row>& rows() {
         call<"vkFlushMappedMemoryRanges", PFN_vkFlushMappedMemoryRanges>({host, memory}),
         call<"vkInvalidateMappedMemoryRanges", PFN_vkInvalidateMappedMemoryRanges>({host, memory}),
         call<"vkBindBufferMemory", PFN_vkBindBufferMemory>({host, memory}),
+        call<"vkGetMemoryFdKHR", PFN_vkGetMemoryFdKHR>({host, VK_ERROR_TOO_MANY_OBJECTS}),
         create<"vkCreateFence", "Fence", PFN_vkCreateFence>({host, memory}),
         destroy<"vkDestroyFence", "Fence", PFN_vkDestroyFence>(),
         call<"vkResetFences", PFN_vkResetFences>({memory}),

@@ -1,5 +1,7 @@
 #include "tests/faults/lives.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -90,6 +92,19 @@ std::string little_work(const Settings& settings) {
   return use(device, device->preferred_form(), [&] { return run_once(device, device->preferred_form()); });
 }
 
+// An array in memory that another array has, too. A descriptor that nobody took is given back.
+std::string shared_array(const std::shared_ptr<Device>& device) {
+  const DeviceArray mine = DeviceArray::create_shared(device, f32({kElements})).value();
+  const SharedMemory memory = mine.share().value();
+  Result<DeviceArray> theirs = DeviceArray::import(device, f32({kElements}), memory);
+  if (!theirs) {
+    ::close(memory.fd);
+    throw theirs.error();
+  }
+  theirs->upload(ramp(kElements)).value();
+  return wrong(mine.download().value(), 0, "a shared array");
+}
+
 // Everything that a session can be asked for but recording.
 std::string all_of_a_session(const std::shared_ptr<Device>& device, BindingForm form) {
   const auto s = Session::create(device, program(form)).value();
@@ -117,7 +132,7 @@ std::string all_of_a_session(const std::shared_ptr<Device>& device, BindingForm 
   if (auto w = wrong(in_place->read("y").value(), 1, "a donated input"); !w.empty()) return w;
   z.download().value();
   device->trim();
-  return "";
+  return Device::Impl::of(*device).plan.enable_external_memory_fd ? shared_array(device) : "";
 }
 
 std::string addresses(const Settings& settings) {
