@@ -4,17 +4,14 @@
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {
-namespace {
 
-Device::Impl& alive(const std::shared_ptr<Device>& device, const char* what) {
-  if (!device) throw Error("SG0303", std::string(what) + ": the device is null");
+Device::Impl& alive(const std::shared_ptr<Device>& device, const char* call) {
+  if (!device) throw Error("SG0303", std::string(call) + ": the device is null");
   Device::Impl& d = Device::Impl::of(*device);
   d.check_alive();
   d.sweep();
   return d;
 }
-
-}  // namespace
 
 void check_contents(const std::string& what, const Type& type, const HostArray& contents) {
   if (contents.type != type)

@@ -24,20 +24,12 @@ void check_offered(Device::Impl& d, const char* call, VkExternalMemoryHandleType
     throw lacks("buffers with such handles (" + std::to_string(handle) + ")");
 }
 
-Device::Impl& of(const std::shared_ptr<Device>& device, const char* call) {
-  if (!device) throw Error("SG0303", std::string(call) + ": the device is null");
-  Device::Impl& d = Device::Impl::of(*device);
-  d.check_alive();
-  d.sweep();
-  return d;
-}
-
 }  // namespace
 
 Result<DeviceArray> DeviceArray::create_shared(const std::shared_ptr<Device>& device, const Type& type,
                                                VkExternalMemoryHandleTypeFlagBits handle) {
   return guarded([&] {
-    Device::Impl& d = of(device, "create_shared");
+    Device::Impl& d = alive(device, "create_shared");
     check_offered(d, "create_shared", handle, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
     SharedMemory how;
     how.handle = handle;
@@ -62,7 +54,7 @@ Result<SharedMemory> DeviceArray::share() const {
 Result<DeviceArray> DeviceArray::import(const std::shared_ptr<Device>& device, const Type& type,
                                         const SharedMemory& memory) {
   return guarded([&] {
-    Device::Impl& d = of(device, "import");
+    Device::Impl& d = alive(device, "import");
     check_offered(d, "import", memory.handle, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT);
     const uint64_t needed = static_cast<uint64_t>(type.shape.count()) * spirograd::device_bytes(type.dtype);
     if (memory.fd < 0) throw Error("SG0501", "import: there is no descriptor").hint("share() of the other array makes one");

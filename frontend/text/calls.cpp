@@ -167,7 +167,7 @@ Elaborator::Results Elaborator::run_body(const DefSyntax& def, const Env& env) {
     flat[j] = Value::array(result_node(def, flat[j], want.dtype));
     if (want.dtype == DType::F16) flat[j] = convert(flat[j], DType::F16);
     const Type have = flat[j].expr.type();
-    if (have != Type{computed_as(want.dtype), want.shape})
+    if (have != computed_as(want))
       throw source_.error("SG0103",
                           what + " returns " + to_string(have) + ", declared is " + std::string(declared.text) +
                               (std::string(declared.text) == to_string(want) ? "" : " = " + to_string(want)),

@@ -4,7 +4,6 @@
 
 namespace spirograd::lower {
 
-using ir::Kind;
 using ir::NodeId;
 using ir::Op;
 

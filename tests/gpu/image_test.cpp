@@ -79,7 +79,10 @@ class ImageTest : public Host {
       vkCmdCopyImageToBuffer(commands, i.image, VK_IMAGE_LAYOUT_GENERAL, buffer, 1, &c);
   }
 
-  void for_the_host(VkCommandBuffer commands) {
+  // What the image has by then, for the host to read.
+  void read_back(VkCommandBuffer commands, const Image& i, VkBuffer buffer) {
+    order(commands, i);
+    copy(commands, i, buffer, false);
     VkMemoryBarrier b{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
     b.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT, b.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &b, 0, nullptr, 0,
@@ -109,9 +112,7 @@ class ImageTest : public Host {
       const auto recorded =
           s->record_images(commands, std::vector<HostArgument>{in.region()}, std::vector<HostArgument>{out.region()});
       EXPECT_TRUE(recorded) << recorded.error().str();
-      order(commands, out);
-      copy(commands, out, down, false);
-      for_the_host(commands);
+      read_back(commands, out, down);
       EXPECT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
       submit(commands);
     }
@@ -190,9 +191,7 @@ TEST_F(ImageTest, PartsAndBuffersStandBesideThem) {
   const auto recorded = s->record_images(commands, std::vector<HostArgument>{part, Slice{scalars, 0, 4}},
                                          std::vector<HostArgument>{part, Slice{scalars, 256, 4}});
   ASSERT_TRUE(recorded) << recorded.error().str();
-  order(commands, all);
-  copy(commands, all, up, false);
-  for_the_host(commands);
+  read_back(commands, all, up);
   ASSERT_EQ(vkEndCommandBuffer(commands), VK_SUCCESS);
   submit(commands);
   float sum = 0;
