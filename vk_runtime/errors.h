@@ -22,8 +22,6 @@ Error limit_error(std::string_view what, uint64_t wish, std::string_view limit_n
                   std::string_view device);
 /// SG0311: a call in a process that was forked from the one that `what` belongs to.
 Error forked_error(std::string_view what);
-/// "1.5 GiB", "200 MiB", "16 bytes".
-std::string bytes_text(uint64_t bytes);
 
 /// Runs a cleanup at the end of a scope.
 template <class F>

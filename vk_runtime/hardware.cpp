@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "frontend/base/bytes_text.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/memory_plan.h"
 

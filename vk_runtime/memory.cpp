@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/base/bytes_text.h"
 #include "vk_runtime/errors.h"
 
 namespace spirograd::vk {

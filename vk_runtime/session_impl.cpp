@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/base/bytes_text.h"
 #include "vk_runtime/barrier_plan.h"
 #include "vk_runtime/errors.h"
 #include "vk_runtime/executable_check.h"
@@ -82,9 +83,11 @@ void Session::Impl::allocate(const Executable& x) {
     }
     staging = d.memory->allocate(MemoryKind::Staging, std::max(ends[0], ends[1]));
   } catch (Error& error) {
-    if (error.code == "SG0601")
+    if (error.code == "SG0601") {
       error.notes.push_back("the program needs " + bytes_text(wish) + " on the device in all, " +
                             bytes_text(x.scratch_bytes) + " of it for intermediate values");
+      for (const std::string& array : largest_scratch(x)) error.notes.push_back("an intermediate value: " + array);
+    }
     throw;
   }
 }

@@ -29,7 +29,7 @@ auto fields_of(T& x) {
     auto& [name, words, workgroup, bindings, operations, needs, in_place] = x;
     return std::tie(name, words, workgroup, bindings, operations, needs, in_place);
   } else if constexpr (std::same_as<Struct, BufferDesc>) {
-    auto& [role, name, type, bytes, scratch_offset, data] = x;
+    auto& [role, name, type, bytes, scratch_offset, data, what] = x;  // paths of sources stay at home
     return std::tie(role, name, type, bytes, scratch_offset, data);
   } else if constexpr (std::same_as<Struct, BufferUse>) {
     auto& [buffer, offset, bytes, read, written, strides] = x;

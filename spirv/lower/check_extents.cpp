@@ -24,19 +24,26 @@ void check_extents(const ir::Graph& g, std::span<const NodeId> roots) {
                                 " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +
                                 " elements can be counted along an axis")
           .at(g.loc(id));
+    if (n.op == Op::Scatter && g[n.in[0]].type.shape.count() > kArrayLimit)
+      throw Error("SG0303", "scatter: " + std::to_string(g[n.in[0]].type.shape.count()) + " updates, of type " +
+                                to_string(g[n.in[0]].type) + ", are more than the " + std::to_string(kArrayLimit) +
+                                " that can be counted")
+          .at(g.loc(id));
     if (n.op == Op::MapAccum) check_extents(g, g.function(ir::loop_parts(g, n).function).results);
   }
 }
 
-void check_buffer(const Type& type, const Target& target) {
+void check_buffer(const Type& type, const Target& target, const Loc& at) {
   if (type.shape.count() > kArrayLimit)
     throw Error("SG0303", "an array of type " + to_string(type) + " has " + std::to_string(type.shape.count()) +
-                              " elements; at most " + std::to_string(kArrayLimit) + " can have a buffer");
+                              " elements; at most " + std::to_string(kArrayLimit) + " can have a buffer")
+        .at(at);
   const auto offered = [&](DType t, bool has, const std::string& feature) {
     if (type.dtype != t || has) return;
     const std::string element(name(t));
     throw Error("SG0303", "the program uses " + element + " (" + to_string(type) + "), which the device does not offer (" +
                               feature + ")")
+        .at(at)
         .hint("use f32, or choose a device with " + element + ": spirograd devices");
   };
   offered(DType::F64, target.float64, "shaderFloat64");

@@ -16,6 +16,6 @@ constexpr int64_t kArrayLimit = 0x7fffffff;  // elements of an array in memory: 
 void check_extents(const ir::Graph& g, std::span<const ir::NodeId> roots);
 
 /// Throws SG0303 where an array of that type can have no buffer: it is too large, or its elements are none of the target's.
-void check_buffer(const Type& type, const Target& target);
+void check_buffer(const Type& type, const Target& target, const Loc& at = {});
 
 }  // namespace spirograd::lower

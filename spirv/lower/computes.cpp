@@ -165,13 +165,13 @@ BufferRef part_of(BufferRef whole, const Type& type, int64_t start) {
   return {whole.buffer, whole.offset + static_cast<uint64_t>(start * row) * device_bytes(type.dtype)};
 }
 
-void place_parts(const Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
+void place_parts(const Graph& g, const Partition& partition, const std::function<BufferRef(NodeId)>& scratch,
                  Materialised& places) {
   std::vector<NodeId> scatters;
   for (auto id = partition.order.rbegin(); id != partition.order.rend(); ++id) {
     const Node& n = g[*id];
     if (n.op != Op::Concat || n.attr[0] != 0 || n.in.size() < 2 || !partition.roots.contains(id->v)) continue;
-    if (!places.contains(id->v)) places[id->v] = scratch(n.type);
+    if (!places.contains(id->v)) places[id->v] = scratch(*id);
     int64_t start = 0;
     for (NodeId part : n.in) {
       const Node& p = g[part];

@@ -52,7 +52,7 @@ std::set<uint32_t> computed_roots_and_views(const Region& r, std::span<const Com
 BufferRef part_of(BufferRef whole, const Type& type, int64_t start);
 
 /// Gives parts of a whole that have a buffer a place in that of the whole, if they lie there in one piece.
-void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(const Type&)>& scratch,
+void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(ir::NodeId)>& scratch,
                  Materialised& places);
 
 /// Gives the constant arrays in the body of a loop, and of loops inside of it, their buffers.

@@ -81,4 +81,10 @@ void note_kept_rows(Plan& plan, const Graph& g, std::span<const NodeId> order, c
   }
 }
 
+std::string value_text(const Graph& g, NodeId id) {
+  const Loc at = g.loc(id);
+  const Op op = g[id].op;
+  return (op == Op::Proj ? "result of a loop" : std::string(ir::name(op))) + (at.line == 0 ? "" : " at " + at.str());
+}
+
 }  // namespace spirograd::lower

@@ -63,18 +63,23 @@ class Lowering {
   }
 
  private:
-  uint32_t add_buffer(Role role, const Type& type, std::string name) {
+  uint32_t add_buffer(Role role, const Type& type, std::string name, std::string what = "") {
     check_buffer(type, target_);
     BufferDesc d;
     d.role = role;
     d.name = std::move(name);
+    d.what = std::move(what);
     d.type = type;
     d.bytes = device_bytes(type);
     plan_.buffers.push_back(std::move(d));
     return static_cast<uint32_t>(plan_.buffers.size() - 1);
   }
 
-  BufferRef scratch(const Type& type) { return {add_buffer(Role::Scratch, type, ""), 0}; }
+  /// For the value of a node.
+  BufferRef scratch(NodeId id) {
+    check_buffer(g_[id].type, target_, g_.loc(id));
+    return {add_buffer(Role::Scratch, g_[id].type, "", value_text(g_, id)), 0};
+  }
 
   BufferRef constant_buffer(NodeId id) {
     auto [it, fresh] = constants_.try_emplace(id.v, 0);
@@ -134,7 +139,7 @@ class Lowering {
     Materialised places;
     for (const PackBuffer& pack : pack_buffers(g_, partition.order, partition.packed,
                                                [&](uint32_t loop) { return partition.loops_in_kernel.contains(loop); })) {
-      const uint32_t buffer = scratch(pack.type).buffer;
+      const uint32_t buffer = add_buffer(Role::Scratch, pack.type, "", "results of loops");
       for (const auto& [id, offset] : pack.arrays) places[id.v] = {buffer, offset};
     }
     std::vector<Wanted> copies;  // results that have a buffer already
@@ -148,7 +153,7 @@ class Lowering {
       }
     }
     place_parts(
-        g_, partition, [&](const Type& t) { return scratch(t); }, places);
+        g_, partition, [&](NodeId whole) { return scratch(whole); }, places);
     const std::function<BufferRef(NodeId)> constant = [&](NodeId id) { return constant_buffer(id); };
     for (NodeId id : partition.order) {
       const Node& n = g_[id];
@@ -157,7 +162,7 @@ class Lowering {
         place_body_constants(g_, ir::loop_parts(g_, n).function, constant, places);
       const bool needs_place =
           (n.op == Op::Proj && !turned.contains(id.v)) || (n.op != Op::MapAccum && partition.roots.contains(id.v));
-      if (needs_place && !places.contains(id.v)) places[id.v] = scratch(n.type);
+      if (needs_place && !places.contains(id.v)) places[id.v] = scratch(id);
     }
     for (const auto& [stack, transpose] : turned) places[stack] = places.at(transpose.v);
     note_kept_rows(plan_, g_, partition.order, places);
@@ -287,14 +292,14 @@ class Lowering {
     std::vector<BufferRef> result_place;
     for (Expr e : projections) {
       const auto it = outer.places.find(e.id.v);
-      result_place.push_back(it == outer.places.end() ? scratch(e.type()) : it->second);
+      result_place.push_back(it == outer.places.end() ? scratch(e.id) : it->second);
     }
     if (parts.length == 0) {
       for (size_t j = 0; j < n_acc; ++j) add(copy_step(given[j], result_place[j], f.params[j]));
       return;
     }
     std::vector<BufferRef> other;  // accumulators alternate between their result's place and this one
-    for (size_t j = 0; j < n_acc; ++j) other.push_back(parts.length > 1 ? scratch(f.params[j]) : result_place[j]);
+    for (size_t j = 0; j < n_acc; ++j) other.push_back(parts.length > 1 ? scratch(projections[j].id) : result_place[j]);
 
     std::vector<ParamSource> body_params;
     for (size_t j = 0; j < f.params.size(); ++j) {
@@ -383,6 +388,7 @@ Plan lower(const Program& p, const Target& target, const schedule::Scheduler& sc
   ir::Graph& g = *ir::make_graph_private(own);
   std::vector<NodeId> roots;
   for (const ProgramResult& r : own.results) roots.push_back({r.node});
+  check_extents(g, roots);
   Plan plan = Lowering(g, target, scheduler).run(own, {roots, {}});
   if (!wants_turns(plan, target)) return plan;
   const Turns turns = rows_in_turns(g, roots, target);

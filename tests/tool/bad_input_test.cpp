@@ -81,6 +81,7 @@ void furnish(const Folder& f) {
           "def f(x: f32) -> (`red\xc2\x9b"
           "31m`: f32) {\n  x\n}\n");
   f.write("climb.sg", "def f(x: f32) -> (`../../y`: f32) {\n  x\n}\n");
+  f.write("updates.sg", "def f(k: i32[100000,80000]) -> f32[10] {\n  scatter([10], ones([100000, 80000]), k)\n}\n");
   f.write("huge.sg", "def f(x: f32[N]) -> f32 {\n  sum(x) + sum(f32(iota([M])))\n}\n");
   f.write("huge_type.sg", "def f(x: f32[4611686018427387904]) -> f32 {\n  sum(x)\n}\n");
 }
@@ -122,6 +123,10 @@ const Case kCases[] = {
     {"TwoViews", {"opt", "model.sg", "--kernels", "--spirv"}, 2, {"exclude each other"}},
     {"UnknownPass", {"opt", "model.sg", "--print-after", "magic"}, 2, {"'magic' is no pass", "vectorise"}},
     {"NegativeRules", {"opt", "model.sg", "--rules-at-most", "-1"}, 2, {"at least 0"}},
+    {"MoreUpdatesThanCanBeCounted",
+     {"opt", "updates.sg", "--schedule"},
+     4,
+     {"SG0303", "8000000000 updates", "updates.sg:2"}},
     {"UnknownErrorCode", {"explain", "SG9999"}, 2, {"no error code 'SG9999'"}},
     {"DevicesTakeNothing", {"devices", "model.sg"}, 2, {"'devices' takes no 'model.sg'"}},
     // inputs by name

@@ -305,6 +305,7 @@ CompileOptions Engine::compile_options() const {
 Executable Engine::compiled(const Program& program) const {
   Result<Executable> made = compile(program, target(), compile_options());
   if (!made) throw Error(made.error()).note("device: " + name());
+  if (const std::string much = much_memory(*made); !much.empty()) tell("warning: " + much + "\n");
   return *std::move(made);
 }
 

@@ -60,11 +60,11 @@ std::string uses_text(const Step& s) {
 }
 
 std::string schedule_text(const Executable& e) {
-  io::Table buffers({">buffer", "role", "name", "type", ">bytes", ">scratch offset"});
+  io::Table buffers({">buffer", "role", "name", "type", ">bytes", ">scratch offset", "what"});
   for (size_t j = 0; j < e.buffers.size(); ++j) {
     const BufferDesc& b = e.buffers[j];
     buffers.add({"%" + std::to_string(j), role_name(b.role), b.name, to_string(b.type), std::to_string(b.bytes),
-                 b.role == Role::Scratch ? std::to_string(b.scratch_offset) : ""});
+                 b.role == Role::Scratch ? std::to_string(b.scratch_offset) : "", b.what});
   }
   io::Table steps({">step", "kind", "kernel", ">groups", "uses", "what"});
   std::vector<size_t> ends;  // of the bodies that the step is in

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "frontend/base/bytes_text.h"
 #include "frontend/ir/own_graph.h"
 
 namespace spirograd::cli {
@@ -51,6 +52,19 @@ std::vector<std::string> constant_indices_out_of_range(const Program& program) {
       if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));
     }
   }
+  return out;
+}
+
+std::string much_memory(const Executable& executable) {
+  constexpr uint64_t kMuch = uint64_t{256} << 20, kTimes = 16;
+  uint64_t given = 0;
+  for (const BufferDesc& b : executable.buffers)
+    if (b.role == Role::Input || b.role == Role::Output) given += b.bytes;
+  if (executable.scratch_bytes < kMuch || executable.scratch_bytes / kTimes < given) return "";
+  std::string out = bytes_text(executable.scratch_bytes) +
+                    " are kept for intermediate values, where inputs and outputs are " + bytes_text(given) +
+                    "; the largest:";
+  for (const std::string& array : largest_scratch(executable)) out += "\n  " + array;
   return out;
 }
 

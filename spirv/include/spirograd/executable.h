@@ -50,6 +50,7 @@ struct BufferDesc {
   uint64_t bytes = 0;           // of the elements; 0 for empty arrays
   uint64_t scratch_offset = 0;  // Scratch: place in the one scratch arena; lifetimes that do not meet share bytes
   std::vector<uint8_t> data;    // Constant: the contents
+  std::string what;             // Scratch: the operation that makes it, and its place in the source; not kept in bundles
 };
 
 /// A use of a byte range of a buffer by a step.
@@ -132,6 +133,9 @@ uint64_t runs(std::span<const Step> steps, Step::Kind kind);
 double total(std::span<const Step> steps, const std::function<double(const Step&)>& of);
 /// Dispatches, fills and copies.
 uint64_t commands(std::span<const Step> steps);
+
+/// The largest arrays in scratch, for people: "f32[1000,800], 3.1 MiB: sum at model.sg:3:5".
+std::vector<std::string> largest_scratch(const Executable& executable, size_t most = 3);
 
 /// What all kernels together need of a device.
 Requirements requirements_of(const Executable& executable);
