@@ -1,5 +1,6 @@
 #include "frontend/ir/close_loop.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "frontend/ir/traverse.h"
@@ -13,16 +14,17 @@ bool is_literal(const Graph& g, const Node& n) {
   return n.op == Op::Const || n.op == Op::Iota || (n.op == Op::Broadcast && g[n.in[0]].op == Op::Const);
 }
 
-// Sums and products of positions, laid out anew, a few: from these the compiler reads which elements a gather takes. As an
-// operand they would be arrays of numbers, and where such gathers are differentiated, places of scatters.
+// Sums and products of positions, laid out anew or built element by element, a few: from these the compiler reads which
+// elements a gather takes. As an operand they would be arrays of numbers, and where such gathers are differentiated, places
+// of scatters.
 bool is_position(const Graph& g, NodeId root) {
   constexpr int kMost = 64;
   std::vector<NodeId> pending = {root};
   for (int seen = 0; !pending.empty(); ++seen) {
     const Node& n = g[pending.back()];
     pending.pop_back();
-    if (is_literal(g, n)) continue;
-    const bool keeps_them = n.op == Op::Add || n.op == Op::Sub || n.op == Op::Mul || n.op == Op::Neg ||
+    if (is_literal(g, n) || n.op == Op::IndexVar) continue;
+    const bool keeps_them = n.op == Op::Build || n.op == Op::Add || n.op == Op::Sub || n.op == Op::Mul || n.op == Op::Neg ||
                             n.op == Op::Broadcast || n.op == Op::Reshape || n.op == Op::Transpose;
     if (seen == kMost || n.type.dtype != DType::I32 || !keeps_them) return false;
     for (NodeId operand : n.in) pending.push_back(operand);
@@ -30,15 +32,17 @@ bool is_position(const Graph& g, NodeId root) {
   return true;
 }
 
-// Nodes that must stay in the body: they use a variable of the body or an index of a build inside it.
+// Nodes that must stay in the body: they use a variable of the body or an index of a build inside it. A build that is whole
+// uses no index any more.
 NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<const Expr> vars) {
-  NodeSet bound;
-  for (Expr v : vars) bound.insert(v.id.v);
+  NodeSet moving;
+  for (Expr v : vars) moving.insert(v.id.v);
+  NodeSet bound = moving;
   for (NodeId id : order) {
     const Node& n = g[id];
-    bool is_bound = n.free_vars != 0;
-    for (NodeId operand : n.in) is_bound = is_bound || bound.contains(operand.v);
-    if (is_bound) bound.insert(id.v);
+    if (std::any_of(n.in.begin(), n.in.end(), [&](NodeId operand) { return moving.contains(operand.v); }))
+      moving.insert(id.v);
+    if (n.free_vars != 0 || moving.contains(id.v)) bound.insert(id.v);
   }
   return bound;
 }
@@ -49,18 +53,15 @@ std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span
   const std::vector<NodeId> roots = ids_of(results);
   const std::vector<NodeId> order = open_postorder(g, roots);
   const NodeSet bound = bound_nodes(g, order, vars);
-  NodeSet wanted;
-  const auto want = [&](NodeId id) {
-    if (!bound.contains(id.v) && !is_literal(g, g[id]) && !is_position(g, id)) wanted.insert(id.v);
-  };
-  for (NodeId root : roots) want(root);
-  for (NodeId id : order)
-    if (bound.contains(id.v))
-      for (NodeId operand : g[id].in) want(operand);
+  NodeSet read;  // by what stays in the body
+  for (NodeId root : roots) read.insert(root.v);
+  for (auto id = order.rbegin(); id != order.rend(); ++id)
+    if (bound.contains(id->v) && read.contains(id->v))
+      for (NodeId operand : g[*id].in) read.insert(operand.v);
   std::vector<Expr> captured;
   NodeSet seen;
   for (NodeId id : order) {
-    if (!wanted.contains(id.v)) continue;
+    if (!read.contains(id.v) || bound.contains(id.v) || is_position(g, id)) continue;
     while (g[id].op == Op::Broadcast) id = g[id].in[0];  // the body stretches it: an operand would be an array as long
     if (!is_literal(g, g[id]) && seen.insert(id.v).second) captured.push_back({&g, id});
   }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kLeastSum = 64;                  // elements of a sum that leaves: registers hold fewer
 constexpr int64_t kLeastLength = 16;               // elements per result of a reduction that leaves
+constexpr double kLeastWork = 65536;               // elements that a scatter or loop goes through in all steps, if it leaves
 constexpr int64_t kMostStored = int64_t{1} << 26;  // elements of what it leaves for all steps
 
 // An accumulator that becomes `accumulator + term`, or `accumulator - term`.
@@ -82,7 +83,9 @@ class SplitLoop {
       }
       if (info(n.op).kind == Kind::Reduce)
         f.heavy = f.heavy || read >= kLeastLength * std::max<int64_t>(1, n.type.shape.count());
-      if (n.op == Op::MapAccum || n.op == Op::Scatter) f.state = true;
+      // Once, but not for every step: a stack of what they make would be large.
+      if (n.op == Op::MapAccum || n.op == Op::Scatter)
+        (f.row || work_of(id) * static_cast<double>(parts_.length) < kLeastWork ? f.state : f.heavy) = true;
       facts[id.v] = f;
     }
     std::unordered_set<uint32_t> seen;
@@ -99,6 +102,17 @@ class SplitLoop {
           if (!facts.at(in.v).state) leaves(in);
     for (NodeId r : f_.results)
       if (!facts.at(r.v).state) leaves(r);
+  }
+
+  // Elements that a scatter or a loop goes through, those of inner loops in each of its steps.
+  double work_of(NodeId id) const {
+    const Node& n = g_[id];
+    if (n.op == Op::Scatter) return static_cast<double>(g_[n.in[0]].type.shape.count());
+    if (n.op != Op::MapAccum) return static_cast<double>(n.type.shape.count());
+    const LoopParts parts = loop_parts(g_, n);
+    double step = 0;
+    for (NodeId inner : postorder(g_, g_.function(parts.function).results)) step += work_of(inner);
+    return static_cast<double>(parts.length) * step;
   }
 
   std::optional<Sum> sum_of(size_t slot) const {

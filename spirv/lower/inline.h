@@ -76,7 +76,7 @@ struct OwnElements {
 /// How the state of a loop is spread over invocations.
 struct StateLayout {
   std::function<OwnElements(const Shape&)> own;
-  bool whole = false;                                // each invocation keeps all elements, at points that are constants
+  std::optional<int> whole_behind = {};              // each invocation keeps all elements behind so many axes, in registers
   int64_t members = 1;                               // invocations that tell each other their elements of
   std::vector<std::vector<ir::NodeId>> shared = {};  // these nodes of the body (loops.h)
   std::set<uint32_t> in_turn = {};                   // of these, one element after another, as nth says
@@ -191,7 +191,7 @@ class Inliner {
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
     const Arms* arms = nullptr;
-    bool whole = false;                                  // of a loop whose state is in registers as a whole
+    std::optional<int> whole_behind = {};                // of a loop whose state is in registers behind so many axes
     std::unordered_map<uint32_t, uint32_t> shared = {};  // nodes of which the workgroup has all elements -> shared array
   };
   // An accumulator of a loop whose body adds `terms` to it; `lost` are the variables of what additions rounded away.
@@ -215,6 +215,7 @@ class Inliner {
   std::vector<kernel::Value> moved(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> gather(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> reduce(int scope, ir::NodeId id, std::span<const Point> points);
+  std::vector<Point> reduced_points(const ir::Node& n, const Point& point);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
   struct Streamed {
     ir::NodeId reduction;
@@ -260,7 +261,7 @@ class Inliner {
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
                                       std::optional<kernel::Value>& inside);
-  int open_loop_scope(int scope, ir::NodeId loop, bool whole);
+  int open_loop_scope(int scope, ir::NodeId loop, std::optional<int> whole_behind);
   void set_step(int scope, kernel::Value step);
   std::vector<RunningSum> running_sums(const ir::Function& body, const ir::LoopParts& parts,
                                        std::span<const ParamSource> state);

@@ -16,6 +16,12 @@ using ir::Op;
 using kernel::KOp;
 using kernel::Value;
 
+namespace {
+
+constexpr int64_t kHoisted = 8;  // elements of a reduction in registers whose operands are kept through the loop
+
+}  // namespace
+
 Point Inliner::unlinear(Value linear, std::span<const int64_t> shape) {
   Point p(shape.size());
   Value rest = linear;
@@ -124,7 +130,13 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       if (ir::is_unary_layout(n.op) && node(n.in[0]).type.shape.count() > 0)
         hoist_below(scope, n.in[0], operand_point(n, point).point, guard);
       return;
-    case Kind::Reduce: hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard); return;
+    case Kind::Reduce:
+      if (reduced_length(n) <= kHoisted && in_registers(scope, n.in[0])) {  // written out: what each needs is known
+        for (const Point& p : reduced_points(n, point)) hoist_below(scope, n.in[0], p, guard);
+      } else {
+        hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard);
+      }
+      return;
     case Kind::Indexed: {
       if (n.op == Op::Scatter) {  // a single update
         for (size_t j = 1; j < n.in.size(); ++j) hoist_below(scope, n.in[j], Point{}, guard);

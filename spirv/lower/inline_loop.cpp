@@ -29,7 +29,7 @@ OwnElements all_elements(kernel::Builder& b, Inliner& inliner, const Shape& shap
 
 }  // namespace
 
-int Inliner::open_loop_scope(int scope, NodeId loop, bool whole) {
+int Inliner::open_loop_scope(int scope, NodeId loop, std::optional<int> whole_behind) {
   const Node& n = node(loop);
   const ir::LoopParts parts = ir::loop_parts(graph_, n);
   Scope inner;
@@ -37,7 +37,7 @@ int Inliner::open_loop_scope(int scope, NodeId loop, bool whole) {
   const auto [arms, fresh] = body_arms_.try_emplace(parts.function);
   if (fresh) arms->second = Arms(graph_, graph_.function(parts.function).results);
   inner.arms = &arms->second;
-  inner.whole = whole;
+  inner.whole_behind = whole_behind;
   for (int j = 0; j < static_cast<int>(n.in.size()); ++j) {
     ParamSource s;
     s.kind = j < parts.n_acc ? ParamSource::Kind::Register : ParamSource::Kind::Outer;
@@ -111,7 +111,7 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
   for (NodeId r : body.results) own.push_back(layout.own(node(r).type.shape));
   std::vector<std::vector<Value>> initial;
   for (size_t j = 0; j < n_acc; ++j) initial.push_back(eval(scope, n.in[j], own[j].at));
-  const int inner = open_loop_scope(scope, loop, layout.whole);
+  const int inner = open_loop_scope(scope, loop, layout.whole_behind);
   const auto state = [&] { return std::span(scopes_[static_cast<size_t>(inner)].params).first(n_acc); };
   for (size_t j = 0; j < n_acc; ++j) {
     state()[j].at = own[j].at;
@@ -162,11 +162,14 @@ Value Inliner::picked(std::span<const Value> elements, const Shape& shape, const
 Value Inliner::state_element(int scope, NodeId param, const ParamSource& state, const Point& point) {
   const Scope& s = scopes_[static_cast<size_t>(scope)];
   const Type& type = node(param).type;
-  if (s.whole) {
-    if (const auto bits = b_.constant_bits(linear(point, type.shape))) return b_.get(state.vars[static_cast<size_t>(*bits)]);
+  if (s.whole_behind) {
+    const int front = std::min(*s.whole_behind, type.shape.rank());
+    const Shape shape = type.shape.slice(front, type.shape.rank());
+    const Point behind(point.begin() + front, point.end());
+    if (const auto bits = b_.constant_bits(linear(behind, shape))) return b_.get(state.vars[static_cast<size_t>(*bits)]);
     std::vector<Value> elements;
     for (Value v : state.vars) elements.push_back(b_.get(v));
-    return picked(elements, type.shape, point);
+    return picked(elements, shape, behind);
   }
   if (state.memory) return b_.shared_load(state.memory->array, b_.add(state.memory->begins, linear(point, type.shape)));
   const auto it = std::find(state.at.begin(), state.at.end(), point);
@@ -183,7 +186,7 @@ Value Inliner::projection(int scope, const Node& n, const Point& point) {
   if (n.attr[0] >= parts.n_acc)
     throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
   const auto slot = static_cast<size_t>(n.attr[0]);
-  if (!scopes_[static_cast<size_t>(scope)].whole) {
+  if (!scopes_[static_cast<size_t>(scope)].whole_behind) {
     const StateLayout layout{.own = [&](const Shape& s) {
       return OwnElements{{s.rank() == 0 ? Point{} : point}, {std::nullopt}, {}};
     }};
@@ -199,7 +202,7 @@ Value Inliner::projection(int scope, const Node& n, const Point& point) {
     return std::nullopt;
   };
   if (!known(key(slot, 0))) {
-    const StateLayout layout{.own = [&](const Shape& s) { return all_elements(b_, *this, s); }, .whole = true};
+    const StateLayout layout{.own = [&](const Shape& s) { return all_elements(b_, *this, s); }, .whole_behind = 0};
     const Elements finals = run_loop(scope, loop, layout, [](Value, const Elements&) {});
     for (size_t j = 0; j < finals.size(); ++j)
       for (size_t e = 0; e < finals[j].size(); ++e) memo_.back()[key(j, e)] = finals[j][e];
@@ -223,7 +226,7 @@ bool Inliner::varies(int scope, NodeId id) {
 // Whether the value depends on state that is in registers as a whole, so that it is had cheaply at constant points only.
 bool Inliner::in_registers(int scope, NodeId id) {
   const Scope& s = scopes_[static_cast<size_t>(scope)];
-  if (!s.whole) return false;
+  if (!s.whole_behind) return false;
   const auto [it, fresh] = in_registers_.try_emplace({scope, id.v}, false);
   if (!fresh) return it->second;
   const Node& n = node(id);

@@ -34,24 +34,29 @@ std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> 
   return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
 }
 
-std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
+// The elements that one result is made of.
+std::vector<Point> Inliner::reduced_points(const Node& n, const Point& point) {
   const Shape& from = node(n.in[0]).type.shape;
   Shape extents;
   for (int64_t a : n.attr) extents.push_back(from[static_cast<int>(a)]);
-  std::vector<Point> all;
-  for (const Point& p : points) {
-    for (int64_t j = 0; j < extents.count(); ++j) {
-      Point q = reduced_operand_point(n, p);
-      int64_t rest = j;
-      for (int a = extents.rank() - 1; a >= 0; --a) {
-        q[static_cast<size_t>(n.attr[static_cast<size_t>(a)])] = b_.i32(rest % extents[a]);
-        rest /= extents[a];
-      }
-      all.push_back(std::move(q));
+  std::vector<Point> out;
+  for (int64_t j = 0; j < extents.count(); ++j) {
+    Point q = reduced_operand_point(n, point);
+    int64_t rest = j;
+    for (int a = extents.rank() - 1; a >= 0; --a) {
+      q[static_cast<size_t>(n.attr[static_cast<size_t>(a)])] = b_.i32(rest % extents[a]);
+      rest /= extents[a];
     }
+    out.push_back(std::move(q));
   }
+  return out;
+}
+
+std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
+  std::vector<Point> all;
+  for (const Point& p : points) std::ranges::move(reduced_points(n, p), std::back_inserter(all));
   const std::vector<Value> values = eval(scope, n.in[0], all);
-  const auto length = static_cast<size_t>(extents.count());
+  const size_t length = all.size() / points.size();
   std::vector<Value> out;
   for (size_t u = 0; u < points.size(); ++u) {
     Value acc = values[u * length];

@@ -65,7 +65,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
   }
   b_.barrier();
 
-  const int inner = open_loop_scope(scope, loop, false);
+  const int inner = open_loop_scope(scope, loop, std::nullopt);
   const auto state = [&](size_t j) -> ParamSource& { return scopes_[static_cast<size_t>(inner)].params[j]; };
   for (size_t j = 0; j < n_acc; ++j) {
     if (!initial[j]) continue;

@@ -24,6 +24,29 @@ void store_element(Inliner& inliner, Builder& b, const Compute& s, size_t result
 
 namespace {
 
+// One row of each array of the state.
+StateLayout rows_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
+  const int axes = form.state.rank();
+  const Point row = inliner.unlinear(b.op(KOp::Min, index, b.i32(form.state.count() - 1)), form.state.dims());
+  StateLayout layout;
+  layout.whole_behind = axes;
+  layout.own = [&inliner, &b, row, index, axes, rows = form.state.count()](const Shape& shape) {
+    OwnElements own;
+    const bool scalar = shape.rank() == 0;  // all have it, and one stores it
+    const Shape inner = scalar ? shape : shape.slice(axes, shape.rank());
+    const Value stores = b.op(KOp::Lt, index, b.i32(scalar ? 1 : rows));
+    for (int64_t k = 0; k < inner.count(); ++k) {
+      Point at = scalar ? Point{} : row;
+      const Point behind = inliner.unlinear(b.i32(k), inner.dims());
+      at.insert(at.end(), behind.begin(), behind.end());
+      own.at.push_back(std::move(at));
+      own.stores.emplace_back(stores);
+    }
+    return own;
+  };
+  return layout;
+}
+
 // Which elements of the state an invocation keeps: every `apart`th from a first one on; of Elements, to the end of the block
 // that it shares with as many neighbours.
 StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value index) {
@@ -31,12 +54,13 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   layout.members = form.members;
   layout.shared = form.shared;
   layout.in_turn = form.in_turn;
-  layout.whole = form.kind == LoopForm::Kind::Together && form.members == 1;
+  if (form.kind == LoopForm::Kind::Together && form.members == 1) layout.whole_behind = 0;
+  if (form.kind == LoopForm::Kind::Rows) return rows_of(inliner, b, form, index);
   const bool elements = form.kind == LoopForm::Kind::Elements;
   const int64_t apart = elements ? form.beside : form.members, blocks = elements ? invocations(form) / apart : 1;
   const int64_t block = elements ? form.own * apart : std::numeric_limits<int64_t>::max();
   const int64_t last = blocks > 1 ? (blocks - 1) * block : 0;  // where the last block begins
-  Value first = layout.whole ? b.i32(0) : index;
+  Value first = layout.whole_behind ? b.i32(0) : index;
   if (blocks > 1)
     first = b.add(b.mul(b.op(KOp::Quot, index, b.i32(apart)), b.i32(block)), b.op(KOp::Rem, index, b.i32(apart)));
   const auto place = [&inliner, &b](const Shape& shape, Value number, bool surplus) {

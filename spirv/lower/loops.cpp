@@ -11,6 +11,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/associative.h"
+#include "spirv/lower/element_loops.h"
 #include "spirv/lower/own_kernels.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/shared_state.h"
@@ -25,9 +26,6 @@ using ir::Op;
 
 namespace {
 
-constexpr double kStepWork = 4000;   // operations of one step that a single invocation may do
-constexpr int64_t kStepCode = 1500;  // instructions of a loop body inside a kernel
-
 constexpr int64_t kWholeState = 32;   // elements of state of an invocation that keeps all of them
 constexpr int64_t kOwnElements = 16;  // of one array, that an invocation of several keeps in registers,
 constexpr int64_t kOwnState = 100;    // and of all
@@ -40,93 +38,7 @@ constexpr int64_t kMembers = 256;
 // branches of each lane that stores one, and take time that grows with the square of their number.
 constexpr int64_t kSharedSideBySide = 32;
 constexpr double kTurnCode = 16;  // instructions of what is put into memory only so that it can be computed in turn
-constexpr size_t kParts = 64;     // of one array that is put together
 constexpr double kPartCode = 2;   // instructions that choose one of them
-
-bool runs_by_elements(const Graph& g, NodeId id, Shape* state);
-
-// What a value of the body depends on.
-enum class Dependence : uint8_t { None, ScalarState, ArrayState };
-
-// Operations that a single invocation does for one element of a result, reductions included; large when a result is not one
-// element per invocation. Nodes are counted once per element of the widest place they are used at.
-double work_of(const Graph& g, std::span<const NodeId> order) {
-  double total = 0;
-  for (NodeId id : order) {
-    const Node& n = g[id];
-    double elements = 1;
-    if (ir::info(n.op).kind == ir::Kind::Reduce)
-      for (int64_t d : g[n.in[0]].type.shape) elements *= static_cast<double>(d);
-    double results = 1;
-    for (int64_t d : n.type.shape) results *= static_cast<double>(d);
-    total += op_cost(n) * std::max(1.0, elements / std::max(1.0, results));
-  }
-  return total;
-}
-
-bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Dependence> params, const Shape& state) {
-  const std::vector<NodeId> order = ir::postorder(g, f.results);
-  std::unordered_map<uint32_t, Dependence> tint;
-  for (NodeId id : order) {
-    const Node& n = g[id];
-    Dependence t = Dependence::None;
-    for (NodeId in : n.in) t = std::max(t, tint[in.v]);
-    if (n.op == Op::Param) t = params[static_cast<size_t>(n.attr[0])];
-    tint[id.v] = t;
-    if (n.op == Op::Scatter) return false;
-    if (n.op == Op::Concat || n.op == Op::Stack) {
-      if (n.in.size() > kParts) return false;
-    }
-    if (n.op == Op::MapAccum) {
-      Shape inner;
-      if (!runs_by_elements(g, id, &inner)) return false;
-      if (t != Dependence::None && inner != state) return false;
-      // A scalar result is asked for without a point at which array-shaped accumulators beside it could run.
-      if (inner.rank() > 0)
-        for (size_t j = 0; j < static_cast<size_t>(ir::loop_parts(g, n).n_acc); ++j)
-          if (g[n.in[j]].type.shape.rank() == 0) return false;
-      // Everything the inner loop is given may carry our state; its own accumulators do.
-      const ir::LoopParts parts = ir::loop_parts(g, n);
-      std::vector<Dependence> inner_params;
-      for (size_t j = 0; j < n.in.size(); ++j) {
-        const Dependence given = tint[n.in[j].v];
-        const bool stacked = static_cast<int>(j) >= parts.n_acc && static_cast<int>(j) < parts.n_acc + parts.n_es;
-        if (stacked && given != Dependence::None) return false;
-        const bool scalar = g[n.in[j]].type.shape.rank() == 0;
-        inner_params.push_back(
-            static_cast<int>(j) < parts.n_acc ? (scalar ? Dependence::ScalarState : Dependence::ArrayState) : given);
-      }
-      if (t != Dependence::None && !body_is_local(g, g.function(parts.function), inner_params, state)) return false;
-    }
-    if (n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc) return false;
-    if (t == Dependence::ArrayState && n.op != Op::Param && n.op != Op::MapAccum && n.op != Op::Proj &&
-        !(ir::is_pointwise(n.op) && n.type.shape == state))
-      return false;
-    if (t == Dependence::ScalarState && state.rank() > 0 && ir::info(n.op).kind == ir::Kind::Reduce) return false;
-  }
-  int64_t code = 0;
-  for (NodeId id : order) code += op_cost(g[id]);
-  return code <= kStepCode && work_of(g, order) <= kStepWork;
-}
-
-bool runs_by_elements(const Graph& g, NodeId id, Shape* state) {
-  const Node& n = g[id];
-  const ir::LoopParts parts = ir::loop_parts(g, n);
-  const ir::Function& f = g.function(parts.function);
-  Shape common;
-  for (NodeId r : f.results) {
-    const Shape& s = g[r].type.shape;
-    if (s.rank() == 0) continue;
-    if (common.rank() > 0 && s != common) return false;
-    common = s;
-  }
-  if (common.count() == 0 || parts.length == 0) return false;
-  *state = common;
-  std::vector<Dependence> params(f.params.size(), Dependence::None);
-  for (size_t j = 0; j < static_cast<size_t>(parts.n_acc); ++j)
-    params[j] = f.params[j].shape.rank() == 0 ? Dependence::ScalarState : Dependence::ArrayState;
-  return body_is_local(g, f, params, common);
-}
 
 // A scatter of one element, or of one row: a choice at each place of the array.
 bool is_single_update(const Graph& g, const Node& n) {
@@ -357,12 +269,19 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
   for (NodeId r : g.function(parts.function).results)
     if (g[r].type.shape.count() == 0) return {};
   LoopForm form;
-  if (runs_by_elements(g, id, &form.state)) {
+  if (const std::optional<Shape> state = state_of_elements(g, id)) {
     form.kind = LoopForm::Kind::Elements;
+    form.state = *state;
     form.own = elements_per_invocation(g, id, form.state, t);
     // On processors those of a subgroup: what a step reads lies on few pages, and each line of a cache is read to its end.
     const bool few = !t.price.coalesces && form.own > 1;
     form.beside = few ? t.price.lanes : schedule::divided_up(form.state.count(), form.own);
+    return form;
+  }
+  if (const std::optional<Shape> rows = state_of_rows(g, id)) {
+    form.kind = LoopForm::Kind::Rows;
+    form.state = *rows;
+    form.beside = form.state.count();
     return form;
   }
   // A step's work where few invocations share it, against the dispatch that it would be at least.
@@ -383,8 +302,34 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
 }
 
 int64_t invocations(const LoopForm& form) {
-  if (form.kind != LoopForm::Kind::Elements) return form.members;
+  if (form.kind == LoopForm::Kind::Together) return form.members;
   return schedule::divided_up(form.state.count(), form.own * form.beside) * form.beside;
+}
+
+std::vector<double> loads_of_operands(const Graph& g, NodeId id, const LoopForm& form) {
+  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
+  const std::vector<bool> anywhere = read_anywhere(g, id);
+  const int axes = form.state.rank();
+  const bool rows = form.kind == LoopForm::Kind::Rows;
+  std::vector<double> out;
+  for (size_t j = 0; j < g[id].in.size(); ++j) {
+    const Shape& s = g[g[id].in[j]].type.shape;
+    const auto begins = [&](int from) { return s.rank() >= from + axes && s.slice(from, from + axes) == form.state; };
+    const bool state = j < static_cast<size_t>(parts.n_acc);
+    const bool of_step = !state && j < static_cast<size_t>(parts.n_acc + parts.n_es);
+    const double all = elements(g, g[id].in[j]);
+    const double own = std::max(1.0, all / static_cast<double>(std::max<int64_t>(1, form.state.count())));
+    if (s.rank() == 0 || (state && !rows)) {
+      out.push_back(1);
+    } else if (state || (of_step && begins(1))) {
+      out.push_back(own);
+    } else if (!of_step && begins(0) && (rows || s == form.state)) {
+      out.push_back(anywhere[j] ? own * static_cast<double>(parts.length) : own);
+    } else {
+      out.push_back(all);
+    }
+  }
+  return out;
 }
 
 size_t constants_inside(const ir::Graph& g, ir::NodeId loop) {

@@ -13,12 +13,14 @@ struct LoopForm {
   enum class Kind : uint8_t {
     Dispatches,  // not inside of a kernel: each step is a sequence of dispatches
     Elements,    // no step reads another element of the state than its own: each is a loop for itself
+    Rows,        // the same of rows: each invocation runs one, with all of its elements in registers
     Together,    // one invocation, or one workgroup, runs the loop
   };
   Kind kind = Kind::Dispatches;
-  Shape state;          // Elements: the one shape of arrays of state; scalars beside them are kept by every invocation
+  Shape state;          // Elements: the one shape of arrays of state, Rows: the axes that they begin with; scalars beside
+                        // them are kept by every invocation
   int64_t own = 1;      // Elements: those that one invocation computes side by side,
-  int64_t beside = 1;   // every so manyth, with those of as many invocations between them
+  int64_t beside = 1;   // Elements, Rows: every so manyth, with those of as many invocations between them
   int64_t members = 1;  // Together: invocations
   /// Together, of several: nodes of the body whose elements are in memory, since others than their owner read them or they
   /// are computed in turn, by the order in which they get known: those of one level need none of the same or a later one.
@@ -34,6 +36,9 @@ LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& targe
 
 /// Invocations that run such a loop.
 int64_t invocations(const LoopForm& form);
+
+/// Of Elements and Rows: how many elements an invocation reads of each operand, about.
+std::vector<double> loads_of_operands(const ir::Graph& g, ir::NodeId map_accum, const LoopForm& form);
 
 /// Arrays that are part of what a loop repeats.
 size_t constants_inside(const ir::Graph& g, ir::NodeId loop);

@@ -192,14 +192,11 @@ class Chooser {
       use_operands_together(id, parts, form);
       return;
     }
-    const Shape& state = form.state;
+    const std::vector<double> loads = loads_of_operands(g_, id, form);
     for (size_t j = 0; j < n.in.size(); ++j) {
-      const Shape& s = g_[n.in[j]].type.shape;
-      const auto k = static_cast<int>(j);
-      Use u{id.v, count(state), {}, Place(static_cast<size_t>(s.rank()))};
-      const bool own_row = k >= parts.n_acc && k < parts.n_acc + parts.n_es && s == state.inserted(0, parts.length);
-      if (k >= parts.n_acc && s != state && s.rank() > 0) {
-        u.loops = {own_row ? static_cast<double>(parts.length) : count(s)};
+      Use u{id.v, count(form.state), {}, Place(static_cast<size_t>(g_[n.in[j]].type.shape.rank()))};
+      if (loads[j] > 1) {
+        u.loops = {loads[j]};
         u.place[0].axes = 1;
       }
       add_use(n.in[j], std::move(u), false);

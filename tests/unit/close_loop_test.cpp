@@ -103,6 +103,21 @@ TEST(CloseLoop, ParametersOfTheProgramAreNotTakenForThoseOfTheBody) {
   EXPECT_EQ(c.const_operand(0), outer0.id);
 }
 
+TEST(CloseLoop, WholeBuildsAreInvariantTerms) {
+  Graph g;
+  const Expr x = param(g, 0, f32({7})), k = param(g, 1, i32()), s = fresh_var(g, f32({7})), i = fresh_var(g, i32());
+  const Expr read = build(7, i, unary(Op::Exp, gather(x, std::vector{i + k})));
+  const Expr places = build(7, i, i * scalar(g, DType::I32, 2) + scalar(g, DType::I32, 1));
+  const Expr moved = build(7, i, gather(s, std::vector{i}) * gather(x, std::vector{i}));
+  const Expr body[] = {gather(s, std::vector{places}) + read * moved};
+  const Closed c{close_loop(g, {&x, 1}, {}, {&s, 1}, body, false, 3)};
+  ASSERT_EQ(c.parts().n_consts, 2) << "the array that is read, and that of exponentials; not the places";
+  const NodeId result = g.function(c.parts().function).results[0];
+  EXPECT_FALSE(uses_op(g, result, Op::Exp));
+  EXPECT_TRUE(uses_op(g, result, Op::Build));
+  EXPECT_TRUE(c.const_operand(0) == read.id || c.const_operand(1) == read.id);
+}
+
 TEST(CloseLoop, IndexOfAnEnclosingOpenBuildIsAnOuterTerm) {
   Graph g;
   const Expr x = param(g, 0, f32({7})), i = fresh_var(g, i32());
