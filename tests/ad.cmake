@@ -1,6 +1,7 @@
 spirograd_test(grad/deriv_table_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/grad_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/programs_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(grad/optimisers_and_machines_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
 spirograd_test(unit/derivatives_test.cpp LABELS unit grad LINK spirograd_ad spirograd_dsl spirograd_text)
 spirograd_test(unit/bundle_test.cpp LABELS unit grad LINK spirograd_ad spirograd_dsl)
 spirograd_test(unit/custom_rules_test.cpp LABELS unit grad LINK spirograd_ad spirograd_dsl spirograd_text)
