@@ -129,6 +129,35 @@ TEST(Top, AreTheGreatestByPlace) {
   expect_derivatives("{ let (v, p) = top_k(reshape(x, [2, 5]), 3)\n v * v * f64(p + 1) }", uniform(10, 6));
 }
 
+// Few of many are found one after another, without an order of all: they are those of the order, hostile values included.
+TEST(Top, OfLongRowsAreThoseOfTheirOrder) {
+  for (const int64_t k : {1, 5, 32, 33}) {
+    const std::string rows = "[4,40]", text = "(x: T" + rows + ", k: i32) { let order = argsort(x, descending=true)[:, :" +
+                                              std::to_string(k) + "]\n let (v, p) = top_k(x, " + std::to_string(k) +
+                                              ")\n (v, p, take_along_axis(x, order, axis=1), order) }";
+    for (const std::string& type : {"f32", "i32"}) {
+      Values x;
+      for (int j = 0; j < 160; ++j) x.push_back(std::floor(5 * std::sin(1.7 * j)));  // many are equal
+      if (type == "i32") {
+        for (int j = 0; j < 40; ++j) x[static_cast<size_t>(80 + j)] = -2147483648.0;
+      } else {
+        for (int j = 0; j < 40; ++j) x[static_cast<size_t>(j)] = j % 3 == 0 ? kNaN : j % 5 == 0 ? kInf : -kInf;
+        for (int j = 40; j < 80; ++j) x[static_cast<size_t>(j)] = kNaN;
+      }
+      const std::string typed = std::string(text).replace(text.find('T'), 1, type);
+      const Values out = run("def f" + typed, {x, {0}});
+      const size_t half = out.size() / 2;
+      expect_same(Values(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(half)),
+                  Values(out.begin() + static_cast<std::ptrdiff_t>(half), out.end()), type.c_str());
+      const Program p = program("def f" + typed);
+      const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+      for (const Target& t : {test::cpu_target(), Target{}})
+        EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, t), {x, {0}})) << type << " " << k;
+    }
+  }
+  expect_derivatives("{ let (v, p) = top_k(reshape(x, [2, 40]), 3)\n v * v * f64(p + 1) }", uniform(80, 6));
+}
+
 TEST(Positions, OfWhatIsNotZero) {
   const Program p = program("def f(x: f32[2,3]) = nonzero(x, size=4)");
   EXPECT_EQ(run(p, {{0, -1, -0.0, kNaN, 0, 2}}), (Values{1, 3, 5, 6}));
