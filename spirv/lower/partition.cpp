@@ -28,6 +28,7 @@ constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of t
 constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
 constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
 constexpr int64_t kSideBySide = 8;      // points that share what they read, at least
+constexpr double kTiles = 64;           // points for each busy invocation, in a kernel whose neighbours share all
 constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
 constexpr double kForMemory = 1.05;     // so much longer may it take to do without a large array
 
@@ -263,6 +264,7 @@ class Chooser {
   bool shares_reads(NodeId id, const Use& u) {
     if (target_.price.coalesces) return false;
     const Shape& domain = g_[NodeId{u.kernel}].type.shape;
+    if (count(domain) < kTiles * target_.price.busy) return false;  // so few that tiles of them are small
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return !u.point.empty() && std::all_of(reads.begin(), reads.end(), [&](const Access& a) {
       uint32_t depends = 0;
