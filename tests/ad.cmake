@@ -10,6 +10,7 @@ spirograd_test(grad/kept_test.cpp LABELS grad LINK spirograd_test_support spirog
 spirograd_test(grad/split_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
 spirograd_test(grad/cumulative_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_text spirograd_compile)
 spirograd_test(grad/cost_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
+spirograd_test(grad/promises_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
 spirograd_test(grad/cotangent_sum_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/grad_property_test.cpp LABELS slow LINK spirograd_ad spirograd_test_support)
 spirograd_test(grad/nested_property_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_test_support)
