@@ -7,6 +7,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/extent.h"
 
 namespace spirograd::lower {
 
