@@ -25,6 +25,9 @@ Expr iota(Graph& g, Shape shape, int axis);
 Expr index_var(Graph& g, int64_t level, int64_t extent);
 Expr fresh_var(Graph& g, Type type);
 inline Expr infinite_like(Expr a) { return full_like(a, std::numeric_limits<double>::infinity()); }
+/// Where each element of an array stands along an axis.
+inline Expr position(Expr like, int axis) { return iota(*like.graph, like.shape(), axis); }
+inline Expr whole_like(Expr a, int64_t value) { return full_like(a, static_cast<double>(value)); }
 
 // Pointwise, by opcode. unary: not for Cast. Results of predicates are bool.
 Expr unary(Op op, Expr a);

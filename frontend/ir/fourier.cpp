@@ -29,8 +29,6 @@ Complex both(Complex a, F&& f) {
   return {f(a.re), f(a.im)};
 }
 
-Expr whole_like(Expr e, int64_t n) { return full_like(e, static_cast<double>(n)); }
-
 // exp(-2 pi i t / n) for whole t, 0 <= t < n: from the nearest quarter of the circle on, so that angles stay small and
 // their rounding does. Exact at the quarters.
 Complex roots(Expr t, int64_t n, DType dtype) {

@@ -3,6 +3,7 @@
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/factorise.h"
 
 namespace spirograd::ir {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 using Exprs = std::span<const Expr>;
 
 constexpr int kOrder = 2;  // orders of derivatives that have formulas; higher ones go through the loops
-
-Expr position(Expr like, int axis) { return iota(*like.graph, like.shape(), axis); }
 
 int64_t require_square(std::string_view what, Expr a) {
   if (!is_float(a.dtype()) || a.rank() != 2 || a.shape()[0] != a.shape()[1])
@@ -28,34 +27,12 @@ void require_columns(std::string_view what, Expr a, Expr b) {
 
 Expr transposed(Expr a) { return transpose(a, {1, 0}); }
 
-// Element [i, j], row i, and x with row i replaced.
-Expr row_of(Expr a, Expr i) { return gather(a, {&i, 1}); }
-Expr element(Expr a, Expr i, Expr j) {
-  const Expr at[] = {i, j};
-  return gather(a, at);
-}
-Expr spread(Expr scalar, const Shape& shape) { return broadcast(scalar, shape, {}); }
-Expr is_row(Expr like, Expr i) { return binary(Op::Eq, position(like, 0), spread(i, like.shape())); }
-Expr with_row(Expr a, Expr i, Expr row) { return select(is_row(a, i), broadcast(row, a.shape(), {1}), a); }
-
 // As a matrix with one column, and back.
 template <class F>
 Expr by_columns(Expr b, F&& f) {
   if (b.rank() == 2) return f(b);
   const Expr x = f(reshape(b, {b.shape()[0], 1}));
   return reshape(x, b.shape());
-}
-
-Expr triangular_plain(Expr t, Expr b, bool lower) {
-  Graph& g = *t.graph;
-  // Rows of x that are not known yet are 0.
-  const auto step = [&](Expr i, const std::vector<Expr>& s) {
-    const Expr known = matmul(row_of(t, i), s[0]);
-    const Expr row = (row_of(b, i) - known) / spread(element(t, i, i), known.shape());
-    return std::vector<Expr>{with_row(s[0], i, row)};
-  };
-  const Expr start = zeros(g, b.type());
-  return counted_loop(t.shape()[0], {&start, 1}, !lower, step)[0];
 }
 
 // Elimination of [a | b]: what becomes of b, and the determinant.
@@ -115,7 +92,7 @@ Expr determinant(Expr a, int order) {
 
 // dx = t^-1 (db - dt x), of the half of dt that is read
 Expr triangular(Expr t, Expr b, bool lower, int order) {
-  const Expr value = triangular_plain(t, b, lower);
+  const Expr value = triangular_solution(t, b, lower);
   if (order == 0) return value;
   return with_tangent(value, {t, b}, [&](Exprs x, Exprs d) {
     const Expr y = triangular(x[0], eye(*t.graph, t.shape()[0], t.dtype()), lower, order - 1);
@@ -126,25 +103,9 @@ Expr triangular(Expr t, Expr b, bool lower, int order) {
 
 Expr symmetric(Expr a) { return (a + transposed(a)) * full_like(a, 0.5); }
 
-// Column by column, from the left.
-Expr cholesky_plain(Expr a) {
-  Graph& g = *a.graph;
-  const int64_t n = a.shape()[0];
-  const Expr s = symmetric(a);
-  const auto step = [&](Expr j, const std::vector<Expr>& state) {
-    const Expr l = state[0], rest = row_of(s, j) - matmul(l, row_of(l, j));
-    const Expr root = unary(Op::Sqrt, gather(rest, {&j, 1})), rows = iota(g, {n}, 0);
-    const Expr column = select(binary(Op::Ge, rows, spread(j, {n})), rest / spread(root, {n}), zeros(g, rest.type()));
-    const Expr here = binary(Op::Eq, position(l, 1), spread(j, l.shape()));
-    return std::vector<Expr>{select(here, broadcast(column, l.shape(), {0}), l)};
-  };
-  const Expr start = zeros(g, a.type());
-  return counted_loop(n, {&start, 1}, false, step)[0];
-}
-
 // dl = l phi(l^-1 da l^-T), phi: the lower half, with half of the diagonal (Murray, 2016)
 Expr cholesky_of(Expr a, int order) {
-  const Expr value = cholesky_plain(a);
+  const Expr value = cholesky_factor(symmetric(a));
   if (order == 0) return value;
   return with_tangent(value, {a}, [&](Exprs x, Exprs d) {
     const Expr l = cholesky_of(x[0], order - 1);

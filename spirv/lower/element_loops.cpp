@@ -1,6 +1,7 @@
 #include "spirv/lower/element_loops.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
@@ -140,8 +141,12 @@ bool reads_own_rows(const Graph& g, const ir::LoopParts& parts, const std::set<u
 // Instructions of a step of one row, about: what depends on the state is written out, element by element.
 double code_of_rows(const Graph& g, std::span<const NodeId> results, std::span<const NodeId> order, double rows) {
   const auto elements = [&](NodeId id) { return static_cast<double>(g[id].type.shape.count()); };
+  const auto most = [&](NodeId id) {  // of an array that has as much for each row
+    const double all = elements(id), own = all / rows;
+    return own >= 1 && own == std::floor(own) ? own : all;
+  };
   std::unordered_map<uint32_t, double> asked;  // elements of a node
-  for (NodeId r : results) asked[r.v] = std::max(asked[r.v], std::max(1.0, elements(r) / rows));
+  for (NodeId r : results) asked[r.v] = std::max(asked[r.v], most(r));
   double code = 0;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& n = g[*id];
@@ -150,7 +155,7 @@ double code_of_rows(const Graph& g, std::span<const NodeId> results, std::span<c
     for (NodeId in : n.in) {
       double there = here;
       if (ir::info(n.op).kind == ir::Kind::Reduce) there *= elements(in) / std::max(1.0, elements(*id));
-      asked[in.v] = std::max(asked[in.v], std::min(there, elements(in)));
+      asked[in.v] = std::max(asked[in.v], std::min(there, most(in)));
     }
   }
   return code;

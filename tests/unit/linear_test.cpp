@@ -177,6 +177,47 @@ TEST(Linear, SolvesInvertsAndFactors) {
   }
 }
 
+// Triangular systems and factors of more than 64 rows go by blocks of 32: whole ones, and such as do not fit.
+TEST(Linear, LargeMatricesGoByBlocks) {
+  for (const int n : {65, 96, 101}) {
+    const auto count = static_cast<size_t>(n);
+    Values a = uniform(count * count, 51);
+    const Values b = uniform(3 * count, 52);
+    for (size_t i = 0; i < count; ++i) a[i * count + i] += 9;
+    const auto with = [&](bool upper, double other) {  // the half that is not read
+      Values out = a;
+      for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < count; ++j)
+          if (upper ? j < i : j > i) out[i * count + j] = other;
+      return out;
+    };
+    for (const bool upper : {false, true}) {
+      const std::string how = upper ? ", lower=false" : "";
+      const Program p = program("def f(t: f64[N,N], b: f64[N,3]) = solve_triangular(t, b" + how + ")", {{"N", n}});
+      const Program times = program("def f(t: f64[N,N], x: f64[N,3]) = t @ x", {{"N", n}});
+      const Values x = run(p, {with(upper, std::nan("")), b}), back = run(times, {with(upper, 0), x});
+      for (size_t j = 0; j < b.size(); ++j) EXPECT_NEAR(back[j], b[j], 1e-12) << n << how;
+      const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+      EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, test::cpu_target()), {with(upper, 0), b})) << n;
+    }
+    const Program factor = program("def f(a: f64[N,N]) = cholesky(a)", {{"N", n}});
+    const Program square = program("def f(l: f64[N,N]) = l @ l.T", {{"N", n}});
+    const Values definite = run(square, {a}), l = run(factor, {definite}), back = run(square, {l});
+    for (size_t j = 0; j < back.size(); ++j) EXPECT_NEAR(back[j], definite[j], 1e-10) << n;
+    const Program simple = rewrite::optimise_for_lowering(factor, {.verify = true});
+    EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, test::cpu_target()), {definite})) << n;
+    for (const size_t last : {size_t{0}, size_t{40}, size_t{64}}) {  // the row that makes it not positive definite
+      Values spoiled = definite;
+      spoiled[last * count + last] = -1;
+      const Values known = run(factor, {spoiled});
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(std::isnan(known[i * count + i]), i >= last) << n << ", row " << i << " of " << last;
+        for (size_t j = 0; j < count && i < last; ++j) EXPECT_NEAR(known[i * count + j], l[i * count + j], 1e-12) << n;
+      }
+    }
+  }
+}
+
 TEST(Linear, SingularMatricesGiveNoNumbers) {
   EXPECT_EQ(run(program("def f(a: f64[2,2]) = det(a)"), {{1, 2, 3, 4}}), (Values{-2}));
   for (double x : run(program("def f(a: f64[2,2], b: f64[2]) = solve(a, b)"), {{0, 0, 0, 0}, {1, 1}}))

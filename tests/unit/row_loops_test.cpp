@@ -7,6 +7,7 @@
 
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
+#include "spirograd/text.h"
 #include "spirv/kernel/verify.h"
 #include "support/lowered.h"
 
@@ -61,31 +62,31 @@ const std::string kRowPrograms[] = {
 };
 
 TEST(RowLoops, RowsOfWhichEachRunsALoopOfItsOwnAreOneKernel) {
-  for (const std::string& text : kRowPrograms)
+  for (const std::string& source : kRowPrograms)
     for (int64_t rows : {2, 3, 8, 37})
       for (const Target& t : {test::cpu_target(), gpu_target()}) {
         const Program p =
-            text::instantiate(text::parse(text, "test.sg").value(), "main", text::ShapeVariables{{"N", rows}}).value();
+            text::instantiate(text::parse(source, "test.sg").value(), "main", text::ShapeVariables{{"N", rows}}).value();
         std::vector<std::vector<double>> inputs = {waves(3 * rows)};
         if (p.params.size() > 1) inputs.push_back(waves(27));
         lower::Plan plan;
-        EXPECT_TRUE(right(p, inputs, t, &plan)) << text << "\n" << rows << " rows, busy " << t.price.busy;
-        EXPECT_EQ(dispatched_loops(plan), 0) << text;
-        EXPECT_LE(plan.steps.size(), 4u) << text;
+        EXPECT_TRUE(right(p, inputs, t, &plan)) << source << "\n" << rows << " rows, busy " << t.price.busy;
+        EXPECT_EQ(dispatched_loops(plan), 0) << source;
+        EXPECT_LE(plan.steps.size(), 4u) << source;
         std::vector<double> weights(static_cast<size_t>(p.results[0].type.shape.count()));
         for (size_t j = 0; j < weights.size(); ++j) weights[j] = std::cos(static_cast<double>(j));
         std::vector<std::vector<double>> with_weights = inputs;
         with_weights.push_back(weights);
-        EXPECT_TRUE(right(vjp(p).value(), with_weights, t, &plan)) << "pullback of " << text << "\n" << rows << " rows";
+        EXPECT_TRUE(right(vjp(p).value(), with_weights, t, &plan)) << "pullback of " << source << "\n" << rows << " rows";
       }
 }
 
 // Each of many elements looks a place up by halves: the table is read where the state says.
 TEST(RowLoops, ElementsReadTablesWhereTheirStateSays) {
-  const std::string text =
+  const std::string source =
       "def main(v: f32[50], w: f32[50], x: f32[70]) -> (y: f32[70]) =\n"
       "  for i: 70 => w[searchsorted(v, x[i])] + fori(20, fn(t, s) => s + 0.03 * w[floor(s)], x[i])\n";
-  const Program p = text::instantiate(text::parse(text, "test.sg").value()).value();
+  const Program p = text::instantiate(text::parse(source, "test.sg").value()).value();
   std::vector<double> v, x;
   for (int j = 0; j < 50; ++j) v.push_back(0.91 * j);
   for (int j = 0; j < 70; ++j) x.push_back(std::fmod(7.3 * j, 50) - 2);  // before the first and behind the last as well

@@ -1,0 +1,20 @@
+// The arithmetic of factorisations and of triangular systems, without derivatives: by rows where matrices are small, by
+// blocks of rows where they are large, most of whose work is products of matrices.
+#pragma once
+
+#include "frontend/ir/algebra.h"
+
+namespace spirograd::ir {
+
+/// x with t x = b of a lower (or upper) triangular matrix, of whose other half nothing is read. b: columns.
+Expr triangular_solution(Expr t, Expr b, bool lower);
+/// Lower triangular L with L L^T = s, which is symmetric; NaN from the first row on that makes it not positive definite.
+Expr cholesky_factor(Expr s);
+
+// For these and for elimination: row i, an element, x with row i replaced, and one number as an array.
+Expr row_of(Expr a, Expr i);
+Expr element(Expr a, Expr i, Expr j);
+Expr with_row(Expr a, Expr i, Expr row);
+Expr spread(Expr scalar, const Shape& shape);
+
+}  // namespace spirograd::ir
