@@ -32,6 +32,9 @@ bool is_position(const Graph& g, NodeId root) {
   return true;
 }
 
+// What takes no longer than to read it.
+bool is_cheap(const Node& n) { return is_pointwise(n.op) && info(n.op).cost <= 1 && n.op != Op::PreferStore; }
+
 // Nodes that must stay in the body: they use a variable of the body or an index of a build inside it. A build that is whole
 // uses no index any more.
 NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<const Expr> vars) {
@@ -52,12 +55,24 @@ NodeSet bound_nodes(const Graph& g, std::span<const NodeId> order, std::span<con
 std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results) {
   const std::vector<NodeId> roots = ids_of(results);
   const std::vector<NodeId> order = open_postorder(g, roots);
-  const NodeSet bound = bound_nodes(g, order, vars);
+  NodeSet bound = bound_nodes(g, order, vars);
   NodeSet read;  // by what stays in the body
   for (NodeId root : roots) read.insert(root.v);
   for (auto id = order.rbegin(); id != order.rend(); ++id)
     if (bound.contains(id->v) && read.contains(id->v))
       for (NodeId operand : g[*id].in) read.insert(operand.v);
+  const auto is_there = [&](NodeId id) {
+    const bool captured = read.contains(id.v) && !bound.contains(id.v);
+    return captured || g[id].type.shape.rank() == 0 || is_literal(g, g[id]);
+  };
+  for (NodeId id : order) {
+    const Node& n = g[id];
+    if (!read.contains(id.v) || bound.contains(id.v) || n.type.shape.rank() == 0 || !is_cheap(n)) continue;
+    if (std::all_of(n.in.begin(), n.in.end(), is_there)) {
+      bound.insert(id.v);
+      for (NodeId operand : n.in) read.insert(operand.v);
+    }
+  }
   std::vector<Expr> captured;
   NodeSet seen;
   for (NodeId id : order) {

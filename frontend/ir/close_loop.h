@@ -13,7 +13,7 @@ namespace spirograd::ir {
 /// Each largest term below `results` that uses none of `vars` and no index of a build inside, in the order in which a walk
 /// in postorder meets them; of a broadcast, its operand. Var placeholders of builds and loops that are still open around
 /// count as such outer terms. Literals, iotas and broadcasts of these do not, nor what a few operations of i32 make of them:
-/// they stay inside.
+/// they stay inside, as does what is computed cheaply of arrays that are captured anyway.
 std::vector<Expr> captured_terms(Graph& g, std::span<const Expr> vars, std::span<const Expr> results);
 
 /// `vars`: the Var nodes that stood for the state and then for the elements while the body was traced, one per entry of

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ir {
@@ -15,6 +17,8 @@ struct Closed {
   // Operand of the loop: accumulators, then elements, then consts.
   NodeId const_operand(int j) const { return loop().in[static_cast<size_t>(parts().n_acc + parts().n_es + j)]; }
 };
+
+Expr spread_of(Expr number, Expr like) { return broadcast(number, like.shape(), {}); }
 
 bool uses_op(const Graph& g, NodeId root, Op op) {
   for (NodeId id : postorder(g, {&root, 1}))
@@ -116,6 +120,22 @@ TEST(CloseLoop, WholeBuildsAreInvariantTerms) {
   EXPECT_FALSE(uses_op(g, result, Op::Exp));
   EXPECT_TRUE(uses_op(g, result, Op::Build));
   EXPECT_TRUE(c.const_operand(0) == read.id || c.const_operand(1) == read.id);
+}
+
+TEST(CloseLoop, WhatIsCheapOfCapturedArraysStaysInside) {
+  Graph g;
+  const Expr a = param(g, 0, f32({7})), b = param(g, 1, f32({7})), n = param(g, 2, f32()), s = fresh_var(g, f32({7}));
+  const Expr known = unary(Op::Exp, a), mask = binary(Op::Ne, known, known), more = b + spread_of(n, b);
+  const Expr body[] = {select(mask, s * known, s * unary(Op::Exp, b) + more)};
+  const Closed c{close_loop(g, {&a, 1}, {}, {&s, 1}, body, false, 3)};
+  std::vector<NodeId> consts;
+  for (int j = 0; j < c.parts().n_consts; ++j) consts.push_back(c.const_operand(j));
+  const auto is_const = [&](Expr e) { return std::find(consts.begin(), consts.end(), e.id) != consts.end(); };
+  EXPECT_TRUE(is_const(known));
+  EXPECT_FALSE(is_const(mask)) << "one comparison takes no longer than to read it";
+  EXPECT_TRUE(is_const(unary(Op::Exp, b)));
+  EXPECT_TRUE(is_const(more)) << "b itself is not read otherwise";
+  EXPECT_TRUE(uses_op(g, g.function(c.parts().function).results[0], Op::Ne));
 }
 
 TEST(CloseLoop, IndexOfAnEnclosingOpenBuildIsAnOuterTerm) {
