@@ -159,6 +159,7 @@ class Between {
   }
   // Marks belong to the value below them, which cotangents may need where they do not need the mark.
   void mark() {
+    if (!g_.has(Op::PreferStore) && !g_.has(Op::PreferRecompute)) return;
     for (uint32_t id = 0; id < g_.size(); ++id) {
       const Node& n = g_[NodeId{id}];
       if (n.op == Op::PreferStore) preferred_.insert(n.in[0].v);
