@@ -7,8 +7,7 @@
 namespace spirograd::ir {
 namespace {
 
-constexpr int64_t kByRows = 64;     // rows of a matrix that is taken row by row
-constexpr int64_t kBlockRows = 32;  // of a block of others: what a row of one needs is in registers
+constexpr int64_t kByRows = 64;  // rows of a matrix that is taken row by row
 
 Expr triangular_by_rows(Expr t, Expr b, bool lower) {
   // Rows of x that are not known yet are 0.
@@ -34,36 +33,6 @@ Expr cholesky_by_columns(Expr s) {
   };
   const Expr start = zeros(g, s.type());
   return counted_loop(n, {&start, 1}, false, step)[0];
-}
-
-// The solutions of t x = b for many b, one in each row: what a row needs is its own, so each is a loop for itself.
-Expr rows_solved(Expr t, Expr b, bool lower) {
-  const Shape rows = {b.shape()[0]};
-  const auto step = [&](Expr i, const std::vector<Expr>& s) {
-    const Expr known = sum(s[0] * broadcast(row_of(t, i), b.shape(), {1}), 1);
-    const Expr own = gather(transpose(b, {1, 0}), {&i, 1});
-    const Expr x = (own - known) / spread(element(t, i, i), rows);
-    const Expr here = binary(Op::Eq, position(b, 1), spread(i, b.shape()));
-    return std::vector<Expr>{select(here, broadcast(x, b.shape(), {0}), s[0])};
-  };
-  const Expr start = zeros(*t.graph, b.type());
-  return counted_loop(kBlockRows, {&start, 1}, !lower, step)[0];
-}
-
-int64_t blocks_of(int64_t n) { return (n + kBlockRows - 1) / kBlockRows; }
-
-// Rows of the unit matrix behind the last one.
-Expr padded(Expr a) {
-  const int64_t n = a.shape()[0], whole = blocks_of(n) * kBlockRows;
-  const Expr larger = window(window(a, 0, 0, whole), 1, 0, whole), row = position(larger, 0);
-  const Expr behind = both(binary(Op::Ge, row, whole_like(row, n)), binary(Op::Eq, row, position(larger, 1)));
-  return select(behind, full_like(larger, 1), larger);
-}
-
-// Numbers of the rows of block k.
-Expr rows_of(Expr k) {
-  Graph& g = *k.graph;
-  return spread(k * whole_like(k, kBlockRows), {kBlockRows}) + iota(g, {kBlockRows}, 0);
 }
 
 // What stands in these rows and columns.
@@ -113,14 +82,43 @@ Expr element(Expr a, Expr i, Expr j) {
 }
 Expr spread(Expr scalar, const Shape& shape) { return broadcast(scalar, shape, {}); }
 Expr with_row(Expr a, Expr i, Expr row) {
-  return select(binary(Op::Eq, position(a, 0), spread(i, a.shape())), broadcast(row, a.shape(), {1}), a);
+  return select(binary(Op::Eq, position(a, 0), spread(i, a.shape())),
+                a.rank() == 1 ? spread(row, a.shape()) : broadcast(row, a.shape(), {1}), a);
 }
+
+// What a row needs is its own, so each is a loop for itself.
+Expr rows_solved(Expr t, Expr b, bool lower) {
+  const Shape rows = {b.shape()[0]};
+  const auto step = [&](Expr i, const std::vector<Expr>& s) {
+    const Expr known = sum(s[0] * broadcast(row_of(t, i), b.shape(), {1}), 1);
+    const Expr own = gather(transpose(b, {1, 0}), {&i, 1});
+    const Expr x = (own - known) / spread(element(t, i, i), rows);
+    const Expr here = binary(Op::Eq, position(b, 1), spread(i, b.shape()));
+    return std::vector<Expr>{select(here, broadcast(x, b.shape(), {0}), s[0])};
+  };
+  const Expr start = zeros(*t.graph, b.type());
+  return counted_loop(kBlockRows, {&start, 1}, !lower, step)[0];
+}
+
+Expr padded(Expr a) {
+  const int64_t n = a.shape()[0], whole = blocks_of(n) * kBlockRows;
+  const Expr larger = window(window(a, 0, 0, whole), 1, 0, whole), row = position(larger, 0);
+  const Expr behind = both(binary(Op::Ge, row, whole_like(row, n)), binary(Op::Eq, row, position(larger, 1)));
+  return select(behind, full_like(larger, 1), larger);
+}
+
+Expr rows_of(Expr k) {
+  Graph& g = *k.graph;
+  return spread(k * whole_like(k, kBlockRows), {kBlockRows}) + iota(g, {kBlockRows}, 0);
+}
+
+bool goes_by_rows(Expr a) { return a.shape()[0] <= kByRows; }
 
 Expr triangular_solution(Expr t, Expr b, bool lower) {
   const Expr half = lower ? tril(t, 0) : triu(t, 0);
-  return t.shape()[0] <= kByRows ? triangular_by_rows(half, b, lower) : triangular_by_blocks(half, b, lower);
+  return goes_by_rows(t) ? triangular_by_rows(half, b, lower) : triangular_by_blocks(half, b, lower);
 }
 
-Expr cholesky_factor(Expr s) { return s.shape()[0] <= kByRows ? cholesky_by_columns(s) : cholesky_by_blocks(s); }
+Expr cholesky_factor(Expr s) { return goes_by_rows(s) ? cholesky_by_columns(s) : cholesky_by_blocks(s); }
 
 }  // namespace spirograd::ir

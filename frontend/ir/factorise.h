@@ -11,10 +11,19 @@ Expr triangular_solution(Expr t, Expr b, bool lower);
 /// Lower triangular L with L L^T = s, which is symmetric; NaN from the first row on that makes it not positive definite.
 Expr cholesky_factor(Expr s);
 
+/// Whether a square matrix is so small that it is taken row by row; others go by blocks of kBlockRows rows.
+bool goes_by_rows(Expr a);
+constexpr int64_t kBlockRows = 32;  // what a row of a block needs is in registers
+constexpr int64_t blocks_of(int64_t n) { return (n + kBlockRows - 1) / kBlockRows; }
+Expr padded(Expr a);   // rows of the unit matrix behind the last one, to whole blocks
+Expr rows_of(Expr k);  // numbers of the rows of block k
+/// The solutions of t x = b for many b, one in each row; t has kBlockRows rows.
+Expr rows_solved(Expr t, Expr b, bool lower);
+
 // For these and for elimination: row i, an element, x with row i replaced, and one number as an array.
 Expr row_of(Expr a, Expr i);
 Expr element(Expr a, Expr i, Expr j);
-Expr with_row(Expr a, Expr i, Expr row);
+Expr with_row(Expr a, Expr i, Expr row);  // of a vector: element i
 Expr spread(Expr scalar, const Shape& shape);
 
 }  // namespace spirograd::ir

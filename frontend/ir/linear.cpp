@@ -3,6 +3,7 @@
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/eliminate.h"
 #include "frontend/ir/factorise.h"
 
 namespace spirograd::ir {
@@ -33,31 +34,6 @@ Expr by_columns(Expr b, F&& f) {
   if (b.rank() == 2) return f(b);
   const Expr x = f(reshape(b, {b.shape()[0], 1}));
   return reshape(x, b.shape());
-}
-
-// Elimination of [a | b]: what becomes of b, and the determinant.
-struct Eliminated {
-  Expr x, det;
-};
-Eliminated eliminated(Expr a, Expr b) {
-  Graph& g = *a.graph;
-  const int64_t n = a.shape()[0];
-  const Expr both[] = {a, b};
-  const Expr start[] = {concat(both, 1), scalar(g, a.dtype(), 1)};
-  const auto step = [&](Expr j, const std::vector<Expr>& s) {
-    const Expr m = s[0], rows = iota(g, {n}, 0), here = spread(j, {n});
-    const Expr column = gather(transpose(m, {1, 0}), {&j, 1}), size = unary(Op::Abs, column);
-    const Expr open = select(binary(Op::Ge, rows, here), size, full_like(size, -1));
-    const Expr p = arg_reduce(Op::ArgMax, open, 0), pivot_row = row_of(m, p), pivot = element(m, p, j);
-    // Row j goes where the pivot was.
-    const Expr swapped = with_row(m, p, row_of(m, j)), scaled = pivot_row / spread(pivot, pivot_row.shape());
-    const Expr factors = gather(transpose(swapped, {1, 0}), {&j, 1});
-    const Expr cleared = swapped - broadcast(factors, m.shape(), {0}) * broadcast(scaled, m.shape(), {1});
-    const Expr sign = select(binary(Op::Eq, p, j), full_like(pivot, 1), full_like(pivot, -1));
-    return std::vector<Expr>{with_row(cleared, j, scaled), s[1] * pivot * sign};
-  };
-  const std::vector<Expr> out = counted_loop(n, start, false, step);
-  return {window(out[0], 1, n, b.shape()[1]), out[1]};
 }
 
 // d(a^-1) = -a^-1 da a^-1

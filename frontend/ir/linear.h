@@ -1,6 +1,5 @@
-// Linear algebra of dense matrices: by rows, triangular systems and Cholesky factors of large ones by blocks of rows, with
-// derivatives given as formulas. Floats; matrices have two axes, batches are comprehensions (SG0101 otherwise). Singular
-// matrices give infinities and NaN.
+// Linear algebra of dense matrices: by rows, of large ones by blocks of rows, with derivatives given as formulas. Floats;
+// matrices have two axes, batches are comprehensions (SG0101 otherwise). Singular matrices give infinities and NaN.
 #pragma once
 
 #include "frontend/ir/algebra.h"

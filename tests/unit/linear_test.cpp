@@ -218,6 +218,51 @@ TEST(Linear, LargeMatricesGoByBlocks) {
   }
 }
 
+// Elimination, too, whose pivots come from any of the rows that are left.
+TEST(Linear, LargeSystemsAreEliminatedByBlocks) {
+  for (const int64_t n : {65, 98}) {
+    const auto count = static_cast<size_t>(n);
+    const Values a = uniform(count * count, 61), b = uniform(2 * count, 62);
+    const std::string shapes = "a: f64[N,N], b: f64[N,2]";
+    const auto residual = [&](const std::string& body) {
+      double most = 0;
+      for (double r : run(program("def f(" + shapes + ") = " + body, {{"N", n}}), {a, b}))
+        most = std::max(most, std::abs(r));
+      return most;
+    };
+    EXPECT_LT(residual("a @ solve(a, b) - b"), 1e-10) << n;
+    EXPECT_LT(residual("a @ inv(a) - eye(N)"), 1e-9) << n;
+    EXPECT_LT(residual("det(a) * det(inv(a)) - 1.0"), 1e-9) << n;
+    EXPECT_LT(residual("det(a.T) / det(a) - 1.0"), 1e-9) << n;
+    // No pivot stands where it is used: rows from the last to the first.
+    const Program turned =
+        program("def f(b: f64[N,2]) = (solve(reverse(eye(N)), b) - reverse(b), det(reverse(eye(N))))", {{"N", n}});
+    const Values out = run(turned, {b});
+    for (size_t j = 0; j + 1 < out.size(); ++j) EXPECT_EQ(out[j], 0) << n;
+    EXPECT_EQ(out.back(), n * (n - 1) / 2 % 2 == 0 ? 1 : -1) << n;
+    const Program p = program("def f(" + shapes + ") = (solve(a, b), det(0.3 * a))", {{"N", n}});
+    const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+    EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, test::cpu_target()), {a, b})) << n;
+  }
+  const Program p = program("def f(a: f64[70,70], b: f64[70]) = sum(square(solve(a, b))) + log(abs(det(a)))");
+  Values a = uniform(4900, 63);
+  for (size_t j = 0; j < 70; ++j) a[71 * j] += 12;
+  const Values b = uniform(70, 64), da = uniform(4900, 65), db = uniform(70, 66);
+  const auto at = [&](double h) {
+    Values ah = a, bh = b;
+    for (size_t j = 0; j < ah.size(); ++j) ah[j] += h * da[j];
+    for (size_t j = 0; j < bh.size(); ++j) bh[j] += h * db[j];
+    return run(p, {ah, bh})[0];
+  };
+  const double slope = run(jvp(p).value(), {a, b, da, db}).back(), difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+  EXPECT_NEAR(slope, difference, 1e-7 * (1 + std::abs(difference)));
+  const Values g = run(grad(p).value(), {a, b});
+  double along = 0;
+  for (size_t j = 0; j < da.size(); ++j) along += g[j] * da[j];
+  for (size_t j = 0; j < db.size(); ++j) along += g[da.size() + j] * db[j];
+  EXPECT_NEAR(along, slope, 1e-9 * (1 + std::abs(slope)));
+}
+
 TEST(Linear, SingularMatricesGiveNoNumbers) {
   EXPECT_EQ(run(program("def f(a: f64[2,2]) = det(a)"), {{1, 2, 3, 4}}), (Values{-2}));
   for (double x : run(program("def f(a: f64[2,2], b: f64[2]) = solve(a, b)"), {{0, 0, 0, 0}, {1, 1}}))
