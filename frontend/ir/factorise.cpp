@@ -35,7 +35,7 @@ Expr cholesky_by_columns(Expr s) {
   return counted_loop(n, {&start, 1}, false, step)[0];
 }
 
-// What stands in these rows and columns.
+// The elements in these rows and columns.
 Expr diagonal_block(Expr a, Expr rows) {
   const Shape square = {kBlockRows, kBlockRows};
   const Expr at[] = {broadcast(rows, square, {0}), broadcast(rows, square, {1})};

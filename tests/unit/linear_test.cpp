@@ -154,17 +154,21 @@ TEST(Linear, MasksAndDiagonals) {
   EXPECT_EQ(run(program("def f(x: f64[2,2]) = variance(x, axis=0)"), {{1, 2, 3, 6}}), (Values{1, 4}));
 }
 
+const std::string kSystem = "(a: f64[N,N], b: f64[N,2])";
+
+// The largest number of what this gives for a random system.
+double largest(const std::string& body, int64_t n) {
+  const auto count = static_cast<size_t>(n);
+  double most = 0;
+  for (double r :
+       run(program("def f" + kSystem + " = " + body, {{"N", n}}), {uniform(count * count, 21), uniform(2 * count, 22)}))
+    most = std::max(most, std::abs(r));
+  return most;
+}
+
 TEST(Linear, SolvesInvertsAndFactors) {
   for (const int n : {1, 2, 3, 7, 20}) {
-    const auto count = static_cast<size_t>(n);
-    const Values a = uniform(count * count, 21), b = uniform(2 * count, 22);
-    const std::string shapes = "a: f64[N,N], b: f64[N,2]";
-    const auto residual = [&](const std::string& body) {
-      double most = 0;
-      for (double r : run(program("def f(" + shapes + ") = " + body, {{"N", n}}), {a, b}))
-        most = std::max(most, std::abs(r));
-      return most;
-    };
+    const auto residual = [&](const std::string& body) { return largest(body, n); };
     EXPECT_LT(residual("a @ solve(a, b) - b"), 1e-12) << n;
     EXPECT_LT(residual("a @ solve(a, b[:, 1]) - b[:, 1]"), 1e-12) << n;
     EXPECT_LT(residual("a @ inv(a) - eye(N)"), 1e-12) << n;
@@ -223,13 +227,7 @@ TEST(Linear, LargeSystemsAreEliminatedByBlocks) {
   for (const int64_t n : {65, 98}) {
     const auto count = static_cast<size_t>(n);
     const Values a = uniform(count * count, 61), b = uniform(2 * count, 62);
-    const std::string shapes = "a: f64[N,N], b: f64[N,2]";
-    const auto residual = [&](const std::string& body) {
-      double most = 0;
-      for (double r : run(program("def f(" + shapes + ") = " + body, {{"N", n}}), {a, b}))
-        most = std::max(most, std::abs(r));
-      return most;
-    };
+    const auto residual = [&](const std::string& body) { return largest(body, n); };
     EXPECT_LT(residual("a @ solve(a, b) - b"), 1e-10) << n;
     EXPECT_LT(residual("a @ inv(a) - eye(N)"), 1e-9) << n;
     EXPECT_LT(residual("det(a) * det(inv(a)) - 1.0"), 1e-9) << n;
@@ -240,7 +238,7 @@ TEST(Linear, LargeSystemsAreEliminatedByBlocks) {
     const Values out = run(turned, {b});
     for (size_t j = 0; j + 1 < out.size(); ++j) EXPECT_EQ(out[j], 0) << n;
     EXPECT_EQ(out.back(), n * (n - 1) / 2 % 2 == 0 ? 1 : -1) << n;
-    const Program p = program("def f(" + shapes + ") = (solve(a, b), det(0.3 * a))", {{"N", n}});
+    const Program p = program("def f" + kSystem + " = (solve(a, b), det(0.3 * a))", {{"N", n}});
     const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
     EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, test::cpu_target()), {a, b})) << n;
   }

@@ -14,13 +14,6 @@
 namespace spirograd {
 namespace row_loops_test {
 
-Target gpu_target() {
-  Target t = test::cpu_target();
-  t.price = Prices{};
-  t.quirks = 0;
-  return t;
-}
-
 std::vector<double> waves(int64_t n) {
   std::vector<double> out;
   for (int64_t j = 0; j < n; ++j) out.push_back(std::sin(1 + 0.7 * static_cast<double>(j)));
@@ -64,7 +57,7 @@ const std::string kRowPrograms[] = {
 TEST(RowLoops, RowsOfWhichEachRunsALoopOfItsOwnAreOneKernel) {
   for (const std::string& source : kRowPrograms)
     for (int64_t rows : {2, 3, 8, 37})
-      for (const Target& t : {test::cpu_target(), gpu_target()}) {
+      for (const Target& t : {test::cpu_target(), test::gpu_target()}) {
         const Program p =
             text::instantiate(text::parse(source, "test.sg").value(), "main", text::ShapeVariables{{"N", rows}}).value();
         std::vector<std::vector<double>> inputs = {waves(3 * rows)};
@@ -90,7 +83,7 @@ TEST(RowLoops, ElementsReadTablesWhereTheirStateSays) {
   std::vector<double> v, x;
   for (int j = 0; j < 50; ++j) v.push_back(0.91 * j);
   for (int j = 0; j < 70; ++j) x.push_back(std::fmod(7.3 * j, 50) - 2);  // before the first and behind the last as well
-  for (const Target& t : {test::cpu_target(), gpu_target()}) {
+  for (const Target& t : {test::cpu_target(), test::gpu_target()}) {
     lower::Plan plan;
     EXPECT_TRUE(right(p, {v, waves(50), x}, t, &plan)) << t.price.busy;
     EXPECT_EQ(dispatched_loops(plan), 0);
