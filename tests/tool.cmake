@@ -5,6 +5,7 @@ if(TARGET spirograd)
   foreach(test npy_test npz_test array_file_test arguments_test sparkline_test table_test subprocess_test)
     spirograd_test(unit/${test}.cpp LABELS unit LINK spirograd_io ZLIB::ZLIB)
   endforeach()
+  spirograd_test(unit/parallelism_test.cpp LABELS unit LINK spirograd_cli)
   spirograd_test(unit/warnings_test.cpp LABELS unit LINK spirograd_cli spirograd_test_support spirograd_compile spirograd_text)
   if(NOT WIN32)  # limits as POSIX knows them
     spirograd_test(unit/full_disk_test.cpp LABELS unit LINK spirograd_io)

@@ -438,6 +438,16 @@ TEST_F(Cli, LaterStagesPrint) {
   EXPECT_EQ(Json::parse(good({"opt", "model.sg", "N=3", "M=2", "--bot", "--json"}).out)["stage"], "bulk");
 }
 
+TEST_F(Cli, OptTellsHowMuchWaits) {
+  folder.write("wide.sg", "def f(x: f32[100000]) = sum(x * x)\n");
+  const std::string out = good({"opt", "wide.sg", "--value-and-grad", "x", "--parallelism"}).out;
+  EXPECT_NE(out.find("one after the other"), std::string::npos) << out;
+  EXPECT_NE(out.find("\ntraced        2                    2 "), std::string::npos) << out;
+  EXPECT_NE(out.find("\ngradient      2                    2 "), std::string::npos) << out;
+  EXPECT_NE(out.find("gradient: 1 times as many one after the other, 1.48 times the operations\n"), std::string::npos)
+      << out;
+}
+
 TEST_F(Cli, OptShowsWhatLoopsKeep) {
   folder.write("loops.sg",
                "def main(x: f32[400]) = sum(fori(400, fn(i, s) =>\n  sin(s) * s, x, keep=sqrt))\n"

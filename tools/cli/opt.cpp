@@ -1,6 +1,7 @@
 // spirograd opt: a program at any stage as text. What is printed for the stages traced to simple parses back.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "frontend/rewrite/passes.h"
 #include "spirograd/compile.h"
@@ -10,6 +11,7 @@
 #include "spirv/lower/plan.h"
 #include "tools/cli/job.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/parallelism.h"
 #include "tools/cli/passes.h"
 #include "tools/cli/speed.h"
 #include "tools/cli/tool.h"
@@ -145,7 +147,16 @@ Executable compiled(const Program& p, const Options& options, const Target& targ
   return compile(p, target, how).value();
 }
 
-std::string program_text(const Program& p, const Options& options, std::string& stage) {
+// Of the program as it is written, and of what was made of it.
+std::string parallelism_of(const Program& traced, const Program& p, const std::string& made, const Options& options,
+                           const Target& target, BindingForm suits) {
+  std::vector<std::pair<std::string, Parallelism>> rows;
+  if (made != "traced") rows.emplace_back("traced", parallelism(compiled(traced, options, target, suits)));
+  rows.emplace_back(made, parallelism(compiled(p, options, target, suits)));
+  return parallelism_text(rows);
+}
+
+std::string program_text(const Program& traced, const Program& p, const Options& options, std::string& stage) {
   Target target = options.has("--deterministic") ? deterministic(plain_target()) : plain_target();
   BindingForm suits = BindingForm::Address;
   if (options.has("--device")) {
@@ -164,6 +175,10 @@ std::string program_text(const Program& p, const Options& options, std::string& 
     stage = "spirv";
     return spirv_text(compiled(p, options, target, suits));
   }
+  if (options.has("--parallelism")) {
+    const std::string made = std::exchange(stage, "parallelism");
+    return parallelism_of(traced, p, made, options, target, suits);
+  }
   if (options.has("--schedule")) {
     stage = "schedule";
     return schedule_text(compiled(p, options, target, suits));
@@ -177,9 +192,9 @@ int opt(const Options& options) {
     return kOk;
   }
   if (options.positional().empty()) throw usage_error("'opt' needs a program").hint("spirograd opt FILE.sg --bot");
-  const auto last = {"--loops", "--kernels", "--spirv", "--schedule", "--stored"};
+  const auto last = {"--loops", "--kernels", "--spirv", "--schedule", "--stored", "--parallelism"};
   if (std::count_if(last.begin(), last.end(), [&](const char* name) { return options.has(name); }) > 1)
-    throw usage_error("'--loops', '--kernels', '--spirv', '--schedule' and '--stored' exclude each other");
+    throw usage_error("'--loops', '--kernels', '--spirv', '--schedule', '--stored' and '--parallelism' exclude each other");
   form_of(options);
   wants_passes(options);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
@@ -188,7 +203,7 @@ int opt(const Options& options) {
   list.check_all_used(traced);
   std::string stage = "traced";
   const Program p = transformed(traced, options, stage);
-  const std::string text = program_text(p, options, stage);
+  const std::string text = program_text(traced, p, options, stage);
   if (options.has("--json"))
     print_json({{"stage", stage}, {"text", text}});
   else
@@ -204,7 +219,7 @@ Command opt_command() {
       "show a program at any stage",
       "FILE.sg [name=value ...] [N=5 ...] [options]",
       {"Stages: traced, bulk (--bot), gradient (--grad, --jvp), simple (--simplify), then --loops, --kernels, --spirv,",
-       "--schedule, --stored.",
+       "--schedule, --stored, --parallelism.",
        "Transformations apply in the order given and may be repeated: --grad w --jvp d_w. Programs parse back.",
        "Shapes come from the declaration, from N=5, or from inputs (x=x.npy, x=zeros:3x4xf32), of which only types count.",
        "Without --device, kernels are made for a plain device, the same on every machine."},
@@ -215,6 +230,7 @@ Command opt_command() {
        {"--spirv", "", "SPIR-V assembly"},
        {"--schedule", "", "buffers and steps"},
        {"--stored", "", "what loops keep for their reverse mode: bytes, and from which line"},
+       {"--parallelism", "", "how many steps wait for one another, how wide they are; of a gradient, beside its function"},
        {"--rules", "", "the rules of simplification, as Markdown; needs no program"},
        function_option(),
        device_option(),
