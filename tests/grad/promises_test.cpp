@@ -7,6 +7,7 @@
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/vectorise.h"
+#include "spirograd/text.h"
 #include "support/random_program.h"
 #include "support/text_programs.h"
 #include "tests/grad/grad_support.h"
@@ -49,6 +50,41 @@ TEST(Promises, AGradientHasNoMoreScattersThanItsProgramHasReads) {
   }
   EXPECT_GT(scatters, 300) << "the programs read";
   EXPECT_GT(reads, scatters);
+}
+
+// As one would write them: what is shared stays shared, forward a tangent for each value, backward each cotangent once. The
+// programs are the first two figures of "Parallel dual-numbers reverse AD" (Smeding and Vakar); without the sharing the
+// derivative of the second would double with each line.
+TEST(Promises, DerivativesReadAsTheyAreWrittenByHand) {
+  const Program product = test::program("def main(x: f64, y: f64) -> (r: f64) {\n  let z = x + y\n  x * z\n}\n");
+  EXPECT_EQ(text::print(jvp(product).value()),
+            "def main(x: f64, y: f64, dot_x: f64, dot_y: f64) -> (r: f64, dot_r: f64) {\n"
+            "  let t0 = x + y\n"
+            "  let t1 = x * t0\n"
+            "  let t2 = t0 * dot_x\n"
+            "  let t3 = dot_x + dot_y\n"
+            "  let t4 = x * t3\n"
+            "  let t5 = t2 + t4\n"
+            "  (t1, t5)\n}\n");
+  EXPECT_EQ(text::print(value_and_grad(product).value()),
+            "def main(x: f64, y: f64) -> (r: f64, d_x: f64, d_y: f64) {\n"
+            "  let t0 = x + y\n"
+            "  let t1 = x * t0\n"
+            "  let t2 = t0 + x\n"
+            "  (t1, t2, x)\n}\n");
+  const Program doubled = test::program(
+      "def main(x: f64) -> (r: f64) {\n  let a = x + x\n  let b = a + a\n  let c = b + b\n  c * c\n}\n");
+  EXPECT_EQ(text::print(value_and_grad(doubled).value()),
+            "def main(x: f64) -> (r: f64, d_x: f64) {\n"
+            "  let t0 = x + x\n"
+            "  let t1 = t0 + t0\n"
+            "  let t2 = t1 + t1\n"
+            "  let t3 = t2 * t2\n"
+            "  let t4 = t2 * 2.0d\n"
+            "  let t5 = t4 + t4\n"
+            "  let t6 = t5 + t5\n"
+            "  let t7 = t6 + t6\n"
+            "  (t3, t7)\n}\n");
 }
 
 // The transformation makes so few nodes for each that it is given, however long the program is: it ends soon.
