@@ -72,8 +72,8 @@ TEST(Promises, DerivativesReadAsTheyAreWrittenByHand) {
             "  let t1 = x * t0\n"
             "  let t2 = t0 + x\n"
             "  (t1, t2, x)\n}\n");
-  const Program doubled = test::program(
-      "def main(x: f64) -> (r: f64) {\n  let a = x + x\n  let b = a + a\n  let c = b + b\n  c * c\n}\n");
+  const Program doubled =
+      test::program("def main(x: f64) -> (r: f64) {\n  let a = x + x\n  let b = a + a\n  let c = b + b\n  c * c\n}\n");
   EXPECT_EQ(text::print(value_and_grad(doubled).value()),
             "def main(x: f64) -> (r: f64, d_x: f64) {\n"
             "  let t0 = x + x\n"

@@ -39,7 +39,11 @@ class Writer {
 
  private:
   std::string spelt(const std::string& rich, const std::string& plain) const { return rich_ ? rich : plain; }
-  std::string fresh(const char* prefix) { return prefix + std::to_string(++names_); }
+  // i32 is a type: an index of that name would hide it.
+  std::string fresh(const char* prefix) {
+    const std::string name = prefix + std::to_string(++names_);
+    return name == "i32" ? fresh(prefix) : name;
+  }
 
   /// What `make` gives where these names can be read, too.
   template <class F>
@@ -164,7 +168,7 @@ class Writer {
 
   // fn(t) => .., called twice; written out, t is a let.
   std::string closure(int depth) {
-    const std::string f = fresh("f"), t = fresh("t"), x = number(depth - 1), y = some_name(numbers_),
+    const std::string f = fresh("h"), t = fresh("t"), x = number(depth - 1), y = some_name(numbers_),
                       body = with({t}, {}, [&] { return number(depth - 1); });
     return spelt(let(f, "fn(" + t + ") => " + body, f + "(" + x + ") - 0.5 * " + f + "(" + y + ")"),
                  "(" + let(t, x, body) + " - 0.5 * " + let(t, y, body) + ")");
