@@ -42,9 +42,8 @@ struct Panel {
   Expr values, order, det;
 };
 Panel factored(Expr panel, Expr first, Expr det) {
-  const Expr start[] = {panel, iota(*panel.graph, {panel.shape()[0]}, 0), det};
   const Shape rows = {panel.shape()[0]};
-  const Expr all = iota(*panel.graph, rows, 0), column = position(panel, 1);
+  const Expr all = iota(*panel.graph, rows, 0), column = position(panel, 1), start[] = {panel, all, det};
   const auto step = [&](Expr j, const std::vector<Expr>& s) {
     const Expr r = first + j, q = pivot_row_of(column_of(s[0], j), r), pivot = element(s[0], q, j), top = row_of(s[0], q);
     const Expr swapped = with_row(with_row(s[0], q, row_of(s[0], r)), r, top);
@@ -70,8 +69,7 @@ Eliminated by_blocks(Expr a, Expr b) {
   const Expr start[] = {concat(both_sides, 1), scalar(g, a.dtype(), 1)};
   const auto step = [&](Expr k, const std::vector<Expr>& s) {
     const Expr rows = rows_of(k), first = k * whole_like(k, kBlockRows), last = first + whole_like(k, kBlockRows);
-    const Expr columns = transpose(gather(transpose(s[0], {1, 0}), {&rows, 1}), {1, 0});
-    const Panel panel = factored(columns, first, s[1]);
+    const Panel panel = factored(columns_at(s[0], rows), first, s[1]);
     const Expr m = gather(s[0], std::vector{panel.order});
     const Expr block = gather(panel.values, std::vector{rows});  // its upper half is of the other factor
     const Expr unit = select(binary(Op::Eq, position(block, 0), position(block, 1)), full_like(block, 1), tril(block, 0));
@@ -80,10 +78,7 @@ Eliminated by_blocks(Expr a, Expr b) {
     const Expr left = m - matmul(select(below, panel.values, full_like(panel.values, 0)), top);
     const Expr row = position(m, 0), at = spread(last, m.shape());
     const Expr done = both(binary(Op::Ge, row, at), binary(Op::Lt, position(m, 1), at));
-    const Expr place = iota(g, {whole}, 0) - spread(first, {whole});
-    const Expr here = both(binary(Op::Ge, row, spread(first, m.shape())), binary(Op::Lt, row, at));
-    const Expr rest = select(done, full_like(left, 0), left);
-    return std::vector<Expr>{select(here, gather(top, std::vector{place}), rest), panel.det};
+    return std::vector<Expr>{with_block(select(done, full_like(left, 0), left), k, top), panel.det};
   };
   const std::vector<Expr> out = counted_loop(count, start, false, step);
   const Expr upper = window(out[0], 1, 0, whole), right = window(out[0], 1, whole, b.shape()[1]);

@@ -49,10 +49,7 @@ Expr triangular_by_blocks(Expr t, Expr b, bool lower) {
     const Expr rows = rows_of(k), x = s[0];
     const Expr rest = gather(right, {&rows, 1}) - matmul(gather(whole, {&rows, 1}), x);
     const Expr solved = transpose(rows_solved(diagonal_block(whole, rows), transpose(rest, {1, 0}), lower), {1, 0});
-    const Expr row = position(x, 0),
-               place = iota(*t.graph, {x.shape()[0]}, 0) - spread(k * whole_like(k, kBlockRows), {x.shape()[0]});
-    const Expr here = binary(Op::Eq, binary(Op::Quot, row, whole_like(row, kBlockRows)), spread(k, row.shape()));
-    return std::vector<Expr>{select(here, gather(solved, {&place, 1}), x)};
+    return std::vector<Expr>{with_block(x, k, solved)};
   };
   const Expr start = zeros(*t.graph, right.type());
   return window(counted_loop(count, {&start, 1}, !lower, step)[0], 0, 0, n);
@@ -64,7 +61,7 @@ Expr cholesky_by_blocks(Expr s) {
   const int64_t n = s.shape()[0], count = blocks_of(n), whole = count * kBlockRows;
   const Expr start = padded(s), k = fresh_var(g, i32()), rest = fresh_var(g, start.type()), steps = iota(g, {count}, 0);
   const Expr rows = rows_of(k), factor = cholesky_by_columns(diagonal_block(rest, rows));
-  const Expr columns = transpose(gather(transpose(rest, {1, 0}), {&rows, 1}), {1, 0});
+  const Expr columns = columns_at(rest, rows);
   const Expr row = position(columns, 0), first = spread(k * whole_like(k, kBlockRows), row.shape());
   const Expr solved = select(binary(Op::Ge, row, first), rows_solved(factor, columns, true), zeros(g, columns.type()));
   const Expr vars[] = {rest, k}, results[] = {rest - matmul(solved, transpose(solved, {1, 0})), solved};
@@ -113,6 +110,16 @@ Expr rows_of(Expr k) {
 }
 
 bool goes_by_rows(Expr a) { return a.shape()[0] <= kByRows; }
+
+Expr columns_at(Expr a, Expr places) { return transpose(gather(transpose(a, {1, 0}), {&places, 1}), {1, 0}); }
+
+Expr with_block(Expr a, Expr k, Expr block) {
+  const Expr row = position(a, 0);
+  const Expr here = binary(Op::Eq, binary(Op::Quot, row, whole_like(row, kBlockRows)), spread(k, row.shape()));
+  const Shape rows = {a.shape()[0]};
+  const Expr place = iota(*a.graph, rows, 0) - spread(k * whole_like(k, kBlockRows), rows);
+  return select(here, gather(block, {&place, 1}), a);
+}
 
 Expr triangular_solution(Expr t, Expr b, bool lower) {
   const Expr half = lower ? tril(t, 0) : triu(t, 0);

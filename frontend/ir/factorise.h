@@ -15,8 +15,10 @@ Expr cholesky_factor(Expr s);
 bool goes_by_rows(Expr a);
 constexpr int64_t kBlockRows = 32;  // what a row of a block needs is in registers
 constexpr int64_t blocks_of(int64_t n) { return (n + kBlockRows - 1) / kBlockRows; }
-Expr padded(Expr a);   // rows of the unit matrix behind the last one, to whole blocks
-Expr rows_of(Expr k);  // numbers of the rows of block k
+Expr padded(Expr a);                          // rows of the unit matrix behind the last one, to whole blocks
+Expr columns_at(Expr a, Expr places);         // these columns
+Expr with_block(Expr a, Expr k, Expr block);  // a with the rows of block k replaced
+Expr rows_of(Expr k);                         // numbers of the rows of block k
 /// The solutions of t x = b for many b, one in each row; t has kBlockRows rows.
 Expr rows_solved(Expr t, Expr b, bool lower);
 

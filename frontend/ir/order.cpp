@@ -44,7 +44,7 @@ Expr blocks_in_order(Expr x, bool descending) {
   const Expr here = broadcast(x, {n, kBlock}, {0}), there = gather(x, {&other, 1});
   const Expr earlier = both(binary(Op::Lt, other, i), unary(Op::Not, before(here, there, descending)));
   const Expr later = both(binary(Op::Lt, i, other), before(there, here, descending));
-  const Expr counts = both(either(earlier, later), binary(Op::Lt, other, full_like(other, static_cast<double>(n))));
+  const Expr counts = both(either(earlier, later), binary(Op::Lt, other, whole_like(other, n)));
   const Expr start = iota(g, {n}, 0);
   return binary(Op::Quot, start, full_like(start, kBlock)) * full_like(start, kBlock) + sum(cast(counts, DType::I32), 1);
 }
@@ -53,9 +53,9 @@ Expr blocks_in_order(Expr x, bool descending) {
 Expr merged(Expr order, Expr x, int64_t width, bool descending) {
   Graph& g = *x.graph;
   const int64_t n = x.shape()[0];
-  const Expr at = iota(g, {n}, 0), w = full_like(at, static_cast<double>(width)), two = full_like(at, 2);
+  const Expr at = iota(g, {n}, 0), w = whole_like(at, width), two = full_like(at, 2);
   const Expr block = binary(Op::Quot, at, w), pair = binary(Op::Quot, block, two);
-  const Expr is_left = binary(Op::Eq, block, pair * two), all = full_like(at, static_cast<double>(n));
+  const Expr is_left = binary(Op::Eq, block, pair * two), all = whole_like(at, n);
   const auto bounded = [&](Expr e) { return binary(Op::Min, e, all); };
   const Expr first = bounded((pair * two + select(is_left, full_like(at, 1), full_like(at, 0))) * w),
              last = bounded(first + w);
@@ -92,7 +92,7 @@ Expr along(Expr x, int axis, const std::function<Expr(Expr)>& f) {
 Expr greatest(Expr x, int64_t k) {
   Graph& g = *x.graph;
   const int64_t rows = x.shape()[0];
-  const Expr at = iota(g, x.shape(), 1), row = iota(g, {rows}, 0), rounds = iota(g, {k}, 0);
+  const Expr at = position(x, 1), row = iota(g, {rows}, 0), rounds = iota(g, {k}, 0);
   const Expr start = full(g, i32({rows}), -1), place = fresh_var(g, start.type()), round = fresh_var(g, i32());
   const auto each = [&](Expr e) { return broadcast(e, x.shape(), {0}); };
   const Expr last = each(gather(x, std::vector{row, place})), from = each(place);
@@ -170,7 +170,7 @@ Expr nonzero(Expr x, int64_t n) {
   const Expr all = x.rank() == 1 ? x : reshape(x, {count}), hit = cast(all, DType::Bool), at = iota(g, {count}, 0);
   const Expr before = cumsum(cast(hit, DType::I32), 0) - full_like(at, 1);
   const Expr to = select(hit, before, full_like(at, -1)), length = full(g, i32({n}), static_cast<double>(count));
-  return scatter(at - full_like(at, static_cast<double>(count)), {&to, 1}, {n}) + length;
+  return scatter(at - whole_like(at, count), {&to, 1}, {n}) + length;
 }
 
 }  // namespace spirograd::ir

@@ -25,7 +25,7 @@ struct Ordered {
   Expr order, segment;
 };
 Ordered ordered(Expr segment, int64_t n) {
-  const Expr zero = full_like(segment, 0), end = full_like(segment, static_cast<double>(n));
+  const Expr zero = full_like(segment, 0), end = whole_like(segment, n);
   const Expr known = both(binary(Op::Ge, segment, zero), binary(Op::Lt, segment, end));
   const Expr key = select(known, segment, end), order = argsort(key, 0, false);
   return {order, gather(key, {&order, 1})};
@@ -36,7 +36,7 @@ Rows joined(Rows rows, Expr segment, const std::function<Rows(const Rows& before
   const int64_t count = segment.shape()[0];
   const Expr at = iota(*segment.graph, {count}, 0);
   for (int64_t reach = 1; reach < count; reach *= 2) {
-    const Expr inside = binary(Op::Ge, at, full_like(at, static_cast<double>(reach)));
+    const Expr inside = binary(Op::Ge, at, whole_like(at, reach));
     const Expr same = both(inside, binary(Op::Eq, window(segment, 0, -reach, count), segment));
     Rows before;
     for (Expr e : rows) before.push_back(window(e, 0, -reach, count));

@@ -12,9 +12,10 @@ std::vector<std::string> largest_scratch(const Executable& executable, size_t mo
   std::stable_sort(all.begin(), all.end(), [](const BufferDesc* a, const BufferDesc* b) { return a->bytes > b->bytes; });
   std::vector<std::string> out;
   for (const BufferDesc* b : all) {
+    if (out.size() == most) break;
     std::string line = to_string(b->type) + ", " + bytes_text(b->bytes);
     if (!b->what.empty()) line += ": " + b->what;
-    if (out.size() < most && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));
+    if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(std::move(line));
   }
   return out;
 }

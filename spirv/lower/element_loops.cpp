@@ -114,6 +114,7 @@ Place place_below(const Graph& g, const Node& n, size_t j, const Place& place) {
 }
 
 // Whether all state that the results are computed from is that of their own row: at the same place along the first axes.
+// Pre: the body has no scatters, loops and kernels of others.
 bool reads_own_rows(const Graph& g, const ir::LoopParts& parts, const std::set<uint32_t>& moving, int axes) {
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack;
@@ -128,7 +129,6 @@ bool reads_own_rows(const Graph& g, const ir::LoopParts& parts, const std::set<u
     if (!moving.contains(id.v) || !seen.emplace(id.v, place).second) continue;
     if (seen.size() > kMostPlaces) return false;
     const Node& n = g[id];
-    if (n.op == Op::Scatter || n.op == Op::MapAccum || n.op == Op::ByKernel) return false;
     if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kParts) return false;
     if (n.op == Op::Param && n.type.shape.rank() > 0)
       for (int a = 0; a < axes; ++a)

@@ -63,8 +63,8 @@ class Lowering {
   }
 
  private:
-  uint32_t add_buffer(Role role, const Type& type, std::string name, std::string what = "") {
-    check_buffer(type, target_);
+  uint32_t add_buffer(Role role, const Type& type, std::string name, std::string what = "", const Loc& at = {}) {
+    check_buffer(type, target_, at);
     BufferDesc d;
     d.role = role;
     d.name = std::move(name);
@@ -76,10 +76,7 @@ class Lowering {
   }
 
   /// For the value of a node.
-  BufferRef scratch(NodeId id) {
-    check_buffer(g_[id].type, target_, g_.loc(id));
-    return {add_buffer(Role::Scratch, g_[id].type, "", value_text(g_, id)), 0};
-  }
+  BufferRef scratch(NodeId id) { return {add_buffer(Role::Scratch, g_[id].type, "", value_text(g_, id), g_.loc(id)), 0}; }
 
   BufferRef constant_buffer(NodeId id) {
     auto [it, fresh] = constants_.try_emplace(id.v, 0);

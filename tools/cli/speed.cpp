@@ -60,10 +60,15 @@ void profile(vk::Session& session, Speed& out) {
 
 }  // namespace
 
-Traffic traffic(const Executable& e) {
-  Traffic out;
+uint64_t least_bytes(const Executable& e) {
+  uint64_t out = 0;
   for (const BufferDesc& b : e.buffers)
-    if (b.role == Role::Input || b.role == Role::Output) out.least += b.bytes;
+    if (b.role == Role::Input || b.role == Role::Output) out += b.bytes;
+  return out;
+}
+
+Traffic traffic(const Executable& e) {
+  Traffic out{0, least_bytes(e)};
   run_through(e.steps, [&](size_t step, std::span<const uint64_t>) {
     if (e.steps[step].kind == Step::Kind::Repeat) return;
     for (const BufferUse& use : e.steps[step].uses) out.moved += use.bytes;

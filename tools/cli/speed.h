@@ -49,6 +49,8 @@ struct Traffic {
   uint64_t least = 0;  // inputs and outputs, each once
 };
 Traffic traffic(const Executable& e);
+/// Of inputs and outputs, each once.
+uint64_t least_bytes(const Executable& e);
 
 /// Until about so many seconds have passed, or so many replays; at least one. Throws what they answer.
 Replays replay_for(vk::Session& session, double seconds, size_t most);

@@ -6,6 +6,7 @@
 
 #include "frontend/base/bytes_text.h"
 #include "frontend/ir/own_graph.h"
+#include "tools/cli/speed.h"
 
 namespace spirograd::cli {
 namespace {
@@ -57,9 +58,7 @@ std::vector<std::string> constant_indices_out_of_range(const Program& program) {
 
 std::string much_memory(const Executable& executable) {
   constexpr uint64_t kMuch = uint64_t{256} << 20, kTimes = 16;
-  uint64_t given = 0;
-  for (const BufferDesc& b : executable.buffers)
-    if (b.role == Role::Input || b.role == Role::Output) given += b.bytes;
+  const uint64_t given = least_bytes(executable);
   if (executable.scratch_bytes < kMuch || executable.scratch_bytes / kTimes < given) return "";
   std::string out = bytes_text(executable.scratch_bytes) +
                     " are kept for intermediate values, where inputs and outputs are " + bytes_text(given) +
