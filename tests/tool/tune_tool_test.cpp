@@ -68,7 +68,7 @@ TEST_F(TuneTool, MistakesAreTold) {
   };
   fails({"tune"}, "'tune' needs a program");
   fails({"tune", "sums.sg", "x=iota:60000xi32", "--device", "interpreter"}, "the interpreter has no schedules");
-  fails({"tune", "sums.sg", "x=iota:60000xi32", "--seconds", "0"}, "at least 1");
+  fails({"tune", "sums.sg", "x=iota:60000xi32", "--seconds", "0"}, "needs a positive number");
 }
 
 }  // namespace tune_tool_test

@@ -105,7 +105,7 @@ void write_trace(const std::string& path, const std::string& device, std::span<c
 }
 
 int bench(const Options& options) {
-  const double seconds = static_cast<double>(options.number("--seconds", 1, 1));
+  const double seconds = options.positive("--seconds", 1);
   const std::optional<std::string> trace = options.value("--trace");
   if (trace) io::check_writable(*trace);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));

@@ -15,16 +15,6 @@
 namespace spirograd::cli {
 namespace {
 
-double positive(const Options& options, const std::string& name, double otherwise) {
-  const auto text = options.value(name);
-  if (!text) return otherwise;
-  const ParsedNumber parsed = parse_number(*text);
-  const double x = parsed.value;
-  if (parsed.length != text->size() || !(x > 0) || !std::isfinite(x))
-    throw usage_error("'" + name + "' needs a positive number, not '" + *text + "'");
-  return x;
-}
-
 // "w:0..1", "w:0..", "w:..1".
 Bounds bounds_of(const std::string& text, const std::vector<Bounds>& others) {
   const size_t colon = text.rfind(':'), dots = text.find("..", colon == std::string::npos ? 0 : colon);
@@ -95,8 +85,8 @@ DescentOptions descent_options(const Options& options) {
         .hint(did_you_mean(how.method, methods));
   how.steps = options.number("--steps", 1000, 1);
   if (how.steps > std::numeric_limits<int32_t>::max() - 1) throw usage_error("'--steps' counts to 2147483646");
-  how.rate = positive(options, "--rate", 0.01);
-  how.bound = positive(options, "--bound", std::numeric_limits<float>::max());
+  how.rate = options.positive("--rate", 0.01);
+  how.bound = options.positive("--bound", std::numeric_limits<float>::max());
   how.kept = std::min(how.steps + 1, kMostLooks);
   for (const std::string& text : options.values("--bounds")) how.bounds.push_back(bounds_of(text, how.bounds));
   return how;

@@ -1,8 +1,10 @@
 #include "tools/cli/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/base/near_name.h"
+#include "frontend/base/number.h"
 #include "tools/io/arguments.h"
 #include "tools/io/table.h"
 
@@ -81,6 +83,16 @@ int64_t Options::number(const std::string& name, int64_t otherwise, int64_t leas
   if (!x || *x < least)
     throw usage_error("'" + name + "' needs a whole number of at least " + std::to_string(least) + ", not '" + *text + "'");
   return *x;
+}
+
+double Options::positive(const std::string& name, double otherwise) const {
+  const auto text = value(name);
+  if (!text) return otherwise;
+  const ParsedNumber parsed = parse_number(*text);
+  const double x = parsed.value;
+  if (parsed.length != text->size() || !(x > 0) || !std::isfinite(x))
+    throw usage_error("'" + name + "' needs a positive number, not '" + *text + "'");
+  return x;
 }
 
 std::vector<std::string> Options::names(const std::string& name) const {

@@ -32,6 +32,8 @@ class Options {
   const std::vector<std::string>& positional() const { return positional_; }
   /// A whole number of at least `least`. Throws a usage error.
   int64_t number(const std::string& name, int64_t otherwise, int64_t least) const;
+  /// A number greater than 0, finite. Throws a usage error.
+  double positive(const std::string& name, double otherwise) const;
   /// Names separated by commas; none if the option is not given. Throws a usage error.
   std::vector<std::string> names(const std::string& name) const;
   /// Everything after the first positional argument.

@@ -51,7 +51,7 @@ nlohmann::json tuning_json(const Tuning& t) {
 
 int run_tune(const Options& options) {
   TuneOptions how;
-  how.seconds = static_cast<double>(options.number("--seconds", 20, 1));
+  how.seconds = options.positive("--seconds", 20);
   const Source source = load_source(options.positional()[0], options.value("--function").value_or(""));
   InputList list(source, options.inputs(), options.has("--cast"), element_type(options));
   Program program = list.instantiate();
