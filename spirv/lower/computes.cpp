@@ -96,9 +96,12 @@ Compute loop_compute(const Region& r, NodeId id) {
     if (g[result].type.shape.count() > largest.count()) largest = g[result].type.shape;
   s.label = "loop of " + std::to_string(parts.length) + " steps over " + to_string(largest);
   s = described(r, std::move(s), id, id, writes);
-  Materialised constants;
-  place_body_constants(g, parts.function, r.constant, constants);
-  for (const auto& [node, ref] : constants) s.reads.push_back({ref.buffer, ~0u, false});
+  for (NodeId array : arrays_inside(g, id)) {
+    if (g[array].op == Op::Const)
+      s.reads.push_back({r.constant(array).buffer, ~0u, false});
+    else
+      s.alone = true;  // another loop may have the same body, which keeps its rows in the same place
+  }
   s.code += body_code(g, parts.function);
   s.alone = s.alone || s.loop.members > 1;
   return s;
@@ -198,15 +201,6 @@ BufferRef source_of(const Region& r, NodeId id) {
   const Node& n = r.graph[id];
   if (n.op == Op::Param) return r.params[static_cast<size_t>(n.attr[0])].buffer;
   return r.places.at(id.v);
-}
-
-void place_body_constants(const Graph& g, int64_t function, const std::function<BufferRef(NodeId)>& constant,
-                          Materialised& places) {
-  for (NodeId id : ir::postorder(g, g.function(function).results)) {
-    const Node& n = g[id];
-    if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant(id);
-    if (n.op == Op::MapAccum) place_body_constants(g, ir::loop_parts(g, n).function, constant, places);
-  }
 }
 
 std::vector<Compute> computes_of(const Region& r, NodeId id) {

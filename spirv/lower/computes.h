@@ -55,8 +55,4 @@ BufferRef part_of(BufferRef whole, const Type& type, int64_t start);
 void place_parts(const ir::Graph& g, const Partition& partition, const std::function<BufferRef(ir::NodeId)>& scratch,
                  Materialised& places);
 
-/// Gives the constant arrays in the body of a loop, and of loops inside of it, their buffers.
-void place_body_constants(const ir::Graph& g, int64_t function, const std::function<BufferRef(ir::NodeId)>& constant,
-                          Materialised& places);
-
 }  // namespace spirograd::lower

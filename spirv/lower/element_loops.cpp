@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/extent.h"
+#include "spirv/lower/loops.h"
 
 namespace spirograd::lower {
 
@@ -23,8 +25,9 @@ constexpr double kStepWork = 4000;    // operations of one step that a single in
 constexpr int64_t kRowState = 32;     // elements of state of a row: they are in registers
 constexpr size_t kMostPlaces = 4000;  // that are looked at
 
-// What a value of the body depends on.
-enum class Dependence : uint8_t { None, ScalarState, ArrayState };
+// What a value of the body depends on. OwnRows: it is what a loop inside of the body has kept, a row for each of its steps,
+// of the invocation's own elements.
+enum class Dependence : uint8_t { None, ScalarState, ArrayState, OwnRows };
 
 // Operations that a single invocation does for one element of a result, reductions included; large when a result is not one
 // element per invocation. Nodes are counted once per element of the widest place they are used at.
@@ -42,9 +45,32 @@ double work_of(const Graph& g, std::span<const NodeId> order) {
   return total;
 }
 
+// Of the parameters of a loop's body inside of a body: everything the loop is given may carry the state around it, its own
+// accumulators do. None: it runs over what only others have.
+std::optional<std::vector<Dependence>> params_inside(const Graph& g, const Node& loop,
+                                                     const std::function<Dependence(NodeId)>& of, Dependence own_state) {
+  const ir::LoopParts parts = ir::loop_parts(g, loop);
+  std::vector<Dependence> out;
+  for (size_t j = 0; j < loop.in.size(); ++j) {
+    const Dependence given = of(loop.in[j]);
+    const bool state = static_cast<int>(j) < parts.n_acc, stacked = !state && static_cast<int>(j) < parts.n_acc + parts.n_es;
+    if (stacked ? given != Dependence::None && given != Dependence::OwnRows : given == Dependence::OwnRows)
+      return std::nullopt;
+    const bool scalar = g[loop.in[j]].type.shape.rank() == 0;
+    out.push_back(state                          ? scalar ? Dependence::ScalarState : Dependence::ArrayState
+                  : given == Dependence::OwnRows ? own_state
+                                                 : given);
+  }
+  return out;
+}
+
 bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Dependence> params, const Shape& state) {
   const std::vector<NodeId> order = ir::postorder(g, f.results);
   std::unordered_map<uint32_t, Dependence> tint;
+  std::set<uint32_t> keep_rows;  // loops, for others beside them
+  for (NodeId id : order)
+    if (is_stack(g, g[id])) keep_rows.insert(g[id].in[0].v);
+  const Dependence own_state = state.rank() > 0 ? Dependence::ArrayState : Dependence::ScalarState;
   // One element for each of the state, at a place that the state may say.
   const auto reads_table = [&](const Node& n) {
     return n.op == Op::Gather && tint[n.in[0].v] == Dependence::None && n.type.shape == state &&
@@ -62,25 +88,31 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
     }
     if (n.op == Op::MapAccum) {
       const std::optional<Shape> inner = state_of_elements(g, id);
+      // Its invocations write the rows of their own elements, and nobody else may run it there.
+      if (keep_rows.contains(id.v) || std::ranges::any_of(arrays_inside(g, id), [&](NodeId a) { return is_stack(g, g[a]); }))
+        t = tint[id.v] = own_state;
       if (!inner || (t != Dependence::None && *inner != state)) return false;
       // A scalar result is asked for without a point at which array-shaped accumulators beside it could run.
-      if (inner->rank() > 0)
-        for (size_t j = 0; j < static_cast<size_t>(ir::loop_parts(g, n).n_acc); ++j)
-          if (g[n.in[j]].type.shape.rank() == 0) return false;
-      // Everything the inner loop is given may carry our state; its own accumulators do.
       const ir::LoopParts parts = ir::loop_parts(g, n);
-      std::vector<Dependence> inner_params;
-      for (size_t j = 0; j < n.in.size(); ++j) {
-        const Dependence given = tint[n.in[j].v];
-        const bool stacked = static_cast<int>(j) >= parts.n_acc && static_cast<int>(j) < parts.n_acc + parts.n_es;
-        if (stacked && given != Dependence::None) return false;
-        const bool scalar = g[n.in[j]].type.shape.rank() == 0;
-        inner_params.push_back(
-            static_cast<int>(j) < parts.n_acc ? (scalar ? Dependence::ScalarState : Dependence::ArrayState) : given);
-      }
-      if (t != Dependence::None && !body_is_local(g, g.function(parts.function), inner_params, state)) return false;
+      if (inner->rank() > 0 && std::ranges::any_of(std::span(n.in).first(static_cast<size_t>(parts.n_acc)),
+                                                   [&](NodeId acc) { return g[acc].type.shape.rank() == 0; }))
+        return false;
+      if (t == Dependence::OwnRows) t = tint[id.v] = own_state;
+      const auto given = params_inside(
+          g, n, [&](NodeId in) { return tint[in.v]; }, own_state);
+      if (!given) return false;
+      if (t != Dependence::None && !body_is_local(g, g.function(parts.function), *given, state)) return false;
     }
-    if (n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc) return false;
+    if (n.op == Op::Proj) {
+      const ir::LoopParts inner = ir::loop_parts(g, g[n.in[0]]);
+      if (n.attr[0] >= inner.n_acc) {
+        const NodeId row = g.function(inner.function).results[static_cast<size_t>(n.attr[0])];
+        if (g[row].type.shape != state) return false;
+        tint[id.v] = Dependence::OwnRows;
+      }
+    } else if (t == Dependence::OwnRows) {
+      return false;
+    }
     if (t == Dependence::ArrayState && n.op != Op::Param && n.op != Op::MapAccum && n.op != Op::Proj &&
         !(ir::is_pointwise(n.op) && n.type.shape == state) && !reads_table(n))
       return false;

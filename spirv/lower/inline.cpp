@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "spirv/lower/extent.h"
+#include "spirv/lower/loops.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
 
@@ -29,7 +30,7 @@ Inliner::Inliner(const ir::Graph& graph, const Materialised& materialised, std::
   top.varying.assign(params.size(), false);
   top.params = std::move(params);
   scopes_.push_back(std::move(top));
-  memo_.emplace_back();
+  push_block();
 }
 
 Value Inliner::eval(int scope, NodeId id, const Point& point) { return eval(scope, id, std::span(&point, 1))[0]; }
@@ -59,10 +60,10 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
 
 std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  // Constant arrays are the same in every scope. A number is never loaded: where it is a result of the program, the kernel
-  // that writes it may run later than a loop body that uses it.
+  // Constant arrays are the same in every scope, and rows that a loop in one keeps are in memory by now. A number is never
+  // loaded: where it is a result of the program, the kernel that writes it may run later than a loop body that uses it.
   const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
-  if (!number && (scope == 0 || n.op == Op::Const)) {
+  if (!number && (scope == 0 || n.op == Op::Const || is_stack(graph_, n))) {
     if (const BufferRef* buffer = buffer_of(id)) return load(*buffer, n.type, points);
   }
   const Scope& own = scopes_[static_cast<size_t>(scope)];
@@ -94,7 +95,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
       if (n.op == Op::Scatter) return each([&](const Point& p) { return single_update(scope, n, p); });
       break;
     case Kind::Loop:
-      if (n.op == Op::Proj) return each([&](const Point& p) { return projection(scope, n, p); });
+      if (n.op == Op::Proj) return projection(scope, n, points);
       break;
     case Kind::Rule:
     case Kind::Binder: break;

@@ -178,8 +178,8 @@ class Inliner {
   const std::vector<ScheduledReduction>& reductions() const { return reductions_; }
 
   /// Values made between push and pop are forgotten at the pop: their block ends there.
-  void push_block() { memo_.emplace_back(); }
-  void pop_block() { memo_.pop_back(); }
+  void push_block() { memo_.emplace_back(), loops_run_.emplace_back(); }
+  void pop_block() { memo_.pop_back(), loops_run_.pop_back(); }
 
   /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about
   /// to open. Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
@@ -191,6 +191,7 @@ class Inliner {
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
     const Arms* arms = nullptr;
+    OwnElements own = {};                                // of arrays of a loop's state
     std::optional<int> whole_behind = {};                // of a loop whose state is in registers behind so many axes
     std::unordered_map<uint32_t, uint32_t> shared = {};  // nodes of which the workgroup has all elements -> shared array
   };
@@ -251,7 +252,11 @@ class Inliner {
   kernel::Value joined_place(ir::Op op, kernel::Value best, kernel::Value place, int64_t sharers);
   kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);
-  kernel::Value projection(int scope, const ir::Node& n, const Point& point);
+  std::vector<kernel::Value> projection(int scope, const ir::Node& n, std::span<const Point> points);
+  const Elements& loop_inside(int scope, ir::NodeId loop, std::span<const Point> points);
+  OwnElements own_elements(int scope, const Shape& shape, std::span<const Point> points) const;
+  void store_row(ir::NodeId stack, kernel::Value step, const OwnElements& own, std::span<const kernel::Value> values);
+  std::vector<ir::NodeId> stacks_read(int scope, ir::NodeId loop) const;
   struct IndexArithmetic;
   Guarded operand_point(const ir::Node& n, const Point& point);  // of a layout operation of one operand
   Guarded uncut_point(const ir::Node& reduction, Point at, const Shape& whole);
@@ -328,6 +333,7 @@ class Inliner {
     }
   };
   std::vector<std::unordered_map<Key, kernel::Value, KeyHash>> memo_;
+  std::vector<std::unordered_map<Key, Elements, KeyHash>> loops_run_;  // inside of bodies, by loop and point
   std::map<std::pair<int, uint32_t>, bool> varies_, in_registers_;
   std::unordered_set<Key, KeyHash> hoisted_;  // visited by the hoist that is under way
   std::vector<Bound> bound_;

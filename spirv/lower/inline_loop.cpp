@@ -2,8 +2,10 @@
 // that a workgroup shares.
 #include <algorithm>
 
+#include "frontend/ir/traverse.h"
 #include "spirv/lower/goes_on.h"
 #include "spirv/lower/inline.h"
+#include "spirv/lower/loops.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
 
@@ -109,9 +111,14 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
   const auto n_acc = static_cast<size_t>(parts.n_acc);
   std::vector<OwnElements> own;  // by result
   for (NodeId r : body.results) own.push_back(layout.own(node(r).type.shape));
+  // What loops beside this one keep for it.
+  for (size_t j = n_acc; scope > 0 && j < n_acc + static_cast<size_t>(parts.n_es); ++j)
+    if (is_stack(graph_, node(n.in[j]))) loop_inside(scope, node(n.in[j]).in[0], own[0].at);
   std::vector<std::vector<Value>> initial;
   for (size_t j = 0; j < n_acc; ++j) initial.push_back(eval(scope, n.in[j], own[j].at));
   const int inner = open_loop_scope(scope, loop, layout.whole_behind);
+  for (size_t j = own.size(); j-- > 0;)
+    if (node(body.results[j]).type.shape.rank() > 0) scopes_[static_cast<size_t>(inner)].own = own[j];
   const auto state = [&] { return std::span(scopes_[static_cast<size_t>(inner)].params).first(n_acc); };
   for (size_t j = 0; j < n_acc; ++j) {
     state()[j].at = own[j].at;
@@ -179,37 +186,72 @@ Value Inliner::state_element(int scope, NodeId param, const ParamSource& state, 
   throw Error("SG0900", "internal: a loop's state of type " + to_string(type) + " is read where another has it");
 }
 
-// A loop inside of a loop's body.
-Value Inliner::projection(int scope, const Node& n, const Point& point) {
-  const NodeId loop = n.in[0];
-  const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
-  if (n.attr[0] >= parts.n_acc)
-    throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
-  const auto slot = static_cast<size_t>(n.attr[0]);
-  if (!scopes_[static_cast<size_t>(scope)].whole_behind) {
-    const StateLayout layout{.own = [&](const Shape& s) {
-      return OwnElements{{s.rank() == 0 ? Point{} : point}, {std::nullopt}, {}};
-    }};
-    return run_loop(scope, loop, layout, [](Value, const Elements&) {})[slot][0];
+// Of a loop inside of a loop's body.
+std::vector<Value> Inliner::projection(int scope, const Node& n, std::span<const Point> points) {
+  if (is_stack(graph_, n)) throw Error("SG0900", "internal: stacked loop result " + to_string(n.type) + " without a buffer");
+  const std::vector<Value>& elements = loop_inside(scope, n.in[0], points)[static_cast<size_t>(n.attr[0])];
+  if (!scopes_[static_cast<size_t>(scope)].whole_behind) return elements;
+  std::vector<Value> out;
+  for (const Point& p : points) out.push_back(picked(elements, n.type.shape, p));
+  return out;
+}
+
+// All results become known at once: all elements of each, or where each invocation keeps its own, those at the points.
+const Inliner::Elements& Inliner::loop_inside(int scope, NodeId loop, std::span<const Point> points) {
+  const bool whole = scopes_[static_cast<size_t>(scope)].whole_behind.has_value();
+  Key key{scope, loop.v, {}};
+  if (!whole)
+    for (const Point& p : points) key.point.insert(key.point.end(), p.begin(), p.end());
+  for (auto block = loops_run_.rbegin(); block != loops_run_.rend(); ++block)
+    if (const auto it = block->find(key); it != block->end()) return it->second;
+  StateLayout layout;
+  if (whole) {
+    layout = {.own = [&](const Shape& shape) { return all_elements(b_, *this, shape); }, .whole_behind = 0};
+  } else {
+    layout.own = [&](const Shape& shape) { return own_elements(scope, shape, points); };
   }
-  // All results become known at once, by result and element.
-  const auto key = [&](size_t result, size_t element) {
-    return Key{scope, loop.v, {static_cast<Value>(result), static_cast<Value>(element)}};
-  };
-  const auto known = [&](const Key& k) -> std::optional<Value> {
-    for (auto block = memo_.rbegin(); block != memo_.rend(); ++block)
-      if (const auto it = block->find(k); it != block->end()) return it->second;
-    return std::nullopt;
-  };
-  if (!known(key(slot, 0))) {
-    const StateLayout layout{.own = [&](const Shape& s) { return all_elements(b_, *this, s); }, .whole_behind = 0};
-    const Elements finals = run_loop(scope, loop, layout, [](Value, const Elements&) {});
-    for (size_t j = 0; j < finals.size(); ++j)
-      for (size_t e = 0; e < finals[j].size(); ++e) memo_.back()[key(j, e)] = finals[j][e];
+  const std::vector<NodeId> stacks = stacks_read(scope, loop);
+  Elements finals = run_loop(scope, loop, layout, [&](Value step, const Elements& values) {
+    for (NodeId stack : stacks)
+      store_row(stack, step, own_elements(scope, graph_[stack].type.shape.erased(0), points),
+                values[static_cast<size_t>(node(stack).attr[0])]);
+  });
+  return loops_run_.back()[key] = std::move(finals);
+}
+
+// At points of the loop around, of which the invocation stores those that it does there.
+OwnElements Inliner::own_elements(int scope, const Shape& shape, std::span<const Point> points) const {
+  const OwnElements& around = scopes_[static_cast<size_t>(scope)].own;
+  if (shape.rank() == 0) return {{Point{}}, {std::nullopt}, {}};
+  OwnElements out;
+  for (const Point& p : points) {
+    const auto at = std::ranges::find(around.at, p);
+    const bool own = at != around.at.end();  // else it keeps no rows
+    out.at.push_back(p);
+    out.stores.push_back(own ? around.stores[static_cast<size_t>(at - around.at.begin())] : std::nullopt);
   }
-  std::vector<Value> elements;
-  for (size_t e = 0; e < static_cast<size_t>(n.type.shape.count()); ++e) elements.push_back(*known(key(slot, e)));
-  return picked(elements, n.type.shape, point);
+  return out;
+}
+
+void Inliner::store_row(NodeId stack, Value step, const OwnElements& own, std::span<const Value> values) {
+  for (size_t e = 0; e < values.size(); ++e) {
+    Point at = own.at[e];
+    at.insert(at.begin(), step);
+    const auto [binding, place] = element(materialised_.at(stack.v), node(stack).type, kernel::Access::Write, at);
+    if (own.stores[e]) b_.begin_if(*own.stores[e]);
+    b_.store(binding, place, values[e]);
+    if (own.stores[e]) b_.end_if();
+  }
+}
+
+// The rows that a loop inside of a loop's body keeps for others in it: in memory, and each invocation reads its own
+// elements.
+std::vector<NodeId> Inliner::stacks_read(int scope, NodeId loop) const {
+  std::vector<NodeId> out;
+  const Scope& s = scopes_[static_cast<size_t>(scope)];
+  for (NodeId id : ir::postorder(graph_, graph_.function(s.function).results))
+    if (is_stack(graph_, node(id)) && node(id).in[0] == loop) out.push_back(id);
+  return out;
 }
 
 bool Inliner::varies(int scope, NodeId id) {

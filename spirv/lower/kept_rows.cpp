@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "frontend/ir/loop.h"
+#include "frontend/ir/traverse.h"
 
 namespace spirograd::lower {
 
@@ -67,14 +68,19 @@ void note_kept_rows(Plan& plan, const Graph& g, std::span<const NodeId> order, c
   const ReadBy read = read_by_loops(g, order);
   for (NodeId id : order) {
     const Node& n = g[id];
+    if (n.op == Op::MapAccum)  // bodies of loops that run inside of a kernel have their rows among these places
+      note_kept_rows(plan, g, ir::postorder(g, g.function(ir::loop_parts(g, n).function).results), places);
     if (n.op != Op::Proj) continue;
     const Node& loop = g[n.in[0]];
     const LoopParts parts = ir::loop_parts(g, loop);
     const auto reader = read.find(id.v);
     if (n.attr[0] < parts.n_acc || reader == read.end() || (reader->second & (3 - direction(parts))) == 0) continue;
-    const BufferRef to = places.at(id.v);
+    const auto place = places.find(id.v);
+    if (place == places.end()) continue;
+    const BufferRef to = place->second;
     // Rows of what a loop around keeps, or a result of the program.
     if (to.buffer >= plan.buffers.size() || plan.buffers[to.buffer].role != Role::Scratch) continue;
+    if (std::ranges::find(plan.kept, to, &KeptRows::place) != plan.kept.end()) continue;  // of a body that two loops have
     KeptRows rows{.place = to, .type = n.type, .value = {}, .at = g.loc(id), .times = 1, .rounds = false};
     describe(g, loop, static_cast<size_t>(n.attr[0]), rows);
     plan.kept.push_back(std::move(rows));

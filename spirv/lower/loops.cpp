@@ -248,14 +248,17 @@ double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
   return count * t.price.dispatch / (t.price.cooperates ? 1 : kWakingThreads);
 }
 
+int64_t code_with_loops_inside(const Graph& g, NodeId loop) {
+  int64_t code = 0;
+  for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[loop]).function).results))
+    code += op_cost(g[at]) + (g[at].op == Op::MapAccum ? code_with_loops_inside(g, at) : 0);
+  return code;
+}
+
 // Elements of the state that an invocation computes side by side: they wait for one another less than for themselves.
 int64_t elements_per_invocation(const Graph& g, NodeId id, const Shape& state, const Target& t) {
   constexpr int64_t kMost = 4;
-  int64_t code = 0;
-  for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[id]).function).results)) {
-    if (g[at].op == Op::MapAccum) return 1;
-    code += op_cost(g[at]);
-  }
+  const int64_t code = code_with_loops_inside(g, id);
   int64_t own = 1;
   while (own < kMost && 2 * own * t.price.busy <= state.count() && 2 * own * code <= schedule::kSideBySideCode) own *= 2;
   return own;
@@ -332,11 +335,16 @@ std::vector<double> loads_of_operands(const Graph& g, NodeId id, const LoopForm&
   return out;
 }
 
-size_t constants_inside(const ir::Graph& g, ir::NodeId loop) {
-  size_t out = 0;
-  for (ir::NodeId id : ir::postorder(g, g.function(ir::loop_parts(g, g[loop]).function).results)) {
-    const ir::Node& n = g[id];
-    out += n.op == ir::Op::MapAccum ? constants_inside(g, id) : n.op == ir::Op::Const && n.type.shape.rank() > 0 ? 1 : 0;
+bool is_stack(const Graph& g, const Node& n) { return n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc; }
+
+std::vector<NodeId> arrays_inside(const Graph& g, NodeId loop) {
+  std::vector<NodeId> out;
+  for (NodeId id : ir::postorder(g, g.function(ir::loop_parts(g, g[loop]).function).results)) {
+    const Node& n = g[id];
+    if ((n.op == Op::Const && n.type.shape.rank() > 0) || is_stack(g, n)) out.push_back(id);
+    if (n.op != Op::MapAccum) continue;
+    const std::vector<NodeId> further = arrays_inside(g, id);
+    out.insert(out.end(), further.begin(), further.end());
   }
   return out;
 }

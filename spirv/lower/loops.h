@@ -40,7 +40,10 @@ int64_t invocations(const LoopForm& form);
 /// Of Elements and Rows: how many elements an invocation reads of each operand, about.
 std::vector<double> loads_of_operands(const ir::Graph& g, ir::NodeId map_accum, const LoopForm& form);
 
-/// Arrays that are part of what a loop repeats.
-size_t constants_inside(const ir::Graph& g, ir::NodeId loop);
+/// Whether it is the rows that a loop keeps, one for each step.
+bool is_stack(const ir::Graph& g, const ir::Node& node);
+
+/// Arrays that the body of a loop in a kernel has in memory: constants, and the rows that loops inside of it keep.
+std::vector<ir::NodeId> arrays_inside(const ir::Graph& g, ir::NodeId loop);
 
 }  // namespace spirograd::lower

@@ -156,7 +156,8 @@ class Lowering {
       const Node& n = g_[id];
       if (n.op == Op::Const && n.type.shape.rank() > 0) places[id.v] = constant_buffer(id);
       if (partition.loops_in_kernel.contains(id.v))
-        place_body_constants(g_, ir::loop_parts(g_, n).function, constant, places);
+        for (NodeId array : arrays_inside(g_, id))
+          if (!places.contains(array.v)) places[array.v] = g_[array].op == Op::Const ? constant(array) : scratch(array);
       const bool needs_place =
           (n.op == Op::Proj && !turned.contains(id.v)) || (n.op != Op::MapAccum && partition.roots.contains(id.v));
       if (needs_place && !places.contains(id.v)) places[id.v] = scratch(id);

@@ -133,7 +133,7 @@ class Chooser {
   }
 
   // Of the kernel that a loop would run in, beside its operands.
-  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + constants_inside(g_, loop); }
+  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + arrays_inside(g_, loop).size(); }
 
   // With its operands, or what they are computed from.
   size_t least_buffers(NodeId loop) { return own_buffers(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop))); }

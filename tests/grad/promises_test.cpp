@@ -101,8 +101,8 @@ TEST(Promises, VectorisingTakesStepsInProportion) {
 // Rules that say a derivative faster than the loops of the definition give the same: of all three orders that have one.
 TEST(Promises, RulesForSpeedChangeNothing) {
   const std::string given = "def main(x: f64[4,4], b: f64[4]) {\n  let a = 0.3 * x + 2.0 * eye(4)\n";
-  for (const std::string& body : {"solve(a, b)", "inv(a)", "det(a)", "cholesky(a @ a.T)", "solve_triangular(a, b)",
-                                  "solve_triangular(a.T, b, lower=false)", "solve(a, inv(a))"}) {
+  for (const std::string body : {"solve(a, b)", "inv(a)", "det(a)", "cholesky(a @ a.T)", "solve_triangular(a, b)",
+                                 "solve_triangular(a.T, b, lower=false)", "solve(a, inv(a))"}) {
     const Program p = test::program(given + "  " + body + "\n}\n");
     const Program plain =
         ir::with_replaced(p, {Op::WithJvp, Op::WithVjp}, [](ir::Graph&, const ir::Node& n) { return n.in[0]; });

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/ir/eval.h"
+#include "frontend/rewrite/passes.h"
+#include "spirv/kernel/iterations.h"
+#include "spirv/kernel/verify.h"
 #include "spirv/lower/evaluate.h"
 
 namespace spirograd::test {
@@ -77,6 +81,24 @@ inline testing::AssertionResult same_as_interpreter(const Program& p, const lowe
                << p.results[r].name << "[" << i << "]: " << want[r].data[i] << " expected, got " << values[i];
   }
   return testing::AssertionSuccess();
+}
+
+/// Lowers any program as the compiler does. Whether its kernels are valid, run no longer than the device allows, and give
+/// the interpreter's values.
+inline testing::AssertionResult lowers_right(const Program& given, const std::vector<std::vector<double>>& inputs,
+                                             const Target& target, lower::Plan* plan) {
+  const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
+  *plan = lower::lower(p, target);
+  for (const kernel::Kernel& k : plan->kernels) {
+    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
+    if (kernel::loop_iterations(k) > loop_limit(target)) return testing::AssertionFailure() << k.name << " runs too long";
+  }
+  return same_as_interpreter(p, *plan, inputs);
+}
+
+/// Loops that are not inside of a kernel.
+inline int64_t dispatched_loops(const lower::Plan& plan) {
+  return std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Repeat; });
 }
 
 }  // namespace spirograd::test

@@ -456,7 +456,7 @@ TEST_F(Cli, OptShowsWhatLoopsKeep) {
             "bytes  type         value  from           kept\n"
             "32000  f32[20,400]  state  loops.sg:1:29  before each of 20 rounds\n"
             "32000  f32[20,400]  state  loops.sg:1:29  in each of 20 steps\n\n"
-            "kept for the way back: 64000 bytes; scratch: 67584 bytes\n");
+            "kept for the way back: 64000 bytes; scratch: 64000 bytes\n");
   EXPECT_EQ(good({"opt", "loops.sg", "--grad", "x", "--stored"}).out,
             "bytes  type      value   from           kept\n"
             " 1600  f32[400]  gather  loops.sg:4:30  in each of 400 steps\n\n"

@@ -8,8 +8,6 @@
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
-#include "spirv/kernel/iterations.h"
-#include "spirv/kernel/verify.h"
 #include "spirv/lower/loops.h"
 #include "support/loop_programs.h"
 #include "support/lowered.h"
@@ -24,23 +22,6 @@ Target gpu_target() {
   return t;
 }
 
-testing::AssertionResult right(const Program& given, const std::vector<std::vector<double>>& inputs, const Target& target,
-                               lower::Plan* plan) {
-  const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
-  *plan = lower::lower(p, target);
-  for (const kernel::Kernel& k : plan->kernels) {
-    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
-    if (kernel::loop_iterations(k) > loop_limit(target)) return testing::AssertionFailure() << k.name << " runs too long";
-  }
-  return test::same_as_interpreter(p, *plan, inputs);
-}
-
-// Loops that are not inside of a kernel.
-uint64_t dispatched_loops(const lower::Plan& plan) {
-  return static_cast<uint64_t>(
-      std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Repeat; }));
-}
-
 TEST(LoopForms, AreRightAtAnySizeOfStateAndNumberOfSteps) {
   for (const test::LoopProgram& l : test::loop_programs())
     for (int64_t state : {1, 2, 3, 8, 9, 33})
@@ -49,10 +30,10 @@ TEST(LoopForms, AreRightAtAnySizeOfStateAndNumberOfSteps) {
           const Program value = test::loop_program(l, state, steps);
           const Program both = value_and_grad(value, {"a", "b", "xs"}).value();
           lower::Plan plan;
-          EXPECT_TRUE(right(both, test::loop_inputs(state, steps), t, &plan))
+          EXPECT_TRUE(test::lowers_right(both, test::loop_inputs(state, steps), t, &plan))
               << l.name << " of " << state << ", " << steps << " steps, busy " << t.price.busy;
           if (!l.gradient_too) continue;
-          EXPECT_EQ(dispatched_loops(plan), 0u) << l.name << " of " << state;
+          EXPECT_EQ(test::dispatched_loops(plan), 0) << l.name << " of " << state;
         }
 }
 
@@ -65,7 +46,7 @@ TEST(LoopForms, StateInRegistersIsReadWhereAComputedIndexSays) {
   std::vector<double> index;
   for (int j = 0; j < 30; ++j) index.push_back(j % 7 - 1);  // out of range as well
   lower::Plan plan;
-  EXPECT_TRUE(right(p, {{1, -2, 3, 0.5, 2}, index}, test::cpu_target(), &plan));
+  EXPECT_TRUE(test::lowers_right(p, {{1, -2, 3, 0.5, 2}, index}, test::cpu_target(), &plan));
   EXPECT_EQ(plan.steps.size(), 1u);
 }
 
@@ -74,7 +55,7 @@ TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
       "def main(a: f32[3]) -> (y: f32[3]) =\n"
       "  fori(7, fn(i, s) => fori(3, fn(j, u) => [u[2] - s[0], sin(u[0]), u[1] + s[2] * f32(i - j)], s), a)\n");
   lower::Plan plan;
-  EXPECT_TRUE(right(p, {{0.1, -0.2, 0.3}}, test::cpu_target(), &plan));
+  EXPECT_TRUE(test::lowers_right(p, {{0.1, -0.2, 0.3}}, test::cpu_target(), &plan));
   EXPECT_EQ(plan.steps.size(), 1u);
 }
 
@@ -109,7 +90,7 @@ TEST(LoopForms, ElementsOfASubgroupAreNeighboursOnProcessors) {
     for (int64_t j = 0; j < state; ++j) inputs[1].push_back(0.125 * static_cast<double>(j % 13));
     for (const Target& t : {test::cpu_target(), gpu_target()}) {
       lower::Plan plan;
-      EXPECT_TRUE(right(p, inputs, t, &plan)) << state;
+      EXPECT_TRUE(test::lowers_right(p, inputs, t, &plan)) << state;
       EXPECT_EQ(plan.steps.size(), 1u) << state;
     }
   }
@@ -123,7 +104,7 @@ TEST(LoopForms, AWorkgroupOfTwoRunsALoopAlone) {
   std::vector<double> w;
   for (int j = 0; j < 6000; ++j) w.push_back(0.001 * (j % 13 - 5.5));
   lower::Plan plan;
-  EXPECT_TRUE(right(p, {w, {0.3, -0.7}}, test::cpu_target(), &plan));
+  EXPECT_TRUE(test::lowers_right(p, {w, {0.3, -0.7}}, test::cpu_target(), &plan));
   ASSERT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.kernels[0].workgroup, 2u);
 }
@@ -149,8 +130,8 @@ TEST(LoopForms, ManyNumbersOfStateAreOneKernelForwardAndOneBackward) {
     for (int j = 0; j < n; ++j) a.push_back(0.03 * j - 0.3);
     for (const Target& t : {test::cpu_target(), gpu_target()}) {
       lower::Plan plan;
-      EXPECT_TRUE(right(p, {a}, t, &plan)) << n;
-      EXPECT_EQ(dispatched_loops(plan), 0u) << n;
+      EXPECT_TRUE(test::lowers_right(p, {a}, t, &plan)) << n;
+      EXPECT_EQ(test::dispatched_loops(plan), 0) << n;
       EXPECT_LE(plan.steps.size(), 4u) << n;
     }
   }
@@ -170,7 +151,7 @@ TEST(LoopForms, WhatIsSharedIsComputedInTurnWhereBarriersAreDear) {
   for (int j = 0; j < 50; ++j) x.push_back(0.07 * (j % 7) - 0.2), v.push_back(0.05 * (j % 11) - 0.25);
   const auto loops = [&](const Program& p, const Target& t) {
     lower::Plan plan;
-    EXPECT_TRUE(right(p, {x, v}, t, &plan));
+    EXPECT_TRUE(test::lowers_right(p, {x, v}, t, &plan));
     int64_t most = 0;
     for (const kernel::Kernel& k : plan.kernels)
       most = std::max<int64_t>(most, std::count_if(k.body.begin(), k.body.end(),
@@ -212,8 +193,8 @@ TEST(LoopForms, LargeStatesAreInTheMemoryOfAWorkgroup) {
       lower::Plan plan;
       for (const Program& p : {both, value})
         for (const Target& t : {test::cpu_target(), dear})
-          EXPECT_TRUE(right(p, {x, v, i}, t, &plan)) << n << ", " << steps << " steps";
-      EXPECT_EQ(dispatched_loops(plan), 0u) << n << ", " << steps << " steps";
+          EXPECT_TRUE(test::lowers_right(p, {x, v, i}, t, &plan)) << n << ", " << steps << " steps";
+      EXPECT_EQ(test::dispatched_loops(plan), 0) << n << ", " << steps << " steps";
     }
 }
 
@@ -223,7 +204,7 @@ TEST(LoopForms, SumsBesideALargeStateAreCompensated) {
       program("def main(x: f32[200]) -> (y: f32[200], sum: f32) =\n"
               "  fori(3000, fn(i, (y, s)) => (for k: 200 => 0.5 * y[199 - k] + 0.25, s + 0.1 * x[i % 200]), (x, 0.0))\n"));
   const lower::Plan plan = lower::lower(p, test::cpu_target());
-  EXPECT_EQ(dispatched_loops(plan), 0u);
+  EXPECT_EQ(test::dispatched_loops(plan), 0);
   EXPECT_TRUE(test::same_as_interpreter(p, plan, {std::vector<double>(200, 0.7)}, 1e-6));
 }
 
@@ -234,8 +215,8 @@ TEST(LoopForms, ALargeStateIsKeptWhereThatIsLessThanDispatches) {
         program("def main(x: f32[400], w: f32[400, 400]) -> f32[400] = fori(9, fn(i, x) => " + step + ", x)\n");
     std::vector<double> x(400, 0.25), w(160000, 0.001);
     lower::Plan plan;
-    EXPECT_TRUE(right(p, {x, w}, test::cpu_target(), &plan));
-    return dispatched_loops(plan);
+    EXPECT_TRUE(test::lowers_right(p, {x, w}, test::cpu_target(), &plan));
+    return test::dispatched_loops(plan);
   };
   EXPECT_EQ(loops("for k: 400 => 0.3 * x[k] + 0.5 * x[399 - k] + w[k, i]"), 0u);
   EXPECT_EQ(loops("x / (1.0 + sum(x * x))"), 0u);
@@ -252,8 +233,8 @@ TEST(LoopForms, AnUpdateOfOneElementOrRowIsNoScatter) {
   for (int j = 0; j < 42; ++j) m.push_back(0.05 * (j % 11));
   for (const Target& t : {test::cpu_target(), gpu_target()}) {
     lower::Plan plan;
-    EXPECT_TRUE(right(p, {x, m, {0, 3, -1, 19, 20, 5, 2, 5, 1}}, t, &plan));
-    EXPECT_EQ(dispatched_loops(plan), 0u);
+    EXPECT_TRUE(test::lowers_right(p, {x, m, {0, 3, -1, 19, 20, 5, 2, 5, 1}}, t, &plan));
+    EXPECT_EQ(test::dispatched_loops(plan), 0);
   }
 }
 
@@ -272,8 +253,8 @@ TEST(LoopForms, ManyResultsOfALoopAreCopiedToTheirPlaces) {
   std::vector<double> a(18, 0.25);
   a[3] = -1;
   lower::Plan plan;
-  EXPECT_TRUE(right(p, {a}, test::cpu_target(), &plan));
-  EXPECT_EQ(dispatched_loops(plan), 0u);
+  EXPECT_TRUE(test::lowers_right(p, {a}, test::cpu_target(), &plan));
+  EXPECT_EQ(test::dispatched_loops(plan), 0);
   const auto packs = [&] {
     std::vector<uint64_t> bytes;
     for (const BufferDesc& b : plan.buffers)
@@ -283,7 +264,7 @@ TEST(LoopForms, ManyResultsOfALoopAreCopiedToTheirPlaces) {
   EXPECT_EQ(packs(), (std::vector<uint64_t>{72}));
   Target narrow = test::cpu_target();
   narrow.max_range = 32;
-  EXPECT_TRUE(right(p, {a}, narrow, &plan));
+  EXPECT_TRUE(test::lowers_right(p, {a}, narrow, &plan));
   EXPECT_EQ(packs(), (std::vector<uint64_t>{32, 32, 8})) << "no more than a descriptor reaches";
 }
 
@@ -292,11 +273,11 @@ TEST(LoopForms, WithoutSharedMemoryAWorkgroupRunsNoLoop) {
   const Program p = program("def main(a: f32[40]) -> (y: f32[40]) = fori(6, fn(i, s) => s / (1.0 + sum(s * s)), a)\n");
   const std::vector<double> a(40, 0.1);
   lower::Plan plan;
-  EXPECT_TRUE(right(p, {a}, t, &plan));
+  EXPECT_TRUE(test::lowers_right(p, {a}, t, &plan));
   EXPECT_EQ(plan.steps.size(), 1u);
   EXPECT_FALSE(plan.kernels[0].shared.empty());
   t.shared_memory = false;
-  EXPECT_TRUE(right(p, {a}, t, &plan));
+  EXPECT_TRUE(test::lowers_right(p, {a}, t, &plan));
   EXPECT_GT(plan.steps.size(), 1u);
 }
 
@@ -322,8 +303,8 @@ std::vector<double> small_numbers(int n) {
 TEST(LoopForms, EquationsWrittenOneByOneRunInOneKernel) {
   for (const int n : {5, 9, 12}) {
     lower::Plan plan;
-    EXPECT_TRUE(right(equations(n), {small_numbers(n), small_numbers(n)}, test::cpu_target(), &plan)) << n;
-    EXPECT_EQ(dispatched_loops(plan), 0u) << n;
+    EXPECT_TRUE(test::lowers_right(equations(n), {small_numbers(n), small_numbers(n)}, test::cpu_target(), &plan)) << n;
+    EXPECT_EQ(test::dispatched_loops(plan), 0) << n;
   }
 }
 
@@ -335,7 +316,7 @@ TEST(LoopForms, LoopsOfManyCoefficientsRunOnDevicesOfFewBuffers) {
       t.max_buffers = buffers;
       t.max_push_bytes = 8 * buffers;
       lower::Plan plan;
-      EXPECT_TRUE(right(equations(n), {small_numbers(n), small_numbers(n)}, t, &plan)) << n << " " << buffers;
+      EXPECT_TRUE(test::lowers_right(equations(n), {small_numbers(n), small_numbers(n)}, t, &plan)) << n << " " << buffers;
     }
   }
 }

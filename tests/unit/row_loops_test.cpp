@@ -2,13 +2,10 @@
 // they are one kernel each, and give what the interpreter gives.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirograd/text.h"
-#include "spirv/kernel/verify.h"
 #include "support/lowered.h"
 
 namespace spirograd {
@@ -18,19 +15,6 @@ std::vector<double> waves(int64_t n) {
   std::vector<double> out;
   for (int64_t j = 0; j < n; ++j) out.push_back(std::sin(1 + 0.7 * static_cast<double>(j)));
   return out;
-}
-
-testing::AssertionResult right(const Program& given, const std::vector<std::vector<double>>& inputs, const Target& target,
-                               lower::Plan* plan) {
-  const Program p = rewrite::optimise_for_lowering(given, {.verify = true});
-  *plan = lower::lower(p, target);
-  for (const kernel::Kernel& k : plan->kernels)
-    if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
-  return test::same_as_interpreter(p, *plan, inputs);
-}
-
-int64_t dispatched_loops(const lower::Plan& plan) {
-  return std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return s.kind == Step::Kind::Repeat; });
 }
 
 // Programs of which each row, whatever the others do, runs a loop of its own: small vectors, matrices, numbers beside them,
@@ -63,14 +47,15 @@ TEST(RowLoops, RowsOfWhichEachRunsALoopOfItsOwnAreOneKernel) {
         std::vector<std::vector<double>> inputs = {waves(3 * rows)};
         if (p.params.size() > 1) inputs.push_back(waves(27));
         lower::Plan plan;
-        EXPECT_TRUE(right(p, inputs, t, &plan)) << source << "\n" << rows << " rows, busy " << t.price.busy;
-        EXPECT_EQ(dispatched_loops(plan), 0) << source;
+        EXPECT_TRUE(test::lowers_right(p, inputs, t, &plan)) << source << "\n" << rows << " rows, busy " << t.price.busy;
+        EXPECT_EQ(test::dispatched_loops(plan), 0) << source;
         EXPECT_LE(plan.steps.size(), 4u) << source;
         std::vector<double> weights(static_cast<size_t>(p.results[0].type.shape.count()));
         for (size_t j = 0; j < weights.size(); ++j) weights[j] = std::cos(static_cast<double>(j));
         std::vector<std::vector<double>> with_weights = inputs;
         with_weights.push_back(weights);
-        EXPECT_TRUE(right(vjp(p).value(), with_weights, t, &plan)) << "pullback of " << source << "\n" << rows << " rows";
+        EXPECT_TRUE(test::lowers_right(vjp(p).value(), with_weights, t, &plan)) << "pullback of " << source << "\n"
+                                                                                << rows << " rows";
       }
 }
 
@@ -85,8 +70,8 @@ TEST(RowLoops, ElementsReadTablesWhereTheirStateSays) {
   for (int j = 0; j < 70; ++j) x.push_back(std::fmod(7.3 * j, 50) - 2);  // before the first and behind the last as well
   for (const Target& t : {test::cpu_target(), test::gpu_target()}) {
     lower::Plan plan;
-    EXPECT_TRUE(right(p, {v, waves(50), x}, t, &plan)) << t.price.busy;
-    EXPECT_EQ(dispatched_loops(plan), 0);
+    EXPECT_TRUE(test::lowers_right(p, {v, waves(50), x}, t, &plan)) << t.price.busy;
+    EXPECT_EQ(test::dispatched_loops(plan), 0);
     EXPECT_LE(plan.steps.size(), 3u);
   }
 }

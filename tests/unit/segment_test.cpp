@@ -135,7 +135,7 @@ TEST(Top, OfLongRowsAreThoseOfTheirOrder) {
     const std::string rows = "[4,40]", text = "(x: T" + rows + ", k: i32) { let order = argsort(x, descending=true)[:, :" +
                                               std::to_string(k) + "]\n let (v, p) = top_k(x, " + std::to_string(k) +
                                               ")\n (v, p, take_along_axis(x, order, axis=1), order) }";
-    for (const std::string& type : {"f32", "i32"}) {
+    for (const std::string type : {"f32", "i32"}) {
       Values x;
       for (int j = 0; j < 160; ++j) x.push_back(std::floor(5 * std::sin(1.7 * j)));  // many are equal
       if (type == "i32") {
