@@ -8,6 +8,7 @@ spirograd_test(unit/custom_rules_test.cpp LABELS unit grad LINK spirograd_ad spi
 spirograd_test(grad/loops_grad_test.cpp LABELS grad LINK spirograd_ad)
 spirograd_test(grad/kept_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
 spirograd_test(grad/split_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
+spirograd_test(grad/associative_scan_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_text spirograd_compile)
 spirograd_test(grad/cumulative_test.cpp LABELS grad LINK spirograd_ad spirograd_dsl spirograd_text spirograd_compile)
 spirograd_test(grad/cost_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)
 spirograd_test(grad/promises_test.cpp LABELS grad LINK spirograd_test_support spirograd_ad spirograd_text)

@@ -1,6 +1,7 @@
 // Rounding and what else is elementwise but no opcode; order; linear algebra.
 #include "frontend/ir/linear.h"
 #include "frontend/dsl/forms.h"
+#include "frontend/ir/cumulative.h"
 #include "frontend/ir/elementary.h"
 #include "frontend/ir/erfinv.h"
 #include "frontend/ir/order.h"

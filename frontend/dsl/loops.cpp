@@ -4,6 +4,7 @@
 #include "ad/kept.h"
 #include "frontend/dsl/tracer.h"
 #include "frontend/ir/arguments.h"
+#include "frontend/ir/associative_scan.h"
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/counted.h"
@@ -156,6 +157,35 @@ std::vector<Array> run_loop(const LoopRequest& r, const LoopBody& body) {
   }
   tracer->report(*complaint, r.loc);
   return {};
+}
+
+std::vector<Array> combine_rows(
+    const char* what, std::span<const Arg> rows, bool reverse,
+    const std::function<std::vector<Arg>(std::span<const Array>, std::span<const Array>)>& combine, const Loc& loc) {
+  const std::vector<Array> nothing(rows.size());
+  Tracer* tracer = Tracer::current();
+  if (!tracer) {
+    Tracer::report_outside(what, loc);
+    return nothing;
+  }
+  for (const Arg& a : rows)
+    if (!tracer->usable(what, a)) return nothing;
+  const uint32_t before = tracer->nodes().size();
+  const auto both = [&](std::span<const ir::Expr> earlier, std::span<const ir::Expr> later) {
+    const std::vector<Arg> out = combine(placeholders(*tracer, {earlier.begin(), earlier.end()}),
+                                         placeholders(*tracer, {later.begin(), later.end()}));
+    return usable_operands(*tracer, what, out, {});
+  };
+  try {
+    std::vector<Array> out;
+    const Exprs given = usable_operands(*tracer, what, rows, {});
+    for (ir::Expr e : ir::associative_scan(what, given, both, reverse)) out.push_back(tracer->wrap(e));
+    for (uint32_t id = before; id < tracer->nodes().size(); ++id) tracer->nodes().note_loc({id}, loc);
+    return out;
+  } catch (const Error& error) {
+    if (!tracer->first_error()) tracer->report(error, loc);
+    return nothing;
+  }
 }
 
 std::vector<Array> count_loop(LoopRequest r, const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body) {

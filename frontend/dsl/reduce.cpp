@@ -1,6 +1,7 @@
 // Reductions, arg-reductions and products.
 #include "frontend/dsl/forms.h"
 #include "frontend/ir/by_kernel.h"
+#include "frontend/ir/cumulative.h"
 #include "frontend/ir/einsum.h"
 
 namespace spirograd {

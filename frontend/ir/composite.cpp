@@ -289,48 +289,11 @@ Expr matmul(Expr a, Expr b) {
   return sum(wide_left * wide_right, inner);
 }
 
-namespace {
-
-// One loop along an axis. How it runs in parallel is the lowering's business.
-Expr running(Expr a, int axis, std::string_view what, double start, const std::function<Expr(Expr state, Expr e)>& step) {
-  require_numbers(a, what);
-  if (a.shape().count() == 0) return a;
-  Graph& g = *a.graph;
-  const Expr rows = move_axis(a, axis, 0);
-  const Type row{rows.dtype(), rows.shape().slice(1, rows.rank())};
-  const Expr state = fresh_var(g, row), e = fresh_var(g, row), next = step(state, e);
-  const Expr vars[] = {state, e}, results[] = {next, next};
-  const Loop loop{close_function(g, vars, results), false, rows.shape()[0], {full(g, row, start)}, {rows}, {}};
-  return move_axis(map_accum(g, loop)[1], 0, axis);
-}
-
-}  // namespace
-
 double extreme_of(DType t, bool greatest) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (is_float(t)) return greatest ? infinity : -infinity;
   if (t == DType::U32) return greatest ? 4294967295.0 : 0;
   return greatest ? 2147483647.0 : -2147483648.0;
-}
-
-Expr cumsum(Expr a, int axis) {
-  return running(a, axis, "cumsum", 0, [](Expr state, Expr e) { return state + e; });
-}
-Expr cumprod(Expr a, int axis) {
-  return running(a, axis, "cumprod", 1, [](Expr state, Expr e) { return state * e; });
-}
-Expr cummax(Expr a, int axis) {
-  const double start = extreme_of(a.dtype(), false);
-  return running(a, axis, "cummax", start, [](Expr state, Expr e) { return binary(Op::Max, e, state); });
-}
-Expr cummin(Expr a, int axis) {
-  const double start = extreme_of(a.dtype(), true);
-  return running(a, axis, "cummin", start, [](Expr state, Expr e) { return binary(Op::Min, e, state); });
-}
-
-Expr log_cumsum_exp(Expr a, int axis) {
-  require_float(a, "logcumsumexp");
-  return running(a, axis, "logcumsumexp", -std::numeric_limits<double>::infinity(), log_add_exp_equal_shapes);
 }
 
 Parts parts_along(std::string_view what, std::span<const Expr> arrays, std::span<const std::optional<int64_t>> axes,

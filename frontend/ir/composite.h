@@ -73,15 +73,6 @@ Expr outer(Expr a, Expr b);
 /// right. The product has axes batch.., m, k, n and is summed over k.
 Expr matmul(Expr a, Expr b);
 
-/// Sums, products of the elements up to each one along an axis, itself included. No division: the derivative of a product
-/// is exact where factors are 0.
-Expr cumsum(Expr a, int axis);
-Expr cumprod(Expr a, int axis);
-/// The largest, least of the elements up to each one along an axis, itself included.
-Expr cummax(Expr a, int axis);
-Expr cummin(Expr a, int axis);
-/// log(cumsum(exp a)) without overflow.
-Expr log_cumsum_exp(Expr a, int axis);
 /// The least number of a type, or the greatest: what reductions of nothing give.
 double extreme_of(DType t, bool greatest);
 

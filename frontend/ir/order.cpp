@@ -5,6 +5,7 @@
 
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/cumulative.h"
 #include "frontend/ir/make_node.h"
 
 namespace spirograd::ir {

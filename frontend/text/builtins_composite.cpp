@@ -4,6 +4,7 @@
 #include "frontend/ir/by_kernel.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/convolution.h"
+#include "frontend/ir/cumulative.h"
 #include "frontend/ir/einsum.h"
 #include "frontend/text/builtins.h"
 #include "frontend/text/imports.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/ir/arguments.h"
+#include "frontend/ir/associative_scan.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/counted.h"
 #include "frontend/ir/traverse.h"
@@ -64,6 +65,41 @@ Value scan(Call& c) {
   return run_loop(c, step_of(c, 0), c.args[1], c.args[2], false, loop_length(c, c.args[2]), LoopRows::States).rows;
 }
 
+// What the state starts as, or becomes, in the types of `like`.
+std::vector<Expr> nodes_like(Call& c, std::span<const Expr> like, const Value& v) {
+  std::vector<Value> flat;
+  leaves(v, flat);
+  std::vector<Expr> out;
+  for (size_t j = 0; j < flat.size() && j < like.size(); ++j) {
+    const bool opens = like[j] && flat[j].may_become(like[j].dtype());
+    out.push_back(opens ? c.elaborator.materialise(flat[j], like[j].dtype()) : flat[j].is_array() ? flat[j].expr : Expr{});
+  }
+  out.resize(like.size());
+  return out;
+}
+
+Value associative_scan(Call& c) {
+  const Closure& step = step_of(c, 0);
+  const auto like_rows = [&](std::span<const Expr> arrays) {
+    std::vector<Value> flat;
+    for (Expr e : arrays) flat.push_back(Value::array(e));
+    size_t at = 0;
+    return with_leaves(c.args[1], flat, at);
+  };
+  const ir::Combine combine = [&](std::span<const Expr> earlier, std::span<const Expr> later) {
+    const Value both = c.elaborator.apply(step, {like_rows(earlier), like_rows(later)}, c.ast.place);
+    std::vector<Value> flat;
+    leaves(both, flat);
+    if (flat.size() == earlier.size()) return nodes_like(c, earlier, both);
+    std::vector<Expr> others;
+    c.elaborator.flatten(both, others);
+    return others;
+  };
+  std::vector<Expr> rows;
+  c.elaborator.flatten(c.args[1], rows);
+  return like_rows(ir::associative_scan(c.name, rows, combine, c.flag("reverse", false)));
+}
+
 template <bool reverse>
 Value map_accum_lr(Call& c) {
   LoopValues t = run_loop(c, step_of(c, 0), c.args[1], c.args[2], reverse, loop_length(c, c.args[2]), LoopRows::Second);
@@ -90,19 +126,6 @@ std::vector<Expr> seen_by(Call& c, Expr condition, const Value& state) {
           e && std::find(below.begin(), below.end(), e.id) != below.end())
         out.back() = e;
   }
-  return out;
-}
-
-// What the state starts as, or becomes, in the types of `like`.
-std::vector<Expr> nodes_like(Call& c, std::span<const Expr> like, const Value& v) {
-  std::vector<Value> flat;
-  leaves(v, flat);
-  std::vector<Expr> out;
-  for (size_t j = 0; j < flat.size() && j < like.size(); ++j) {
-    const bool opens = like[j] && flat[j].may_become(like[j].dtype());
-    out.push_back(opens ? c.elaborator.materialise(flat[j], like[j].dtype()) : flat[j].is_array() ? flat[j].expr : Expr{});
-  }
-  out.resize(like.size());
   return out;
 }
 
@@ -214,6 +237,7 @@ Value with_vjp(Call& c) { return with_rule(c, ir::Op::WithVjp); }
 constexpr Builtin kLoopRows[] = {
     {"fold",      3, 3, "keep", "fold(fn(state, x) => state2, start, xs)",             fold, Follows::Nothing, false, "keep"},
     {"scan",      3, 3, "keep", "scan(fn(state, x) => state2, start, xs)",             scan, Follows::Nothing, false, "keep"},
+    {"associative_scan", 2, 2, "reverse", "associative_scan(fn(earlier, later) => both, xs)", associative_scan},
     {"map_accum_l", 3, 3, "keep", "map_accum_l(fn(state, x) => (state2, row), start, xs)", map_accum_lr<false>, Follows::Nothing, false, "keep"},
     {"map_accum_r", 3, 3, "keep", "map_accum_r(fn(state, x) => (state2, row), start, xs)", map_accum_lr<true>, Follows::Nothing, false, "keep"},
     // Spellings of before, which programs out there use.

@@ -136,6 +136,8 @@ std::vector<Case> every_operation() {
       {"fold start", [](A x, A y) { return fold([](A s, A e) { return s + e; }, x, y); }},
       {"fold elements", [](A x, A y) { return fold([](A s, A e) { return s + e; }, y, x); }},
       {"fold body", [](A x, A y) { return fold([&](A s, A e) { return s + e + x; }, 0.0f, y); }},
+      {"associative_scan", [](A x, A) { return associative_scan([](A a, A b) { return a + b; }, x); }},
+      {"associative_scan body", [](A x, A y) { return associative_scan([&](A a, A) { return a + x; }, y); }},
       {"scan", [](A x, A y) { return scan([](A s, A e) { return s + e; }, x, y); }},
       {"map_accum_l",
        [](A x, A y) {

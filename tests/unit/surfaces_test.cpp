@@ -295,6 +295,17 @@ void add_loops(std::vector<Sample>& out) {
   const auto add = [&](const char* name, const char* text, Body cpp) { out.push_back({name, text, std::move(cpp)}); };
   add("fold", "fold(fn(s, e) => s + e, 0.0, v)", [=](const In& in) { return fold(plus, 0.0, in.v); });
   add("scan", "scan(fn(s, e) => s + e, 0.0, v)", [=](const In& in) { return scan(plus, 0.0, in.v); });
+  add("associative_scan", "associative_scan(fn(a, b) => a * b, x)",
+      [](const In& in) { return associative_scan([](Array a, Array b) { return a * b; }, in.x); });
+  add("associative_scan",
+      "{ let (p, q) = associative_scan(fn((a, b), (c, d)) => (a * c, c * b + d), (v, v), reverse=true)\n p + q }",
+      [](const In& in) {
+        using Affine = std::pair<Array, Array>;
+        const auto [p, q] =
+            associative_scan([](Affine f, Affine g) { return Affine(f.first * g.first, g.first * f.second + g.second); },
+                             Affine(in.v, in.v), true);
+        return p + q;
+      });
   add("map_accum_l", "{ let (s, r) = map_accum_l(fn(s, e) => (s + e, s * e), 1.0, v)\n s + r }", [=](const In& in) {
     const auto [s, r] = map_accum_l(both, 1.0, in.v);
     return s + r;
@@ -383,7 +394,7 @@ const std::map<std::string, const char*>& text_only() {
 std::set<std::string> declared(const char* header) {
   std::ifstream in(std::string(SPIROGRAD_SOURCE_DIR) + "/frontend/include/spirograd/" + header);
   const std::regex function(
-      "^(?:inline )?(?:requires\\(.*\\) )?(?:Array|auto|detail::state_of<S>|std::pair<Array, Array>) (\\w+)\\(.*");
+      "^(?:inline )?(?:requires\\(.*\\) )?(?:Array|auto|detail::state_of<[SE]>|std::pair<Array, Array>) (\\w+)\\(.*");
   std::set<std::string> names;
   std::string line;
   bool public_part = true;
@@ -533,6 +544,10 @@ TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
       {"fold(fn(s, e) => s, 0.0, v[0])", [](const In& in) { return fold([](Array s, Array) { return s; }, 0.0, in.v(0)); }},
       {"fold(fn(s, (e, f)) => s, 0.0, (x, v))",
        [](const In& in) { return fold([](Array s, std::pair<Array, Array>) { return s; }, 0.0, std::pair(in.x, in.v)); }},
+      {"associative_scan(fn(a, b) => x, v)",
+       [](const In& in) { return associative_scan([&](Array, Array) { return in.x; }, in.v); }},
+      {"associative_scan(fn(a, b) => a, v[0])",
+       [](const In& in) { return associative_scan([](Array a, Array) { return a; }, in.v(0)); }},
       {"scan(fn(s, e) => x, v, v)", [](const In& in) { return scan([&](Array, Array) { return in.x; }, in.v, in.v); }},
       {"fori(-1, fn(i, s) => s, x)",
        [](const In& in) {

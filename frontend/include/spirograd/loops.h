@@ -33,6 +33,10 @@ struct StepResult {
 using LoopBody = std::function<StepResult(std::span<const Array> state, std::span<const Array> elements)>;
 /// Final states, then stacks of the outputs.
 std::vector<Array> run_loop(const LoopRequest& request, const LoopBody& body);
+/// `combine` gives a row of each array for the rows of earlier and of later ones.
+std::vector<Array> combine_rows(
+    const char* what, std::span<const Arg> rows, bool reverse,
+    const std::function<std::vector<Arg>(std::span<const Array>, std::span<const Array>)>& combine, const Loc& loc);
 std::vector<Array> count_loop(LoopRequest request,
                               const std::function<std::vector<Arg>(Index, std::span<const Array>)>& body);
 
@@ -93,6 +97,21 @@ detail::state_of<S> fold(F&& body, const S& start, const E& elements, Keep keep 
 template <class F, class S, class E>
 detail::state_of<S> scan(F&& body, const S& start, const E& elements, Keep keep = {}, Loc loc = Loc::here()) {
   return detail::fold_rows("scan", true, body, start, elements, loc, keep);
+}
+
+/// Row j of the result is that of rows 0 .. j put together by `combine`(earlier, later), which must be associative: long
+/// scans run in parts beside one another. `reverse`: of rows j .. n-1, those behind being the earlier ones.
+template <class F, class E>
+detail::state_of<E> associative_scan(F&& combine, const E& elements, bool reverse = false, Loc loc = Loc::here()) {
+  const std::vector<Arg> rows = detail::flattened(elements, loc);
+  const std::vector<Array> out = detail::combine_rows(
+      "associative_scan", rows, reverse,
+      [&](std::span<const Array> earlier, std::span<const Array> later) {
+        return detail::flattened(combine(detail::unflatten(elements, earlier), detail::unflatten(elements, later)), loc);
+      },
+      loc);
+  std::span<const Array> next = out;
+  return detail::unflatten(elements, next);
 }
 
 /// body(state, element) -> std::pair(new state, output). Gives std::pair(last state, outputs stacked along a new axis 0).
