@@ -197,7 +197,7 @@ std::vector<Expr> least_kept(Graph& g, std::span<const Expr> state, std::span<co
 
 std::vector<Expr> least_passed(Graph& g, std::span<const Expr> results) {
   const auto is_start = [](const Node& n) {
-    return n.op == Op::Param || n.op == Op::Proj || n.op == Op::Scatter || kind(n.op) == Kind::Reduce;
+    return n.op == Op::Param || n.op == Op::Proj || ir::is_scatter(n.op) || kind(n.op) == Kind::Reduce;
   };
   const Between between(g, {}, results, is_start);
   return between.narrowest([](const Node& n) { return n.op != Op::MapAccum; }).value_or(between.met());

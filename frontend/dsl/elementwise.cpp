@@ -113,6 +113,8 @@ Array quot(Arg a, Arg b) { return binary(ir::Op::Quot, a, b); }
 Array rem(Arg a, Arg b) { return binary(ir::Op::Rem, a, b); }
 Array bit_and(Arg a, Arg b) { return binary(ir::Op::BitAnd, a, b); }
 Array bit_or(Arg a, Arg b) { return binary(ir::Op::BitOr, a, b); }
+Array bits(Arg a) { return unary(ir::Op::Bits, a); }
+Array from_bits(Arg a) { return unary(ir::Op::FromBits, a); }
 Array bit_xor(Arg a, Arg b) { return binary(ir::Op::BitXor, a, b); }
 Array shift_left(Arg a, Arg count) { return binary(ir::Op::ShiftLeft, a, count); }
 Array shift_right(Arg a, Arg count) { return binary(ir::Op::ShiftRight, a, count); }

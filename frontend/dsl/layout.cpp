@@ -91,6 +91,13 @@ Array scatter(Shape addressed, Arg updates, ArgList index) {
                    [&](ir::Graph&, Operands in) { return ir::scatter_broadcast(in[0], in.subspan(1), addressed); });
 }
 
+Array scatter_max(Shape addressed, Arg updates, ArgList index) {
+  index.args.insert(index.args.begin(), updates);
+  return operation("scatter_max", index.args, Numbers::Alone, updates.loc, [&](ir::Graph&, Operands in) {
+    return ir::scatter_max(in[0], ir::broadcast_together(in.subspan(1), "scatter_max"), addressed);
+  });
+}
+
 Array one_hot(Arg index, int64_t n, DType dtype) {
   return of_one("one_hot", index, [&](ir::Expr e) { return ir::one_hot(e, n, dtype); });
 }

@@ -61,6 +61,8 @@ Expr fresh_var(Graph& g, Type type) { return make(g, {Op::Var, type, {}, {g.fres
 // ---- pointwise -------------------------------------------------------------------------------------------------------
 
 Expr unary(Op op, Expr a) {
+  if (op == Op::Bits) return bits(a);
+  if (op == Op::FromBits) return from_bits(a);
   check_dtype(op, a.dtype());
   return make1(op, a.type(), a);
 }
@@ -89,6 +91,16 @@ Expr select(Expr mask, Expr a, Expr b) {
 Expr cast(Expr a, DType t) {
   if (a.dtype() == t) return a;
   return make1(Op::Cast, {t, a.shape()}, a);
+}
+
+Expr bits(Expr a) {
+  if (a.dtype() != DType::F32) fail("bits: " + to_string(a.type()) + " is no f32");
+  return make1(Op::Bits, {DType::U32, a.shape()}, a);
+}
+
+Expr from_bits(Expr a) {
+  if (a.dtype() != DType::U32) fail("from_bits: " + to_string(a.type()) + " is no u32");
+  return make1(Op::FromBits, {DType::F32, a.shape()}, a);
 }
 
 Expr as_read(Expr a) { return cast(a, computed_as(a.dtype())); }
@@ -153,19 +165,30 @@ Expr gather(Expr table, std::span<const Expr> index) {
   return make(Op::Gather, {table.dtype(), checked(m + table.shape().slice(p, table.rank()), "gather")}, in);
 }
 
-Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed) {
-  check_index(Op::Scatter, index);
-  if (updates.dtype() == DType::Bool) fail("scatter: bool values cannot be added");
+namespace {
+Expr scattered(Op op, Expr updates, std::span<const Expr> index, Shape addressed) {
+  check_index(op, index);
   if (static_cast<int>(index.size()) != addressed.rank())
-    fail("scatter: " + std::to_string(index.size()) + " indices for target axes " + to_string(addressed));
+    fail(op_name(op) + ": " + std::to_string(index.size()) + " indices for target axes " + to_string(addressed));
   const Shape m = index[0].shape();
   if (updates.rank() < m.rank() || updates.shape().slice(0, m.rank()) != m)
-    fail("scatter: updates " + to_string(updates.type()) + " do not begin with the index shape " + to_string(m));
+    fail(op_name(op) + ": updates " + to_string(updates.type()) + " do not begin with the index shape " + to_string(m));
   const Shape n = updates.shape().slice(m.rank(), updates.rank());
-  check_rank(addressed.rank() + n.rank(), "scatter");
+  check_rank(addressed.rank() + n.rank(), name(op));
   std::vector<Expr> in = {updates};
   in.insert(in.end(), index.begin(), index.end());
-  return make(Op::Scatter, {updates.dtype(), checked(addressed + n, "scatter")}, in, {addressed.begin(), addressed.end()});
+  return make(op, {updates.dtype(), checked(addressed + n, name(op))}, in, {addressed.begin(), addressed.end()});
+}
+}  // namespace
+
+Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed) {
+  if (updates.dtype() == DType::Bool) fail("scatter: bool values cannot be added");
+  return scattered(Op::Scatter, updates, index, addressed);
+}
+
+Expr scatter_max(Expr updates, std::span<const Expr> index, Shape addressed) {
+  if (updates.dtype() != DType::U32) fail("scatter_max: needs u32, not " + to_string(updates.type()));
+  return scattered(Op::ScatterMax, updates, index, addressed);
 }
 
 namespace {
@@ -215,7 +238,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
       if (n.op == Op::ArgMax || n.op == Op::ArgMin) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
       return reduce(n.op, in[0], n.attr);
     case Kind::Indexed:
-      return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter(in[0], in.subspan(1), Shape(n.attr));
+      return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scattered(n.op, in[0], in.subspan(1), Shape(n.attr));
     case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
     case Kind::Rule: {
       if (n.op == Op::ByKernel) return by_kernel(in[0], own_kernel(n), in.subspan(1));

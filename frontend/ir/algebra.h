@@ -34,6 +34,8 @@ Expr unary(Op op, Expr a);
 Expr binary(Op op, Expr a, Expr b);
 Expr select(Expr mask, Expr a, Expr b);
 Expr cast(Expr a, DType t);  // a itself if the dtype is already t
+Expr bits(Expr a);           // of f32, as u32
+Expr from_bits(Expr a);      // the other way round
 
 // f16 is a type of storage: no operation but a cast takes or gives it, so that surfaces hold such arrays as f32.
 /// As it is computed with.
@@ -60,8 +62,9 @@ Expr sum_all(Expr a);
 Expr arg_reduce(Op op, Expr a, int axis);  // ArgMax, ArgMin; extent >= 1
 
 // Indexed
-Expr gather(Expr table, std::span<const Expr> index);                      // at least one index array
-Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);  // as many as addressed.rank(), at least one
+Expr gather(Expr table, std::span<const Expr> index);                          // at least one index array
+Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);      // as many as addressed.rank(), at least one
+Expr scatter_max(Expr updates, std::span<const Expr> index, Shape addressed);  // of u32
 
 /// `value`, whose derivative is what `function` says of `xs`, floats, and `consts`. WithJvp: behind them it takes a tangent
 /// for each of `xs` and gives the tangent of the value. WithVjp: it takes the cotangent of the value and gives those of

@@ -18,14 +18,6 @@ std::vector<int64_t> other_axes(const Shape& shape, std::span<const int64_t> axe
   return kept;
 }
 
-std::vector<Expr> broadcast_together(std::span<const Expr> parts, const char* what) {
-  Shape s;
-  for (Expr p : parts) s = broadcast_shapes(s, p.shape(), what);
-  std::vector<Expr> out;
-  for (Expr p : parts) out.push_back(broadcast_to(p, s));
-  return out;
-}
-
 bool over_nothing(Expr a, std::span<const int64_t> axes) {
   return std::any_of(axes.begin(), axes.end(), [&](int64_t axis) { return a.shape()[static_cast<int>(axis)] == 0; });
 }
@@ -54,6 +46,14 @@ std::vector<int64_t> first_axes(int n) {
 }
 
 }  // namespace
+
+std::vector<Expr> broadcast_together(std::span<const Expr> parts, std::string_view what) {
+  Shape s;
+  for (Expr p : parts) s = broadcast_shapes(s, p.shape(), what);
+  std::vector<Expr> out;
+  for (Expr p : parts) out.push_back(broadcast_to(p, s));
+  return out;
+}
 
 Expr function_of(Op op, Expr a) {
   if (has_flag(op, kFloatOnly) && !is_float(a.dtype()))

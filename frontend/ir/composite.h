@@ -19,6 +19,8 @@ Expr select_broadcast(Expr mask, Expr a, Expr b, std::string_view what = "select
 /// Both branches broadcast together, chosen by one scalar bool.
 Expr cond(Expr condition, Expr a, Expr b);
 
+/// Arrays of one shape: that to which all of them broadcast. `what`: for messages.
+std::vector<Expr> broadcast_together(std::span<const Expr> parts, std::string_view what);
 /// table(index...): index arrays broadcast together first.
 Expr gather_broadcast(Expr table, std::span<const Expr> index);
 /// The same for scatter; scalar updates are spread over the index shape.

@@ -222,6 +222,10 @@ void eval_scatter(const Node& n, std::span<const View> in, double* out) {
     if (slice < 0) continue;
     const double* x = in[0].data + m * rest;
     double* to = out + slice * rest;
+    if (n.op == Op::ScatterMax) {
+      for (int64_t i = 0; i < rest; ++i) to[i] = std::max(to[i], x[i]);
+      continue;
+    }
     for (int64_t i = 0; i < rest; ++i) to[i] = is_integer(t) ? wrap(bits(to[i]) + bits(x[i]), t) : to[i] + x[i];
   }
 }

@@ -1,5 +1,6 @@
 // Elementwise kernels of the interpreter: one row per operation, chosen outside the loop over the elements.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <type_traits>
@@ -146,6 +147,8 @@ constexpr Row kRows[] = {
     {Op::Expm1,         one([](double x) { return std::expm1(x); })},
     {Op::Lgamma,        one([](double x) { return log_gamma(x); })},
     {Op::Digamma,       one([](double x) { return digamma(x); })},
+    {Op::Bits,          one([](double x) { return static_cast<double>(std::bit_cast<uint32_t>(static_cast<float>(x))); })},
+    {Op::FromBits,      one([](double x) { return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(x))); })},
     {Op::Cast,          eval_cast},
     {Op::StopGradient,  one([](double x) { return x; })},
     {Op::PreferStore,   one([](double x) { return x; })},

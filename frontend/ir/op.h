@@ -19,6 +19,7 @@
 //                                           result m ++ rest; a read out of range gives 0. Scalars as index arrays: index
 //   Scatter      the addressed extents P    operands: updates of shape m ++ n, one i32 array of shape m per extent;
 //                                           result P ++ n, sums of what arrives; updates out of range are dropped
+//   ScatterMax   the same                   the same of u32: the greatest of what arrives, 0 where nothing does
 //   Build        level, extent              result extent ++ body; the only binder; only in stage `traced`
 //   MapAccum     function, reverse, k, n_acc, n_es, n_consts
 //                                           operands acc0.., es.. (k-stacks), consts..; read through Proj
@@ -41,7 +42,7 @@ enum class Op : uint8_t {
   Param, Const, Iota, IndexVar, Var,
   // one operand, elementwise
   Neg, Abs, Sign, Not, Floor, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Cast, StopGradient, PreferStore, PreferRecompute,
+  Erf, Erfc, Logistic, Log1p, Expm1, Lgamma, Digamma, Bits, FromBits, Cast, StopGradient, PreferStore, PreferRecompute,
   // two operands, elementwise
   Add, Sub, Mul, Div, Pow, Atan2, Min, Max, Quot, Rem, BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
   Eq, Ne, Lt, Le, Gt, Ge, And, Or,
@@ -51,13 +52,16 @@ enum class Op : uint8_t {
   Select,
   Broadcast, Transpose, Reshape, Window, Reverse, Concat, Stack,
   Sum, Prod, ReduceMax, ReduceMin, ArgMax, ArgMin,
-  Gather, Scatter,
+  Gather, Scatter, ScatterMax,
   Build,
   MapAccum, Proj,
   WithJvp, WithVjp, ByKernel,
 };
 // clang-format on
 inline constexpr int kOpCount = static_cast<int>(Op::ByKernel) + 1;
+
+/// Whether it puts updates together by their places.
+constexpr bool is_scatter(Op op) { return op == Op::Scatter || op == Op::ScatterMax; }
 
 enum class Kind : uint8_t { Leaf, Pointwise, Layout, Reduce, Indexed, Binder, Loop, Rule };
 
@@ -146,6 +150,8 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     function(Op::Expm1,    "expm1",    kZeroPreserving,           25, "exp(x) - 1"),
     function(Op::Lgamma,   "lgamma",   kNone,                     120, "log(abs(gamma(x)))"),
     function(Op::Digamma,  "digamma",  kNone,                     70, "the derivative of lgamma"),
+    {Op::Bits,         "bits",          1, Kind::Pointwise, 0, kZeroPreserving},
+    {Op::FromBits,     "from_bits",     1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk},
     {Op::Cast,         "cast",          1, Kind::Pointwise, 3, kZeroPreserving | kIntegerOk | kBoolOk | kFolds},
     {Op::StopGradient, "stop_gradient", 1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk, "", "x"},
     {Op::PreferStore,  "prefer_store",  1, Kind::Pointwise, 0, kZeroPreserving | kIntegerOk | kBoolOk | kFolds, "", "x", "x, stored where several need it"},
@@ -192,6 +198,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {Op::ArgMin,       "argmin",        1, Kind::Reduce,    8, kIntegerOk},
     {Op::Gather,       "gather",        kVariadic, Kind::Indexed,   5, kNone},
     {Op::Scatter,      "scatter",       kVariadic, Kind::Indexed,   5, kNone},
+    {Op::ScatterMax,   "scatter_max",   kVariadic, Kind::Indexed,   5, kNone},
     {Op::Build,        "build",         1, Kind::Binder,    0, kNone},
     {Op::MapAccum,     "map_accum",     kVariadic, Kind::Loop,      2, kNone},
     {Op::Proj,         "proj",          1, Kind::Loop,      2, kNone},

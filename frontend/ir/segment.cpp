@@ -1,7 +1,9 @@
 #include "frontend/ir/segment.h"
 
 #include <functional>
+#include <limits>
 
+#include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/make_node.h"
 #include "frontend/ir/order.h"
@@ -56,8 +58,55 @@ Last last_rows(Expr segment, int64_t n) {
   return {place, both(binary(Op::Ge, place, full_like(place, 0)), binary(Op::Eq, there, k))};
 }
 
+// Numbers of 32 bits as u32 in the same order, all above 0; NaN is 1, below every number.
+Expr ordered_bits(Expr x) {
+  const Expr top = full(*x.graph, {DType::U32, x.shape()}, 2147483648.0);
+  if (x.dtype() == DType::U32) return x;
+  if (x.dtype() == DType::I32) return binary(Op::BitXor, cast(x, DType::U32), top);
+  const Expr nothing = full_like(x, 0), word = bits(select(binary(Op::Eq, x, nothing), nothing, x));  // -0 is 0
+  const Expr turned = binary(Op::BitXor, word, full_like(word, 4294967295.0)), negative = binary(Op::Ge, word, top);
+  return select(binary(Op::Ne, x, x), full_like(word, 1), select(negative, turned, binary(Op::BitXor, word, top)));
+}
+
+Expr from_ordered_bits(Expr key, DType t) {
+  const Expr top = full_like(key, 2147483648.0);
+  if (t == DType::U32) return key;
+  if (t == DType::I32) return cast(binary(Op::BitXor, key, top), t);
+  const Expr turned = binary(Op::BitXor, key, full_like(key, 4294967295.0)), positive = binary(Op::Ge, key, top);
+  const Expr number = from_bits(select(positive, binary(Op::BitXor, key, top), turned));
+  const Expr nan = full_like(number, std::numeric_limits<double>::quiet_NaN());
+  return select(binary(Op::Eq, key, full_like(key, 1)), nan, number);
+}
+
+// The greatest of each segment, or the least: those of the keys. Its derivative goes to the first row that has it.
+Expr extreme_by_keys(bool greatest, Expr x, Expr segment, int64_t n) {
+  const auto keys_of = [&](Expr e) {
+    if (is_float(e.dtype()) || greatest) return ordered_bits(greatest ? e : -e);
+    const Expr key = ordered_bits(e);  // -e is out of range for the least e
+    return binary(Op::BitXor, key, full_like(key, 4294967295.0));
+  };
+  const auto best_of = [&](Expr keys) { return scatter_max(keys, {&segment, 1}, {n}); };
+  const Expr best = best_of(keys_of(x)), found = binary(Op::Gt, best, full_like(best, 0));
+  Expr value;
+  if (is_float(x.dtype())) {
+    value = greatest ? from_ordered_bits(best, x.dtype()) : -from_ordered_bits(best, x.dtype());
+  } else {
+    value = from_ordered_bits(greatest ? best : binary(Op::BitXor, best, full_like(best, 4294967295.0)), x.dtype());
+  }
+  const Expr out = select(found, value, full_like(value, extreme_of(x.dtype(), !greatest)));
+  if (!is_float(x.dtype())) return out;
+  return with_tangent(out, {x}, [&](std::span<const Expr> at, std::span<const Expr> directions) {
+    const Expr keys = keys_of(at[0]), most = best_of(keys), is_best = binary(Op::Eq, keys, gather(most, {&segment, 1}));
+    const Expr place = position(at[0], 0), left = cast(whole_like(place, place.shape()[0]) - place, DType::U32);
+    const Expr first = best_of(select(is_best, left, full_like(left, 0)));
+    const Expr row = cast(whole_like(first, place.shape()[0]) - first, DType::I32);
+    return take_along_axis(directions[0], row, 0);
+  });
+}
+
 Expr extreme(Op op, std::string_view what, Expr x, Expr segment, int64_t n) {
   check(what, x, segment);
+  if (x.dtype() != DType::F64) return extreme_by_keys(op == Op::Max, x, segment, n);
   const Ordered o = ordered(segment, n);
   const Expr value = gather(x, {&o.order, 1});
   const Expr from = x.rank() == 1 ? o.order : broadcast(o.order, x.shape(), {0});

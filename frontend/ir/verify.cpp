@@ -123,7 +123,7 @@ void check_node(Graph& g, NodeId id, const Scope& scope) {
   if (op.arity == kVariadic ? n.in.empty() && n.op != Op::MapAccum : static_cast<int>(n.in.size()) != op.arity)
     reject(n, "has " + std::to_string(n.in.size()) + " operands");
   if (n.attr.size() != attribute_count(n) || (!n.data.empty() && n.op != Op::ByKernel)) reject(n, "is malformed");
-  if (n.op == Op::Scatter && n.attr.size() > static_cast<size_t>(kMaxRank)) reject(n, "is malformed");
+  if (is_scatter(n.op) && n.attr.size() > static_cast<size_t>(kMaxRank)) reject(n, "is malformed");
   if (n.op == Op::ByKernel && !is_own_kernel(n)) reject(n, "is malformed");
   if (has_function(n.op) && op.kind == Kind::Rule && (n.attr[1] < 1 || n.attr[1] >= static_cast<int64_t>(n.in.size())))
     reject(n, "is malformed");
@@ -182,7 +182,7 @@ void require_well_formed(const Program& checked) {
 }
 
 bool may_be_indexed(Op op) {
-  return op == Op::Param || op == Op::Const || op == Op::Stack || op == Op::Scatter || op == Op::Proj;
+  return op == Op::Param || op == Op::Const || op == Op::Stack || is_scatter(op) || op == Op::Proj;
 }
 
 void require_bulk(const Program& program) {

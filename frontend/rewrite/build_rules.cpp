@@ -103,7 +103,10 @@ std::vector<Expr> batched_index(L l, Expr t) {
 }
 Expr gather_batched(L l, Expr t) { return gather(l.operand(t, 0), batched_index(l, t)); }
 Expr scatter_batched(L l, Expr t) {
-  return scatter(l.operand(t, 0), batched_index(l, t), l.with_batch(Shape(t.node().attr)));
+  const Expr updates = l.operand(t, 0);
+  const Shape addressed = l.with_batch(Shape(t.node().attr));
+  return t.op() == Op::Scatter ? scatter(updates, batched_index(l, t), addressed)
+                               : scatter_max(updates, batched_index(l, t), addressed);
 }
 
 // That side is computed there only, and so is what is asked beside the place.
@@ -252,6 +255,8 @@ constexpr BuildRule kBuildRules[] = {
    "def main(x: f32[2,3], c: i32[4]) = for i: 2 => gather(x[i], c)", "def main(x: f32[2,3], c: i32[4]) = for i: 2 => for j: 4 => x[i, c[j]]"},
   {"scatter",      is<Op::Scatter>,               kNothing,   scatter_batched,
    "def main(x: f32[2,3], c: i32[3]) = for i: 2 => scatter([4], x[i], c)", "def main(x: f32[2,3], c: i32[3]) = transpose(scatter([4], transpose(x), c))"},
+  {"scatter-max",  is<Op::ScatterMax>,            kNothing,   scatter_batched,
+   "def main(x: i32[2,3], c: i32[3]) = for i: 2 => scatter_max([4], u32(x[i]), c)", "def main(x: i32[2,3], c: i32[3]) = transpose(scatter_max([4], u32(transpose(x)), c))"},
   {"loop",         is<Op::MapAccum>,              kNothing,   lift_loop,
    "def main(x: f32[2,3]) = for i: 2 => fold(fn(a, e) => a * e, 1.0, x[i])", "def main(x: f32[2,3]) = fold(fn(a, e) => a * e, replicate(1.0, 2), transpose(x))"},
   {"projection",   is<Op::Proj>,                  kNothing,   lift_projection,

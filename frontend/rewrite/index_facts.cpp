@@ -308,6 +308,8 @@ struct IntegerRows {
     {Op::Abs, &Derive::magnitude},
     {Op::Sign, &Derive::sign},
     {Op::Not, &Derive::unknown},
+    {Op::Bits, &Derive::unknown},
+    {Op::FromBits, &Derive::unknown},
     {Op::Cast, &Derive::converted},
     {Op::StopGradient, &Derive::same},
     {Op::PreferStore, &Derive::same},
@@ -351,7 +353,7 @@ const IndexFact& Facts::operator()(Expr e) {
     const Node& n = graph_[id];
     size_t& next = stack.back().second;
     // Nothing is learnt from the operands of a reduction or a loop, apart from the range of an extreme.
-    const bool enter = n.op != Op::MapAccum && n.op != Op::Proj && n.op != Op::Scatter && n.op != Op::Sum;
+    const bool enter = n.op != Op::MapAccum && n.op != Op::Proj && !ir::is_scatter(n.op) && n.op != Op::Sum;
     if (memo_.contains(id.v)) {
       stack.pop_back();
     } else if (enter && next < n.in.size()) {

@@ -165,12 +165,12 @@ Step push_build(Context c, const Slice& s) {
                [c, s, outer](Values v) { return finished(c.guarded(s, outer, v[0])); });
 }
 
-// Parameters, constants and results of loops are read where they are.
+// Parameters, constants, results of loops and greatest of what arrives are read where they are.
 Step stay(Context, const Slice& s) { return finished(plain_read(s)); }
 
 bool leaf(Context c, const Slice& s) {
-  return is<Op::Param, Op::Const, Op::Var, Op::IndexVar, Op::MapAccum, Op::Proj, Op::WithJvp, Op::WithVjp, Op::ByKernel>(c,
-                                                                                                                         s);
+  return is<Op::Param, Op::Const, Op::Var, Op::IndexVar, Op::MapAccum, Op::Proj, Op::WithJvp, Op::WithVjp, Op::ByKernel,
+            Op::ScatterMax>(c, s);
 }
 
 // clang-format off

@@ -110,6 +110,8 @@ constexpr Row kRows[] = {
     {Op::Abs,          [](const Ranges& r) { return magnitude(r.a, r.type); }},
     {Op::Sign,         [](const Ranges& r) { return Interval{sign(r.a.lo), sign(r.a.hi)}; }},
     {Op::Not,          [](const Ranges& r) { return inverted(r.a); }},
+    {Op::Bits,         [](const Ranges& r) { return whole(r.type); }},
+    {Op::FromBits,     [](const Ranges& r) { return whole(r.type); }},
     {Op::Cast,         [](const Ranges& r) { return converted(r.a, r.from, r.type); }},
     {Op::StopGradient, [](const Ranges& r) { return r.a; }},
     {Op::PreferStore,  [](const Ranges& r) { return r.a; }},
@@ -263,6 +265,7 @@ Interval Intervals::gather(const Node& n) const {
 
 Interval Intervals::scatter(const Node& n) const {
   const int64_t terms = g_[n.in[1]].type.shape.count();  // at most so many updates meet in one place
+  if (n.op == Op::ScatterMax) return with_zero(known(n.in[0]));
   return terms == 0 ? Interval{0, 0} : times(with_zero(known(n.in[0])), {1, terms}, n.type.dtype);
 }
 

@@ -84,7 +84,7 @@ class SplitLoop {
       if (info(n.op).kind == Kind::Reduce)
         f.heavy = f.heavy || read >= kLeastLength * std::max<int64_t>(1, n.type.shape.count());
       // Once, but not for every step: a stack of what they make would be large.
-      if (n.op == Op::MapAccum || n.op == Op::Scatter)
+      if (n.op == Op::MapAccum || ir::is_scatter(n.op))
         (f.row || work_of(id) * static_cast<double>(parts_.length) < kLeastWork ? f.state : f.heavy) = true;
       facts[id.v] = f;
     }
@@ -107,7 +107,7 @@ class SplitLoop {
   // Elements that a scatter or a loop goes through, those of inner loops in each of its steps.
   double work_of(NodeId id) const {
     const Node& n = g_[id];
-    if (n.op == Op::Scatter) return static_cast<double>(g_[n.in[0]].type.shape.count());
+    if (ir::is_scatter(n.op)) return static_cast<double>(g_[n.in[0]].type.shape.count());
     if (n.op != Op::MapAccum) return static_cast<double>(n.type.shape.count());
     const LoopParts parts = loop_parts(g_, n);
     double step = 0;

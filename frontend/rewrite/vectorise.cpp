@@ -58,7 +58,7 @@ class Vectoriser {
   }
 
   static bool may_be_indexed(Op op) {
-    return op == Op::Param || op == Op::Const || op == Op::Stack || op == Op::Scatter || op == Op::Proj;
+    return op == Op::Param || op == Op::Const || op == Op::Stack || ir::is_scatter(op) || op == Op::Proj;
   }
 
   std::vector<NodeId> with_pushed_indices(std::vector<NodeId> roots) {

@@ -147,6 +147,11 @@ Value scatter(Call& c) {
   return Value::array(ir::scatter_broadcast(c.array(1), indices(c, 2), s));
 }
 
+Value scatter_max(Call& c) {
+  const Shape s = static_shape(c.args[0], told(c, "shape"));
+  return Value::array(ir::scatter_max(c.array(1), ir::broadcast_together(indices(c, 2), c.name), s));
+}
+
 Value one_hot(Call& c) {
   const Expr index = c.array(0);
   const int64_t n = c.integer(1, "n");
@@ -191,6 +196,7 @@ constexpr Builtin kArrayRows[] = {
     {"stack",      1, -1, "axis",      "stack(a, b, axis=0)",              stack, Follows::All},
     {"gather",     2, -1, "",          "gather(table, i, j)",              gather, Follows::First},
     {"scatter",    3, -1, "",          "scatter([n, m], updates, i, j)",   scatter, Follows::Second},
+    {"scatter_max", 3, -1, "",         "scatter_max([n, m], updates, i, j): of u32", scatter_max},
     {"one_hot",    1, 3, "n dtype",    "one_hot(i, n, dtype=f32)",         one_hot},
     {"len",        1, 1, "",           "len(x)",                           len},
 };

@@ -97,6 +97,8 @@ constexpr Builtin kOwnRows[] = {
     {"f32",     1, 1, "", "f32(x)",  convert<DType::F32>},
     {"f64",     1, 1, "", "f64(x)",  convert<DType::F64>},
     {"cast",    2, 2, "", "cast(x, f32)", [](Call& c) { return c.elaborator.convert(c.args[0], type_argument(c, &c.args[1])); }},
+    {"bits",    1, 1, "", "bits(x): of f32, as u32", [](Call& c) { return Value::array(ir::bits(c.floating(0))); }},
+    {"from_bits", 1, 1, "", "from_bits(k): the f32 of these bits, a u32", [](Call& c) { return Value::array(ir::from_bits(c.array(0))); }},
     {"floor",   1, 1, "", "floor(x): rounded down, as i32", [](Call& c) { return Value::array(ir::floor_to_int(c.floating(0))); }},
     {"square",  1, 1, "", "square(x)", [](Call& c) { return Value::array(ir::square(c.array(0))); }, Follows::First},
     {"recip",   1, 1, "", "recip(x)",  [](Call& c) { return Value::array(ir::recip(c.floating(0))); }, Follows::First, true},

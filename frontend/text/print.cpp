@@ -206,9 +206,11 @@ class DefPrinter {
     const ir::LoopParts p = ir::loop_parts(g_, n);
     const int results = p.n_acc + p.n_bs;
     std::string names;
+    std::vector<std::string>& own = loops_[id.v];
+    own.clear();  // those of another build that has the same loop
     for (int j = 0; j < results; ++j) {
       const std::string name = next();
-      loops_[id.v].push_back(name);
+      own.push_back(name);
       names += (j ? ", " : "") + name;
     }
     out_ += (results == 1 ? names : "(" + names + ")") + " = map_accum(" + bodies_.at(p.function) +
@@ -265,7 +267,7 @@ class DefPrinter {
         if (n.op == Op::ArgMax || n.op == Op::ArgMin) return call(ir::name(n.op), n, axis(n));
         return call(ir::name(n.op), n, ", axis=" + list(n.attr));
       case Kind::Indexed:
-        if (n.op == Op::Scatter) return "scatter(" + list(n.attr) + ", " + arguments(in) + ")";
+        if (ir::is_scatter(n.op)) return std::string(ir::name(n.op)) + "(" + list(n.attr) + ", " + arguments(in) + ")";
         if (g_[in[1]].type.shape.rank() > 0) return call("gather", n);
         return operand(in[0]) + "[" + arguments(in.subspan(1)) + "]";
       case Kind::Rule: {

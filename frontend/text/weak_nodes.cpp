@@ -18,7 +18,7 @@ std::unordered_set<uint32_t> weak_nodes(const Graph& g, std::span<const NodeId> 
     const DType t = n.type.dtype;
     size_t from = 0, to = n.in.size();  // the operands that give the element type
     if (n.op == Op::Select) from = 1;
-    if (n.op == Op::Gather || n.op == Op::Scatter) to = 1;
+    if (n.op == Op::Gather || ir::is_scatter(n.op)) to = 1;
     if (n.op == Op::Const && n.type.shape.rank() == 0 && (t == DType::F32 || t == DType::I32)) weak.insert(id.v);
     if (t == DType::Bool || from == to || n.op == Op::Cast || n.op == Op::Quot || n.op == Op::ArgMax || n.op == Op::ArgMin ||
         n.op == Op::MapAccum || n.op == Op::Proj)

@@ -26,7 +26,8 @@ Id Emitter::access(const Inst& i) {
   switch (as<MemoryOp>(i.op)) {
     case MemoryOp::Load: return load(i);
     case MemoryOp::Store: store(i); return 0;
-    case MemoryOp::AtomicAdd: atomic_add(i); return 0;
+    case MemoryOp::AtomicAdd:
+    case MemoryOp::AtomicMax: atomic(i); return 0;
     case MemoryOp::SharedLoad:
     case MemoryOp::LocalLoad: return array_load(i);
     case MemoryOp::SharedStore:
@@ -72,13 +73,13 @@ void Emitter::store(const Inst& i) {
     put(Op::OpStore, {place, value});
 }
 
-void Emitter::atomic_add(const Inst& i) {
+void Emitter::atomic(const Inst& i) {
   const Scalar t = kernel_.bindings[i.in[0]].type;
   const Id place = element(i.in[0], i.in[1]), addend = ids_[i.in[2]];
   const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
   if (t != Scalar::F32) {
     needs_.integer_atomics = true;
-    result(Op::OpAtomicIAdd, type(t), {place, device, relaxed, addend});
+    result(i.op == kernel::KOp::AtomicAdd ? Op::OpAtomicIAdd : Op::OpAtomicUMax, type(t), {place, device, relaxed, addend});
   } else if (native_atomics_) {
     needs_.atomic_float_add = true;
     module_.capability(spv::Capability::AtomicFloat32AddEXT);

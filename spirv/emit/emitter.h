@@ -82,7 +82,7 @@ class Emitter {
   Id element(uint32_t binding, Value index);
   Id load(const Inst& i);
   void store(const Inst& i);
-  void atomic_add(const Inst& i);
+  void atomic(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
   Id leaf(const Inst& i);
   Id negate(const Inst& i);

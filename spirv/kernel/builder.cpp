@@ -113,6 +113,11 @@ void Builder::store(uint32_t binding, Value index, Value value) {
   append({KOp::Store, type(value), {binding, index, value}, 0}, {});
 }
 
+void Builder::atomic_max(uint32_t binding, Value index, Value value) {
+  assert(is_integer(type(index)) && type(value) == Scalar::U32 && kernel_.bindings[binding].type == Scalar::U32);
+  append({KOp::AtomicMax, type(value), {binding, index, value}, 0}, {});
+}
+
 void Builder::atomic_add(uint32_t binding, Value index, Value value) {
   assert(is_integer(type(index)) && type(value) == kernel_.bindings[binding].type);
   append({KOp::AtomicAdd, type(value), {binding, index, value}, 0}, {});

@@ -59,6 +59,7 @@ class Builder {
   Value load(uint32_t binding, Value index);
   void store(uint32_t binding, Value index, Value value);
   void atomic_add(uint32_t binding, Value index, Value value);
+  void atomic_max(uint32_t binding, Value index, Value value);  // u32
 
   Value local_index();
   Value group_index();

@@ -302,9 +302,11 @@ class Machine {
       case MemoryOp::Store:
         return each_active([&](size_t l) { write_element(element(at, l), kernel_.bindings[i.in[0]].type, value[l]); });
       case MemoryOp::AtomicAdd:
+      case MemoryOp::AtomicMax:
         return each_active([&](size_t l) {
           uint8_t* place = element(at, l);
-          const uint64_t sum = apply(KOp::Add, i.type, i.type, read_element(place, i.type), value[l]);
+          const KOp with = i.op == KOp::AtomicAdd ? KOp::Add : KOp::Max;
+          const uint64_t sum = apply(with, i.type, i.type, read_element(place, i.type), value[l]);
           std::memcpy(place, &sum, bytes_of(i.type));
         });
       case MemoryOp::SharedLoad:

@@ -18,7 +18,7 @@ bool keeps_out(const Kernel& k, const Inst& branch) {
 bool guards_surplus(const Kernel& kernel) {
   std::vector<bool> kept_out{false};  // per open block
   for (const Inst& i : kernel.body) {
-    if ((i.op == KOp::Store || i.op == KOp::AtomicAdd) && !kept_out.back()) return false;
+    if ((i.op == KOp::Store || is_atomic(i.op)) && !kept_out.back()) return false;
     if (i.op == KOp::If) kept_out.push_back(kept_out.back() || keeps_out(kernel, i));
     if (i.op == KOp::Loop) kept_out.push_back(kept_out.back());
     if (i.op == KOp::Else) kept_out.back() = kept_out[kept_out.size() - 2];

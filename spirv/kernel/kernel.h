@@ -41,7 +41,7 @@ using Value = uint32_t;
 
 struct Inst {
   KOp op = KOp::Const;
-  Scalar type = Scalar::F32;  // of the result; of the stored value for stores, AtomicAdd, Set; ignored for Control but Loop
+  Scalar type = Scalar::F32;  // of the result; of the stored value for stores, atomics, Set; ignored for Control but Loop
   std::array<uint32_t, 3> in{};
   // Const: bits (f32 in the low word, f64 in all, integers in the low word, bool 0 or 1). What else has one: op.h.
   uint64_t imm = 0;

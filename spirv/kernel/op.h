@@ -8,6 +8,7 @@
 //   LaneIndex   u32, inside the subgroup: LocalIndex rem subgroup
 //   Load        in = binding, index           Store        in = binding, index, value       index: i32 or u32, in elements
 //   AtomicAdd   in = binding, index, value    (f32, i32, u32; the binding is used by nothing else in the kernel)
+//   AtomicMax   in = binding, index, value    (u32; the same)
 //   SharedLoad  in = array, index             SharedStore  in = array, index, value         arrays of Kernel::shared
 //   LocalLoad   in = array, index             LocalStore   in = array, index, value         arrays of Kernel::locals
 //   Add Sub Mul Neg                           floats and integers
@@ -54,7 +55,7 @@ namespace spirograd::kernel {
 // clang-format off
 enum class KOp : uint8_t {
   Const, Index, LocalIndex, GroupIndex, LaneIndex,
-  Load, Store, AtomicAdd, SharedLoad, SharedStore, LocalLoad, LocalStore,
+  Load, Store, AtomicAdd, AtomicMax, SharedLoad, SharedStore, LocalLoad, LocalStore,
   Add, Sub, Mul, Neg,
   Div, Sqrt, Floor, Trunc, MulAdd,
   Quot, Rem, Min, Max, Shl, ShrU, ShrS, MulHiU,
@@ -86,7 +87,7 @@ enum class Kind : uint8_t {
 // The operations of one kind, for a `switch` that the compiler checks after one on the kind. In the order of KOp.
 enum class LeafOp : uint8_t { Const = static_cast<uint8_t>(KOp::Const), Index, LocalIndex, GroupIndex, LaneIndex };
 enum class MemoryOp : uint8_t {
-  Load = static_cast<uint8_t>(KOp::Load), Store, AtomicAdd, SharedLoad, SharedStore, LocalLoad, LocalStore
+  Load = static_cast<uint8_t>(KOp::Load), Store, AtomicAdd, AtomicMax, SharedLoad, SharedStore, LocalLoad, LocalStore
 };
 enum class ArithmeticOp : uint8_t { Add = static_cast<uint8_t>(KOp::Add), Sub, Mul, Neg };
 enum class FloatOp : uint8_t { Div = static_cast<uint8_t>(KOp::Div), Sqrt, Floor, Trunc, MulAdd };
@@ -120,6 +121,7 @@ inline constexpr std::array<OpInfo, kOpCount> kOps = {{
     {KOp::Load,           "load",            Kind::Memory,     2, true,  Memory::Binding},
     {KOp::Store,          "store",           Kind::Memory,     3, false, Memory::Binding},
     {KOp::AtomicAdd,      "atomic_add",      Kind::Memory,     3, false, Memory::Binding},
+    {KOp::AtomicMax,      "atomic_max",      Kind::Memory,     3, false, Memory::Binding},
     {KOp::SharedLoad,     "shared_load",     Kind::Memory,     2, true,  Memory::Shared},
     {KOp::SharedStore,    "shared_store",    Kind::Memory,     3, false, Memory::Shared},
     {KOp::LocalLoad,      "local_load",      Kind::Memory,     2, true,  Memory::Local},
@@ -206,6 +208,7 @@ constexpr bool has_result(KOp op) { return info(op).has_result; }
 constexpr bool names_memory(KOp op) { return kind(op) == Kind::Memory; }
 constexpr bool needs_all_lanes(KOp op) { return kind(op) == Kind::Subgroup; }
 /// Whose second operand is a count, of either integer type.
+constexpr bool is_atomic(KOp op) { return op == KOp::AtomicAdd || op == KOp::AtomicMax; }
 constexpr bool is_shift(KOp op) { return op == KOp::Shl || op == KOp::ShrU || op == KOp::ShrS; }
 /// Pre: the operation is of the kind that SubOp lists.
 template <class SubOp>

@@ -145,6 +145,7 @@ class Analysis {
       case MemoryOp::LocalLoad: return std::max(of(i, 1), locals_[i.in[0]]);
       case MemoryOp::Store:
       case MemoryOp::AtomicAdd:
+      case MemoryOp::AtomicMax:
       case MemoryOp::SharedStore:
       case MemoryOp::LocalStore: break;
     }

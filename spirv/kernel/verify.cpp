@@ -107,9 +107,10 @@ class Verifier {
     switch (b.access) {
       case Access::Read: require(i.op == KOp::Load, "the binding is read only"); break;
       case Access::Write: require(i.op == KOp::Store, "the binding is written only"); break;
-      case Access::ReadWrite: require(i.op != KOp::AtomicAdd, "the binding is not atomic"); break;
-      case Access::Atomic: require(i.op == KOp::AtomicAdd, "the binding takes atomic additions only"); break;
+      case Access::ReadWrite: require(!is_atomic(i.op), "the binding is not atomic"); break;
+      case Access::Atomic: require(is_atomic(i.op), "the binding takes atomic operations only"); break;
     }
+    if (i.op == KOp::AtomicMax) require(b.type == Scalar::U32, "only greatest u32 are found atomically");
     if (i.op == KOp::AtomicAdd) require(b.type != Scalar::Bool && b.type != Scalar::F16, "bools and halves have no sum");
   }
 

@@ -63,7 +63,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
     case Kind::Layout: return ir::layout_operand(n, from, std::span<const Coordinate>(p), Dependences());
     case Kind::Reduce: return ir::reduced_operand(n, from, std::span<const Coordinate>(p), reduced_axis);
     case Kind::Indexed: {
-      if (n.op == Op::Scatter) break;
+      if (ir::is_scatter(n.op)) break;
       const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
       if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
       Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1, false});

@@ -24,7 +24,7 @@ void check_extents(const ir::Graph& g, std::span<const NodeId> roots) {
                                 " does not fit into 32 bits; at most " + std::to_string(kArrayLimit) +
                                 " elements can be counted along an axis")
           .at(g.loc(id));
-    if (n.op == Op::Scatter && g[n.in[0]].type.shape.count() > kArrayLimit)
+    if (ir::is_scatter(n.op) && g[n.in[0]].type.shape.count() > kArrayLimit)
       throw Error("SG0303", "scatter: " + std::to_string(g[n.in[0]].type.shape.count()) + " updates, of type " +
                                 to_string(g[n.in[0]].type) + ", are more than the " + std::to_string(kArrayLimit) +
                                 " that can be counted")

@@ -181,7 +181,7 @@ void place_parts(const Graph& g, const Partition& partition, const std::function
       const bool has_buffer = p.op == Op::Proj || (partition.roots.contains(part.v) && p.op != Op::MapAccum);
       if (has_buffer && p.type.shape.count() > 0) {
         const bool fresh = places.try_emplace(part.v, part_of(places.at(id->v), n.type, start)).second;
-        if (fresh && p.op == Op::Scatter) scatters.push_back(part);
+        if (fresh && ir::is_scatter(p.op)) scatters.push_back(part);
       }
       start += p.type.shape[0];
     }
@@ -212,7 +212,7 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   std::vector<Compute> out;
   if (n.type.shape.count() == 0) return out;
   const BufferRef to = r.places.at(id.v);
-  if (n.op == Op::Scatter) {
+  if (ir::is_scatter(n.op)) {
     if (g[n.in[0]].type.shape.count() == 0) return out;
     return scatter_computes(r, id, to);
   }

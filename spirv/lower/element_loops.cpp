@@ -82,7 +82,7 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
     for (NodeId in : n.in) t = std::max(t, tint[in.v]);
     if (n.op == Op::Param) t = params[static_cast<size_t>(n.attr[0])];
     tint[id.v] = t;
-    if (n.op == Op::Scatter) return false;
+    if (ir::is_scatter(n.op)) return false;
     if (n.op == Op::Concat || n.op == Op::Stack) {
       if (n.in.size() > kParts) return false;
     }
@@ -231,7 +231,7 @@ std::optional<Shape> state_of_rows(const Graph& g, NodeId loop) {
   const std::vector<NodeId>& results = g.function(parts.function).results;
   const std::vector<NodeId> order = ir::postorder(g, results);
   if (parts.length == 0 || std::any_of(order.begin(), order.end(), [&](NodeId id) {
-        return g[id].op == Op::Scatter || g[id].op == Op::MapAccum || g[id].op == Op::ByKernel;
+        return ir::is_scatter(g[id].op) || g[id].op == Op::MapAccum || g[id].op == Op::ByKernel;
       }))
     return std::nullopt;
   const std::set<uint32_t> moving = of_state(g, parts, order);

@@ -92,7 +92,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
       return n.op == Op::ArgMax || n.op == Op::ArgMin ? arg_reduce(scope, id, points) : reduce(scope, id, points);
     case Kind::Indexed:
       if (n.op == Op::Gather) return gather(scope, n, points);
-      if (n.op == Op::Scatter) return each([&](const Point& p) { return single_update(scope, n, p); });
+      if (ir::is_scatter(n.op)) return each([&](const Point& p) { return single_update(scope, n, p); });
       break;
     case Kind::Loop:
       if (n.op == Op::Proj) return projection(scope, n, points);

@@ -138,7 +138,7 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       }
       return;
     case Kind::Indexed: {
-      if (n.op == Op::Scatter) {  // a single update
+      if (ir::is_scatter(n.op)) {  // a single update
         for (size_t j = 1; j < n.in.size(); ++j) hoist_below(scope, n.in[j], Point{}, guard);
         hoist_below(scope, n.in[0], Point(point.begin() + static_cast<ptrdiff_t>(n.attr.size()), point.end()), guard);
         return;

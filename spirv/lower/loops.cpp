@@ -42,7 +42,7 @@ constexpr double kPartCode = 2;   // instructions that choose one of them
 
 // A scatter of one element, or of one row: a choice at each place of the array.
 bool is_single_update(const Graph& g, const Node& n) {
-  return n.op == Op::Scatter && n.in.size() > 1 && g[n.in[1]].type.shape.rank() == 0;
+  return ir::is_scatter(n.op) && n.in.size() > 1 && g[n.in[1]].type.shape.rank() == 0;
 }
 
 double elements(const Graph& g, NodeId id) { return static_cast<double>(std::max<int64_t>(1, g[id].type.shape.count())); }
@@ -71,7 +71,7 @@ bool fits_one_invocation(const Graph& g, NodeId id) {
   if (state > kWholeState) return false;
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
-    if (n.op == Op::Scatter) return false;
+    if (ir::is_scatter(n.op)) return false;
     if (n.op == Op::Proj && n.attr[0] >= ir::loop_parts(g, g[n.in[0]]).n_acc) return false;
     if (n.op == Op::MapAccum && (ir::loop_parts(g, n).length == 0 || !fits_one_invocation(g, at))) return false;
   }
@@ -142,7 +142,7 @@ std::optional<double> code_of_step(const Graph& g, const ir::Function& f, const 
   double code = 0;
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
-    if ((n.op == Op::Scatter && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
+    if ((ir::is_scatter(n.op) && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
     const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
     if (parts_of > kParts) return std::nullopt;
     code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(places(at));
@@ -243,7 +243,7 @@ double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
   double count = 1;
   for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[id]).function).results)) {
     const Node& n = g[at];
-    count += n.op == Op::Scatter || (ir::info(n.op).kind == ir::Kind::Reduce && elements(g, n.in[0]) > 4 * elements(g, at));
+    count += ir::is_scatter(n.op) || (ir::info(n.op).kind == ir::Kind::Reduce && elements(g, n.in[0]) > 4 * elements(g, at));
   }
   return count * t.price.dispatch / (t.price.cooperates ? 1 : kWakingThreads);
 }

@@ -191,7 +191,7 @@ class Lowering {
         computed_before.insert(id.v);
         continue;
       }
-      if (n.op == Op::Scatter) fill_zero_first_.push_back({places.at(id.v), n.type});
+      if (ir::is_scatter(n.op)) fill_zero_first_.push_back({places.at(id.v), n.type});
       for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
       computed_before.insert(id.v);
     }

@@ -86,7 +86,7 @@ class Chooser {
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
     for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) forced_.insert(n.in[j].v);
-    if (n.op == Op::Scatter || (has_parts(n) && n.in.size() > kInlinedParts)) forced_.insert(id.v);
+    if (ir::is_scatter(n.op) || (has_parts(n) && n.in.size() > kInlinedParts)) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
     const bool inside = form.kind != LoopForm::Kind::Dispatches && least_buffers(id) <= kernel_buffers(target_);
@@ -150,11 +150,11 @@ class Chooser {
     if (n.op == Op::Param || constant_array) return;
     if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
       c_.roots.insert(id.v);
-      const double invocations = count(n.op == Op::Scatter ? g_[n.in[0]].type.shape : n.type.shape);
+      const double invocations = count(ir::is_scatter(n.op) ? g_[n.in[0]].type.shape : n.type.shape);
       const auto other = c_.beside.find(id.v);
       const uint32_t kernel = other == c_.beside.end() ? id.v : other->second;
       Place own;
-      for (int a = 0; a < n.type.shape.rank() && n.op != Op::Scatter; ++a) own.push_back({1u << a, a});
+      for (int a = 0; a < n.type.shape.rank() && !ir::is_scatter(n.op); ++a) own.push_back({1u << a, a});
       uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank())), std::move(own)}};
     }
     for (const Use& u : uses_[id.v]) pass_on(id, u);

@@ -87,7 +87,7 @@ double recompute_cost(const Graph& g, NodeId id, const NodeSet& stored, const Co
   double c = op_cost(n);
   if (is_input(n)) {
     c = kGiven * t.price.load;
-  } else if (n.op == Op::Scatter || n.op == Op::Proj || n.op == Op::MapAccum) {
+  } else if (ir::is_scatter(n.op) || n.op == Op::Proj || n.op == Op::MapAccum) {
     c = t.price.load;
   } else if (ir::info(n.op).kind == ir::Kind::Reduce) {
     const auto elements = [&](NodeId of) { return static_cast<double>(g[of].type.shape.count()); };

@@ -62,7 +62,7 @@ int row_axis_of_operand(const ir::Graph& g, const Node& n, size_t j, int a) {
   const Kind kind = ir::kind(n.op);
   if (kind == Kind::Pointwise) return a;
   if (n.op == Op::Gather) return gather_axis(g, n, j, a);
-  if (n.op == Op::Scatter) return scatter_axis(g, n, j, a);
+  if (ir::is_scatter(n.op)) return scatter_axis(g, n, j, a);
   if (n.op == Op::Stack && a == n.attr[0]) return kMixed;
   if (kind != Kind::Layout && kind != Kind::Reduce) return kMixed;
   std::vector<OfRow> result(static_cast<size_t>(n.type.shape.rank()), OfRow::Free);
@@ -79,7 +79,7 @@ int row_axis_of_operand(const ir::Graph& g, const Node& n, size_t j, int a) {
 int row_axis_of_result(const ir::Graph& g, const Node& n, size_t j, int b) {
   for (int a = 0; a < n.type.shape.rank(); ++a)
     if (row_axis_of_operand(g, n, j, a) == b) return a;
-  const bool updates = n.op == Op::Scatter && b < g[n.in[1]].type.shape.rank();
+  const bool updates = ir::is_scatter(n.op) && b < g[n.in[1]].type.shape.rank();
   return n.op == Op::Sum || updates ? kSummed : kMixed;
 }
 

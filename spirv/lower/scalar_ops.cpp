@@ -138,6 +138,8 @@ constexpr Row kOwnRows[] = {
     {Op::Not,           of_one<KOp::Not>},
     {Op::Floor,         of_one<KOp::Floor>},
     {Op::Sqrt,          of_one<KOp::Sqrt>},
+    {Op::Bits,          [](Builder& b, Operands in, DType) { return b.bitcast(Scalar::U32, in[0]); }},
+    {Op::FromBits,      [](Builder& b, Operands in, DType) { return b.bitcast(Scalar::F32, in[0]); }},
     {Op::Cast,          [](Builder& b, Operands in, DType result) { return cast(b, result, in[0]); }},
     {Op::StopGradient,  [](Builder&, Operands in, DType) { return in[0]; }},
     {Op::PreferStore,   [](Builder&, Operands in, DType) { return in[0]; }},

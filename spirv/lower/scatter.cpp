@@ -1,5 +1,5 @@
-// Scatters as instructions: an invocation goes through its part of the updates and adds each to its place, atomically or as
-// the only one that does.
+// Scatters as instructions: an invocation goes through its part of the updates and puts each to its place, atomically or as
+// the only one that does: adds it there, or leaves the greater one.
 #include <algorithm>
 
 #include "spirv/lower/compute.h"
@@ -32,6 +32,7 @@ struct ScatterKernel {
   const Shape index = g[node.in[1]].type.shape;
   const Shape addressed = Shape(node.attr);
   const Shape row = node.type.shape.slice(addressed.rank(), node.type.shape.rank());
+  const bool adds = node.op == ir::Op::Scatter;
   const bool copies = schedule::copies(s.scatter) > 1;
   const bool ranges = !s.scatter.atomic && schedule::extent(s.scatter.places, Bind::Grid) > 1;
 
@@ -55,7 +56,9 @@ struct ScatterKernel {
   Batch batch(std::span<const Value> numbers) const;
   Value owned(const Point& place) const;
   Value linear(const Point& place) const { return inliner.linear(with_row(place), node.type.shape); }
-  void add(Value at, Value update) const;
+  Value together(Value x, Value y) const { return adds ? b.add(x, y) : b.op(KOp::Max, x, y); }
+  void put(Value at, Value update) const;
+  void put_atomically(Value at, Value update) const;
   void run_alone();
   void run_atomic();
   void run_by_lanes();
@@ -135,9 +138,14 @@ Value ScatterKernel::owned(const Point& place) const {
   return b.op(KOp::Lt, b.bitcast(Scalar::U32, offset), b.constant(Scalar::U32, static_cast<double>(length)));
 }
 
-void ScatterKernel::add(Value at, Value update) const {
+void ScatterKernel::put(Value at, Value update) const {
   const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::ReadWrite, at);
-  b.store(slot, place, b.add(b.load(slot, place), update));
+  b.store(slot, place, together(b.load(slot, place), update));
+}
+
+void ScatterKernel::put_atomically(Value at, Value update) const {
+  const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::Atomic, at);
+  adds ? b.atomic_add(slot, place, update) : b.atomic_max(slot, place, update);
 }
 
 // Updates are read together, before anything is stored; but where most go to others, one by one.
@@ -150,16 +158,16 @@ void ScatterKernel::run_alone() {
   std::vector<Value> values;
   if (!ranges) values = inliner.eval(0, node.in[0], points);
   for (size_t e = 0; e < numbers.size(); ++e) {
-    if (!ranges) {  // 0 is added to a place of its own where nothing arrives: cheaper than a branch
+    if (!ranges) {  // 0 is put to a place of its own where nothing arrives: cheaper than a branch
       Point none(u.place[e].size(), b.i32(0));
       if (copies) none[0] = part;
       const Value nothing = zero(b, scalar_of(node.type.dtype));
-      add(b.select(u.inside[e], linear(u.place[e]), linear(none)), b.select(u.inside[e], values[e], nothing));
+      put(b.select(u.inside[e], linear(u.place[e]), linear(none)), b.select(u.inside[e], values[e], nothing));
       continue;
     }
     b.begin_if(b.logical_and(u.inside[e], owned(u.place[e])));
     inliner.push_block();
-    add(linear(u.place[e]), inliner.eval(0, node.in[0], points[e]));
+    put(linear(u.place[e]), inliner.eval(0, node.in[0], points[e]));
     inliner.pop_block();
     b.end_if();
   }
@@ -171,8 +179,7 @@ void ScatterKernel::run_atomic() {
   b.begin_if(u.inside[0]);
   inliner.push_block();
   const Value update = inliner.eval(0, node.in[0], with_row(u.at[0]));
-  const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::Atomic, linear(u.place[0]));
-  b.atomic_add(slot, place, update);
+  put_atomically(linear(u.place[0]), update);
   inliner.pop_block();
   b.end_if();
 }
@@ -186,13 +193,12 @@ void ScatterKernel::run_by_lanes() {
   const Value update = b.select(u.inside[0], inliner.eval(0, node.in[0], with_row(u.at[0])), nothing);
   const auto leave = [&](Value to, Value total, Value when) {
     b.begin_if(when);
-    const auto [slot, place] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
-    b.atomic_add(slot, place, total);
+    put_atomically(to, total);
     b.end_if();
   };
   const Value least = b.subgroup_reduce(KOp::Min, at), greatest = b.subgroup_reduce(KOp::Max, at);
   b.begin_if(b.op(KOp::Eq, least, greatest));
-  const Value together = b.subgroup_reduce(KOp::Add, update);
+  const Value together = b.subgroup_reduce(adds ? KOp::Add : KOp::Max, update);
   leave(least, together,
         b.logical_and(b.op(KOp::Eq, b.lane_index(), b.constant(Scalar::U32, 0)), b.op(KOp::Ge, least, b.i32(0))));
   b.begin_else();
@@ -206,8 +212,7 @@ void ScatterKernel::run_in_runs() {
   const Value place = b.var(nowhere), sum = b.var(nothing);
   const auto leave = [&](Value to, Value total, Value when) {
     b.begin_if(b.logical_and(when, b.op(KOp::Ge, to, b.i32(0))));
-    const auto [slot, at] = inliner.element(s.to, node.type, kernel::Access::Atomic, to);
-    b.atomic_add(slot, at, total);
+    put_atomically(to, total);
     b.end_if();
   };
   hoist();
@@ -217,7 +222,7 @@ void ScatterKernel::run_in_runs() {
   const Value before = b.get(place), total = b.get(sum), other = b.op(KOp::Ne, at, before);
   leave(before, total, other);
   b.set(place, at);
-  b.set(sum, b.add(b.select(other, nothing, total), update));
+  b.set(sum, together(b.select(other, nothing, total), update));
   close_loops();
   leave(b.get(place), b.get(sum), b.boolean(true));
 }

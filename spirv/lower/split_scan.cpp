@@ -33,7 +33,7 @@ bool has_bulk_form(const Graph& g, const ir::Function& f) {
   const std::vector<NodeId> order = ir::postorder(g, f.results);
   return std::none_of(order.begin(), order.end(), [&](NodeId id) {
     const Node& n = g[id];
-    return n.op == Op::MapAccum || n.op == Op::Scatter || n.type.shape.rank() == kMaxRank;
+    return n.op == Op::MapAccum || ir::is_scatter(n.op) || n.type.shape.rank() == kMaxRank;
   });
 }
 

@@ -33,7 +33,9 @@ Expr copy_numbers(Graph& g, const Shape& updates, const schedule::ScatterSchedul
 Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
   std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s)};
   for (size_t j = 1; j < n.in.size(); ++j) index.push_back({&g, n.in[j]});
-  return ir::scatter({&g, n.in[0]}, index, Shape(n.attr).inserted(0, schedule::copies(s)));
+  const Shape addressed = Shape(n.attr).inserted(0, schedule::copies(s));
+  const Expr updates{&g, n.in[0]};
+  return n.op == Op::Scatter ? ir::scatter(updates, index, addressed) : ir::scatter_max(updates, index, addressed);
 }
 
 }  // namespace
@@ -57,10 +59,10 @@ SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Targ
                              const schedule::Scheduler& scheduler) {
   SplitScatters out;
   out.roots.assign(roots.begin(), roots.end());
-  if (!g.has(Op::Scatter)) return out;
+  if (!g.has(Op::Scatter) && !g.has(Op::ScatterMax)) return out;
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId whole) -> NodeId {
     const Node& n = g[whole];
-    if (n.op != Op::Scatter || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
+    if (!ir::is_scatter(n.op) || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
     const schedule::ScatterFacts facts = scatter_facts(g, whole, target);
     schedule::ScatterSchedule s = schedule::legal(facts, scheduler.scatter(facts, target), target);
     if (schedule::copies(s) == 1) {
@@ -70,7 +72,7 @@ SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Targ
     const Expr parts = to_copies(g, Node(n), s);
     s.among = 1;  // it is one result, where who adds atomically adds anywhere
     out.scatters[parts.id.v] = s;
-    return ir::sum(parts, 0).id;
+    return ir::reduce(g[whole].op == Op::Scatter ? Op::Sum : Op::ReduceMax, parts, {0}).id;
   });
   return out;
 }

@@ -14,6 +14,7 @@ namespace emitted_kernels_test {
 using namespace testing;
 using kernel::Access;
 using kernel::Builder;
+using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
 
@@ -71,6 +72,27 @@ TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
         EXPECT_EQ(run(std::move(b).finish(), form, {native}, {at}, f32({places})), expected)
             << places << (native ? " native " : " exchange ") << form_name(form);
       }
+}
+
+TEST_F(EmittedKernels, AtomicMaximaLoseNothing) {
+  constexpr uint32_t kUpdates = 20000;
+  for (BindingForm form : kForms)
+    for (uint32_t places : {1u, 7u, 1024u}) {
+      Builder b("greatest", 64, kUpdates);
+      const uint32_t in = b.bind("x", Scalar::U32, Access::Read), y = b.bind("y", Scalar::U32, Access::Atomic);
+      b.begin_guard();
+      const Value update = b.load(in, b.index());
+      b.atomic_max(y, b.op(KOp::Rem, update, b.constant(Scalar::U32, places)), update);
+      b.end_if();
+      HostArray updates(u32({kUpdates}));
+      std::vector<double> expected(places);
+      for (uint32_t i = 0; i < kUpdates; ++i) {
+        const uint32_t x = i * 2654435761u;  // beyond the range of i32, too
+        std::memcpy(updates.bytes.data() + 4 * i, &x, 4);
+        expected[x % places] = std::max<double>(expected[x % places], x);
+      }
+      EXPECT_EQ(run(std::move(b).finish(), form, {}, {updates}, u32({places})), expected) << places << form_name(form);
+    }
 }
 
 TEST_F(EmittedKernels, DoublesWorkWhereTheDeviceHasThem) {

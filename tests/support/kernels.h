@@ -9,8 +9,8 @@
 namespace spirograd::test {
 
 /// Every operation of the kernel IR on values that no rule folds; one output per value. Bindings: the inputs a (f32), i
-/// (i32), u (u32), b (bool), f64 d if asked for, then the outputs of the same types, then sum_i (atomic i32) and sum_f
-/// (atomic f32).
+/// (i32), u (u32), b (bool), f64 d if asked for, then the outputs of the same types, then sum_i (atomic i32), sum_f (atomic
+/// f32) and most_u (atomic u32).
 inline kernel::Kernel every_operation(bool with_f64) {
   using namespace kernel;
   Builder k("every_operation", 64, 100);
@@ -22,6 +22,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
   const uint32_t out_u = k.bind("out_u", Scalar::U32, Access::Write), out_b = k.bind("out_b", Scalar::Bool, Access::Write);
   const uint32_t out_d = with_f64 ? k.bind("out_d", Scalar::F64, Access::Write) : 0;
   const uint32_t sum_i = k.bind("sum_i", Scalar::I32, Access::Atomic), sum_f = k.bind("sum_f", Scalar::F32, Access::Atomic);
+  const uint32_t most_u = k.bind("most_u", Scalar::U32, Access::Atomic);
 
   k.begin_guard();
   const Value at = k.index(), next = k.add(at, k.constant(Scalar::U32, 1));
@@ -108,6 +109,7 @@ inline kernel::Kernel every_operation(bool with_f64) {
   keep(k.load(out_i, k.mul(at, k.constant(Scalar::U32, 64))));
   k.atomic_add(sum_i, k.i32(0), k.op(KOp::And, m, k.i32(15)));
   k.atomic_add(sum_f, k.op(KOp::And, at, k.constant(Scalar::U32, 3)), k.f32(1));
+  k.atomic_max(most_u, k.i32(1), v);
   k.end_if();
   return std::move(k).finish();
 }

@@ -437,6 +437,8 @@ class Generator : Choices {
     const Type u = {t.dtype, m + t.shape.slice(p, t.shape.rank())};
     if (u.shape.rank() > kMaxInnerRank || u.shape.count() > kMaxElements) return unary(t, depth);
     const Expr updates = generate(u, depth);
+    if (t.dtype == DType::U32 && depth % 2 != 0)
+      return ir::scatter_max(updates, indices(t.shape.slice(0, p), m, depth), t.shape.slice(0, p));
     return ir::scatter(updates, indices(t.shape.slice(0, p), m, depth), t.shape.slice(0, p));
   }
 

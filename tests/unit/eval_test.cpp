@@ -110,6 +110,8 @@ TEST(Eval, UnaryOperations) {
       {Op::Logistic, DType::F32, {0, 1000, -1000, kInf, -kInf, kNan, 1}, {0.5, 1, 0, 1, 0, kNan, 0.7310585786300049}},
       {Op::Log1p, DType::F32, {0, 1e-20, -1, -2, kInf, kNan, 1}, {0, 1e-20, -kInf, kNan, kInf, kNan, 0.6931471805599453}},
       {Op::Expm1, DType::F32, {0, 1e-20, -kInf, 1000, kNan, 1}, {0, 1e-20, -1, kInf, kNan, 1.718281828459045}},
+      {Op::Bits, DType::F32, {0, -0.0, 1, -2, kInf}, {0, 2147483648.0, 1065353216, 3221225472.0, 2139095040}},
+      {Op::FromBits, DType::U32, {0, 1065353216, 4286578688.0, 2143289344}, {0, 1, -kInf, kNan}},
       {Op::StopGradient, DType::F32, {tiny, kNan}, {tiny, kNan}},
       {Op::StopGradient, DType::Bool, {1, 0}, {1, 0}},
       {Op::PreferStore, DType::F32, {tiny, kNan}, {tiny, kNan}},

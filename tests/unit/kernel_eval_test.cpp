@@ -95,7 +95,7 @@ TEST(KernelEval, EveryOperationRuns) {
   for (const bool f64 : {false, true}) {
     std::vector<float> a(101, 1.5f), out_f(6500), sum_f(4);
     std::vector<int32_t> i(101, 6), out_i(6500), sum_i(1);
-    std::vector<uint32_t> u(101, 9), b(101, 1), out_u(6500), out_b(6500);
+    std::vector<uint32_t> u(101, 9), b(101, 1), out_u(6500), out_b(6500), most_u(2);
     std::vector<double> d(101, 2.5), out_d(6500);
     std::vector<std::span<uint8_t>> buffers{bytes(a), bytes(i), bytes(u), bytes(b)};
     if (f64) buffers.push_back(bytes(d));
@@ -103,9 +103,11 @@ TEST(KernelEval, EveryOperationRuns) {
     if (f64) buffers.push_back(bytes(out_d));
     buffers.push_back(bytes(sum_i));
     buffers.push_back(bytes(sum_f));
+    buffers.push_back(bytes(most_u));
     EXPECT_GT(run(test::every_operation(f64), buffers), 10000u);
     EXPECT_EQ(sum_f, (std::vector<float>{25, 25, 25, 25}));
     EXPECT_EQ(sum_i[0], 600);
+    EXPECT_EQ(most_u, (std::vector<uint32_t>{0, 9}));
     EXPECT_EQ(out_f[0], 3.0f);   // a + a
     EXPECT_EQ(out_f[64], 3.0f);  // invocation 1
     EXPECT_EQ(out_b[0], 1u);     // a == a

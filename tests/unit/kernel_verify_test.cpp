@@ -105,7 +105,7 @@ TEST(KernelVerify, RejectsForbiddenAccess) {
   rejects(with({zero, {KOp::Store, Scalar::I32, {0, 0, 0}}}, buffer(Access::Read)), "read only");
   rejects(with({zero, {KOp::Load, Scalar::I32, {0, 0, 0}}}, buffer(Access::Write)), "written only");
   rejects(with({zero, {KOp::AtomicAdd, Scalar::I32, {0, 0, 0}}}, buffer(Access::ReadWrite)), "not atomic");
-  rejects(with({zero, {KOp::Load, Scalar::I32, {0, 0, 0}}}, buffer(Access::Atomic)), "atomic additions only");
+  rejects(with({zero, {KOp::Load, Scalar::I32, {0, 0, 0}}}, buffer(Access::Atomic)), "atomic operations only");
   const Inst no = number(Scalar::Bool, 0);
   const auto bools = [](Access a) { return std::vector<Binding>{{"x", Scalar::Bool, a}}; };
   rejects(with({zero, no, {KOp::AtomicAdd, Scalar::Bool, {0, 0, 1}}}, bools(Access::Atomic)),

@@ -78,6 +78,25 @@ TEST(Scatter, AnyIndicesOnAnyDevice) {
     }
 }
 
+TEST(Scatter, TheGreatestOfWhatArrivesOnAnyDevice) {
+  for (const auto& [n, places] : {std::pair<int64_t, int64_t>{1, 1}, {37, 1}, {1, 5}, {311, 13}, {4099, 3}, {6151, 997}}) {
+    const std::string rows = std::to_string(n), all = std::to_string(places);
+    const Program p = program("def f(x: u32[" + rows + "], i: i32[" + rows + "]) = scatter_max([" + all + "], x, i)");
+    const Program q = program("def f(x: u32[" + rows + ",3], i: i32[" + rows + "]) = scatter_max([" + all + "], x, i)");
+    std::vector<double> x = values(3 * n);
+    for (double& v : x) v = v < 0 ? 4294967296.0 + v : v;
+    for (const Target& t : targets())
+      for (const std::vector<double>& i : indices(n, places)) {
+        EXPECT_TRUE(right(p, t, {{x.begin(), x.begin() + n}, i})) << n;
+        EXPECT_TRUE(right(q, t, {x, i})) << n;
+      }
+  }
+  const Program batch = program("def f(x: u32[7,90], i: i32[7,90]) = for b: 7 => scatter_max([11], x[b], i[b])");
+  std::vector<double> x = values(630);
+  for (double& v : x) v += 16;
+  for (const Target& t : targets()) EXPECT_TRUE(right(batch, t, {x, indices(630, 11)[2]}));
+}
+
 TEST(Scatter, RowsAndSeveralIndices) {
   for (const Target& t : targets()) {
     const Program rows = program("def f(x: f32[613, 3, 5], i: i32[613]) = scatter([7], x, i)");

@@ -105,6 +105,28 @@ TEST(Segments, DerivativesAreOfTheFirstExtremeAndOfAllFactors) {
     expect_derivatives(std::string(kind.name) + "(reshape(x, [6, 2]), [1, 0, 1, 9, 0, 1], 2)", uniform(12, 5));
 }
 
+// Of 32 bits they are found by their bits, of 64 by their order: ties, infinities, zeros of both signs, NaN, the ends of the
+// range of integers, segments without a row.
+TEST(Segments, ExtremesOfAnyTypeAreTheSame) {
+  const Values s = {3, 0, 0, 1, 1, 1, 3, 4, 4, 5, 5, -1, 9, 0};
+  const Values floats = {kNaN, 2, -0.0, 0, -0.0, -3, -kInf, kNaN, 7, kInf, -kInf, 50, 60, 2};
+  const Values whole = {-2147483648.0, 2, 2, 0, 5, -3, -2147483648.0, 2147483647, 7, 1, -1, 50, 60, 2};
+  for (const std::string kind : {"segment_max", "segment_min"}) {
+    const auto of = [&](const char* type, const Values& x) {
+      return run("def f(x: " + std::string(type) + "[14], s: i32[14]) = " + kind + "(x, s, 7)", {x, s});
+    };
+    expect_same(of("f32", floats), of("f64", floats), kind.c_str());
+    const Values have = of("i32", whole), want = of("f64", whole);
+    for (size_t j = 0; j < want.size(); ++j)
+      EXPECT_EQ(have[j], std::isinf(want[j]) ? (want[j] < 0 ? -2147483648.0 : 2147483647.0) : want[j]) << kind << j;
+    const auto slope = [&](const char* type) {
+      return run(vjp(program("def f(x: " + std::string(type) + "[14], s: i32[14]) = " + kind + "(x, s, 7)")).value(),
+                 {floats, s, {1, 2, 3, 4, 5, 6, 7}});
+    };
+    expect_same(slope("f32"), slope("f64"), kind.c_str());
+  }
+}
+
 TEST(Segments, KernelsJoinAsTheInterpreterDoes) {
   for (const int64_t n : {1, 40, 300}) {
     Values s = uniform(static_cast<size_t>(n), 8, -1, 12);

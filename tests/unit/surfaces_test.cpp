@@ -186,6 +186,11 @@ void add_reductions(std::vector<Sample>& out) {
   add("clamp", "clamp(x, 0.0, y)", [](const In& in) { return clamp(in.x, 0, in.y); });
   add("clamp", "clamp(k, 0, 9)", [](const In& in) { return clamp(in.k, 0, 9); });
   add("mix", "mix(x, y, 0.25)", [](const In& in) { return mix(in.x, in.y, 0.25); });
+  add("bits", "bits(x)", [](const In& in) { return bits(in.x); });
+  add("from_bits", "from_bits(bits(x))", [](const In& in) { return from_bits(bits(in.x)); });
+  add("scatter_max", "scatter_max([4, 3], bits(v), k, k)", [](const In& in) {
+    return scatter_max({4, 3}, bits(in.v), {in.k, in.k});
+  });
   add("bit_and", "bit_and(k, 7)", [](const In& in) { return bit_and(in.k, 7); });
   add("bit_or", "bit_or(k, k)", [](const In& in) { return bit_or(in.k, in.k); });
   add("bit_xor", "bit_xor(k, -1)", [](const In& in) { return bit_xor(in.k, -1); });
@@ -539,6 +544,9 @@ TEST(Surfaces, TheSameMistakeIsToldInTheSameWords) {
        [](const In& in) {
          return scatter({2, 2}, in.v, {in.k});
        }},
+      {"bits(k)", [](const In& in) { return bits(in.k); }},
+      {"from_bits(k)", [](const In& in) { return from_bits(in.k); }},
+      {"scatter_max([2], v, k)", [](const In& in) { return scatter_max({2}, in.v, {in.k}); }},
       {"scatter([2], x, k)", [](const In& in) { return scatter({2}, in.x, {in.k}); }},
       {"one_hot(x, 3)", [](const In& in) { return one_hot(in.x, 3); }},
       {"fold(fn(s, e) => s, 0.0, v[0])", [](const In& in) { return fold([](Array s, Array) { return s; }, 0.0, in.v(0)); }},

@@ -138,6 +138,8 @@ std::vector<Expr> pointwise_samples(Case& c, Op op) {
   const auto n = [&] { return c.input(i32({3, 4})); };
   const auto b = [&] { return c.input(boolean({3, 4})); };
   if (op == Op::Cast) return {cast(x(), DType::I32), cast(n(), DType::F32), cast(b(), DType::I32), cast(n(), DType::Bool)};
+  if (op == Op::Bits) return {bits(c.input(f32({3, 4})))};
+  if (op == Op::FromBits) return {from_bits(c.input(u32({3, 4})))};
   if (op == Op::Select) return {select(b(), x(), x()), select(b(), n(), n())};
   const auto of = [&](auto operand) {
     return info(op).arity == 1 ? unary(op, operand()) : binary(op, operand(), operand());
@@ -210,7 +212,10 @@ std::vector<Expr> samples(Case& c, Op op) {
                 at(x({2, 3, 4}), {n({5}), n({5})}),
                 at(x({2, 3, 4}), n({2})),
                 at(x({0, 2}), n({2}))};
+      const auto u = [&](Shape s) { return c.input(u32(s)); };
       const Expr one[] = {n({3})}, two[] = {n({3}), n({3})}, none[] = {n({})};
+      if (op == Op::ScatterMax)
+        return {scatter_max(u({3, 2}), one, {4}), scatter_max(u({3, 2}), two, {2, 3}), scatter_max(u({2}), none, {3})};
       return {scatter(x({3, 2}), one, {4}), scatter(x({3, 2}), two, {2, 3}), scatter(x({2, 2}), none, {3}),
               scatter(n({3}), one, {2}), scatter(x({3, 2, 2}), one, {3})};
     }

@@ -40,7 +40,7 @@ std::vector<std::string> constant_indices_out_of_range(const Program& program) {
   std::vector<std::string> out;
   for (uint32_t id = 1; id < g.size(); ++id) {
     const ir::Node& n = g[{id}];
-    if (n.op != Op::Gather && n.op != Op::Scatter) continue;
+    if (n.op != Op::Gather && !ir::is_scatter(n.op)) continue;
     const Type& array = n.op == Op::Gather ? g[n.in[0]].type : n.type;
     for (size_t j = 1; j < n.in.size(); ++j) {
       const int axis = static_cast<int>(j) - 1;

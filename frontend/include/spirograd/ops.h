@@ -114,6 +114,9 @@ Array clamp(Arg x, Arg lo, Arg hi);
 Array bit_and(Arg a, Arg b);  // integers, here and below
 Array bit_or(Arg a, Arg b);
 Array bit_xor(Arg a, Arg b);
+/// The bits of f32 as u32, and the f32 of such bits.
+Array bits(Arg a);
+Array from_bits(Arg a);
 Array shift_left(Arg a, Arg count);   // counts modulo 32
 Array shift_right(Arg a, Arg count);  // i32 keeps its sign
 Array minimum(Arg a, Arg b);
@@ -230,6 +233,8 @@ Array gather(Arg table, ArgList index);
 /// Adds updates[p] into an array of zeros at index...[p]; what falls outside is dropped. `addressed`: the extents of the
 /// axes that the indices address; the updates' remaining axes follow.
 Array scatter(Shape addressed, Arg updates, ArgList index);
+/// The greatest of the updates of u32 that arrive at a place, 0 where none does.
+Array scatter_max(Shape addressed, Arg updates, ArgList index);
 /// New last axis of extent n; all zero for an index out of range.
 Array one_hot(Arg index, int64_t n, DType dtype = DType::F32);
 
