@@ -57,18 +57,18 @@ Panel factored(Expr panel, Expr first, Expr det) {
     const Expr next = select(both(low, here), factors, select(both(low, right), left, swapped));
     return std::vector<Expr>{next, order, s[2] * pivot * minus_one_where(binary(Op::Ne, q, r), pivot)};
   };
-  const std::vector<Expr> out = counted_loop(kBlockRows, start, false, step);
+  const std::vector<Expr> out = counted_loop(panel.shape()[1], start, false, step);
   return {out[0], out[1], out[2]};
 }
 
 // Blocks of columns from the left; what stands below a block when it is done are zeros.
 Eliminated by_blocks(Expr a, Expr b) {
   Graph& g = *a.graph;
-  const int64_t n = a.shape()[0], count = blocks_of(n), whole = count * kBlockRows;
+  const int64_t n = a.shape()[0], size = block_rows(n), count = blocks_of(n), whole = count * size;
   const Expr both_sides[] = {padded(a), window(b, 0, 0, whole)};
   const Expr start[] = {concat(both_sides, 1), scalar(g, a.dtype(), 1)};
   const auto step = [&](Expr k, const std::vector<Expr>& s) {
-    const Expr rows = rows_of(k), first = k * whole_like(k, kBlockRows), last = first + whole_like(k, kBlockRows);
+    const Expr rows = rows_of(k, size), first = k * whole_like(k, size), last = first + whole_like(k, size);
     const Panel panel = factored(columns_at(s[0], rows), first, s[1]);
     const Expr m = gather(s[0], std::vector{panel.order});
     const Expr block = gather(panel.values, std::vector{rows});  // its upper half is of the other factor

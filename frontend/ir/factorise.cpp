@@ -37,16 +37,16 @@ Expr cholesky_by_columns(Expr s) {
 
 // The elements in these rows and columns.
 Expr diagonal_block(Expr a, Expr rows) {
-  const Shape square = {kBlockRows, kBlockRows};
+  const Shape square = {rows.shape()[0], rows.shape()[0]};
   const Expr at[] = {broadcast(rows, square, {0}), broadcast(rows, square, {1})};
   return gather(a, at);
 }
 
 Expr triangular_by_blocks(Expr t, Expr b, bool lower) {
-  const int64_t n = t.shape()[0], count = blocks_of(n);
-  const Expr whole = padded(t), right = window(b, 0, 0, count * kBlockRows);
+  const int64_t n = t.shape()[0], size = block_rows(n), count = blocks_of(n);
+  const Expr whole = padded(t), right = window(b, 0, 0, count * size);
   const auto step = [&](Expr k, const std::vector<Expr>& s) {
-    const Expr rows = rows_of(k), x = s[0];
+    const Expr rows = rows_of(k, size), x = s[0];
     const Expr rest = gather(right, {&rows, 1}) - matmul(gather(whole, {&rows, 1}), x);
     const Expr solved = transpose(rows_solved(diagonal_block(whole, rows), transpose(rest, {1, 0}), lower), {1, 0});
     return std::vector<Expr>{with_block(x, k, solved)};
@@ -58,11 +58,11 @@ Expr triangular_by_blocks(Expr t, Expr b, bool lower) {
 // Block of columns by block: from what is left of the matrix its product with itself is taken.
 Expr cholesky_by_blocks(Expr s) {
   Graph& g = *s.graph;
-  const int64_t n = s.shape()[0], count = blocks_of(n), whole = count * kBlockRows;
+  const int64_t n = s.shape()[0], size = block_rows(n), count = blocks_of(n), whole = count * size;
   const Expr start = padded(s), k = fresh_var(g, i32()), rest = fresh_var(g, start.type()), steps = iota(g, {count}, 0);
-  const Expr rows = rows_of(k), factor = cholesky_by_columns(diagonal_block(rest, rows));
+  const Expr rows = rows_of(k, size), factor = cholesky_by_columns(diagonal_block(rest, rows));
   const Expr columns = columns_at(rest, rows);
-  const Expr row = position(columns, 0), first = spread(k * whole_like(k, kBlockRows), row.shape());
+  const Expr row = position(columns, 0), first = spread(k * whole_like(k, size), row.shape());
   const Expr solved = select(binary(Op::Ge, row, first), rows_solved(factor, columns, true), zeros(g, columns.type()));
   const Expr vars[] = {rest, k}, results[] = {rest - matmul(solved, transpose(solved, {1, 0})), solved};
   const Expr stack = close_loop(g, {&start, 1}, {&steps, 1}, vars, results, false, count)[1];
@@ -94,30 +94,28 @@ Expr rows_solved(Expr t, Expr b, bool lower) {
     return std::vector<Expr>{select(here, broadcast(x, b.shape(), {0}), s[0])};
   };
   const Expr start = zeros(*t.graph, b.type());
-  return counted_loop(kBlockRows, {&start, 1}, !lower, step)[0];
+  return counted_loop(t.shape()[0], {&start, 1}, !lower, step)[0];
 }
 
 Expr padded(Expr a) {
-  const int64_t n = a.shape()[0], whole = blocks_of(n) * kBlockRows;
+  const int64_t n = a.shape()[0], whole = blocks_of(n) * block_rows(n);
   const Expr larger = window(window(a, 0, 0, whole), 1, 0, whole), row = position(larger, 0);
   const Expr behind = both(binary(Op::Ge, row, whole_like(row, n)), binary(Op::Eq, row, position(larger, 1)));
   return select(behind, full_like(larger, 1), larger);
 }
 
-Expr rows_of(Expr k) {
-  Graph& g = *k.graph;
-  return spread(k * whole_like(k, kBlockRows), {kBlockRows}) + iota(g, {kBlockRows}, 0);
-}
+Expr rows_of(Expr k, int64_t size) { return spread(k * whole_like(k, size), {size}) + iota(*k.graph, {size}, 0); }
 
 bool goes_by_rows(Expr a) { return a.shape()[0] <= kByRows; }
 
 Expr columns_at(Expr a, Expr places) { return transpose(gather(transpose(a, {1, 0}), {&places, 1}), {1, 0}); }
 
 Expr with_block(Expr a, Expr k, Expr block) {
+  const int64_t size = block.shape()[0];
   const Expr row = position(a, 0);
-  const Expr here = binary(Op::Eq, binary(Op::Quot, row, whole_like(row, kBlockRows)), spread(k, row.shape()));
+  const Expr here = binary(Op::Eq, binary(Op::Quot, row, whole_like(row, size)), spread(k, row.shape()));
   const Shape rows = {a.shape()[0]};
-  const Expr place = iota(*a.graph, rows, 0) - spread(k * whole_like(k, kBlockRows), rows);
+  const Expr place = iota(*a.graph, rows, 0) - spread(k * whole_like(k, size), rows);
   return select(here, gather(block, {&place, 1}), a);
 }
 
