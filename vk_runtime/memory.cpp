@@ -4,6 +4,7 @@
 
 #include "frontend/base/bytes_text.h"
 #include "vk_runtime/errors.h"
+#include "vk_runtime/system.h"
 
 namespace spirograd::vk {
 namespace {
@@ -23,6 +24,7 @@ struct Slab {
   VkDeviceAddress address = 0;
   bool dedicated = false, coherent = true;
   std::optional<SharedMemory> shared;  // as it was made, without a descriptor
+  int descriptor = -1;                 // by which it was imported
   std::map<uint64_t, uint64_t> free;   // offset -> bytes; neighbours are merged
 
   std::optional<uint64_t> take(uint64_t want) {
@@ -57,8 +59,10 @@ Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config)
     : fns_(fns), device_(device), config_(std::move(config)) {}
 
 Memory::~Memory() {
-  if (abandoned_) return;
-  for (const auto& slab : slabs_) destroy_slab(*slab);
+  for (const auto& slab : slabs_) {
+    if (!abandoned_) destroy_slab(*slab);
+    if (slab->descriptor >= 0) close_descriptor(slab->descriptor);
+  }
 }
 
 size_t Memory::slab_count() const {
@@ -107,7 +111,7 @@ uint32_t Memory::allocate_memory(Slab& slab, VkMemoryRequirements needs, bool ad
   if (addressable) allocate.pNext = &flags;
   VkImportMemoryFdInfoKHR import{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
   VkExportMemoryAllocateInfo exports{VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO};
-  if (shared) {  // what was imported may be shared again
+  if (shared && !imports) {  // beside an import NVIDIA's driver 580 takes this for the whole request, and makes new memory
     exports.pNext = allocate.pNext;
     exports.handleTypes = shared->handle;
     allocate.pNext = &exports;
@@ -213,13 +217,20 @@ Allocation Memory::allocate_shared(uint64_t bytes, SharedMemory& how) {
 
 SharedMemory Memory::share(const Allocation& a) const {
   SharedMemory out = a.slab->shared.value();
+  out.offset = a.offset;
+  if (a.slab->descriptor >= 0) {
+    out.fd = duplicated_descriptor(a.slab->descriptor);
+    if (out.fd < 0) throw Error("SG0601", "share: this process may open no more descriptors");
+    return out;
+  }
   VkMemoryGetFdInfoKHR info{VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR};
   info.memory = a.slab->memory;
   info.handleType = out.handle;
   check(fns_.vkGetMemoryFdKHR(device_, &info, &out.fd), "vkGetMemoryFdKHR", config_.device);
-  out.offset = a.offset;
   return out;
 }
+
+void Memory::keep_descriptor(const Allocation& a, int fd) { a.slab->descriptor = fd; }
 
 bool Memory::is_shared(const Allocation& a) { return a.slab && a.slab->shared; }
 
@@ -233,6 +244,7 @@ void Memory::release(const Allocation& a) {
   if (!a.slab->dedicated || !a.slab->empty()) return;  // common slabs stay for the next session
   const auto it = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& s) { return s.get() == a.slab; });
   destroy_slab(**it);
+  if (a.slab->descriptor >= 0) close_descriptor(a.slab->descriptor);
   slabs_.erase(it);
 }
 

@@ -61,6 +61,8 @@ class Memory {
   Allocation allocate_shared(uint64_t bytes, SharedMemory& how);
   /// A descriptor for what allocate_shared has made. Pre: it did.
   SharedMemory share(const Allocation&) const;
+  /// Keeps a descriptor of what allocate_shared has imported, to share it again; closed with it.
+  void keep_descriptor(const Allocation&, int fd);
   static bool is_shared(const Allocation&);
   void release(const Allocation&);
   /// Before the device reads what the host wrote to a mapped piece, and before the host reads what the device wrote.

@@ -62,14 +62,14 @@ Result<DeviceArray> DeviceArray::import(const std::shared_ptr<Device>& device, c
       throw Error("SG0501", "import: " + to_string(type) + " takes " + std::to_string(needed) +
                                 " bytes from a multiple of 256; the memory has " + std::to_string(memory.bytes) +
                                 ", and the array would begin at " + std::to_string(memory.offset));
-    // Ours until a driver has it; the caller's is closed at the end, when nothing can fail any more.
+    // Ours until a driver has it; the caller's is taken at the end, when nothing can fail any more.
     SharedMemory own = memory;
     own.fd = duplicated_descriptor(memory.fd);
     if (own.fd < 0) throw Error("SG0501", "import: " + std::to_string(memory.fd) + " is no open descriptor");
     const Defer close_what_nobody_took([&] { close_descriptor(own.fd); });
     auto storage = std::make_shared<Storage>(d, type, own);
     storage->keeps = device;
-    close_descriptor(memory.fd);
+    d.memory->keep_descriptor(storage->piece.mine, memory.fd);  // for whom it is shared with again
     return DeviceArray(std::move(storage));
   });
 }

@@ -34,7 +34,6 @@ constexpr double kWakingThreads = 12;  // times what a dispatch takes without it
 constexpr double kTurn = 12;           // operations that each element of a loop over elements takes besides its own
 constexpr double kBarrier = 200;       // operations that a barrier takes, about
 constexpr int64_t kMembers = 256;
-constexpr int64_t kMostMembers = 1024;  // where fewer would keep more elements than they may
 // Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
 // branches of each lane that stores one, and take time that grows with the square of their number.
 constexpr int64_t kSharedSideBySide = 32;
@@ -81,8 +80,7 @@ bool fits_one_invocation(const Graph& g, NodeId id) {
 
 // Neighbouring invocations of one workgroup: where more would run one after another, as many as run at once.
 int64_t members_for(int64_t largest, const Target& t) {
-  const int64_t together = largest > kMembers * kOwnElements ? kMostMembers : kMembers;
-  const int64_t most = t.price.cooperates ? together : t.price.lanes;
+  const int64_t most = t.price.cooperates ? kMembers : t.price.lanes;
   const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(largest)));
   return std::min<int64_t>({std::max<int64_t>(wanted, 2), most, t.max_invocations});
 }

@@ -126,7 +126,7 @@ class Lowering {
     forced.insert(draft.stored.begin(), draft.stored.end());
     Partition partition = choose_partition(g_, draft.roots, forced, draft.dispatched, draft.scans,
                                            find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
-    const TurnedStacks turned = turn_stacks(g_, draft.roots, partition);
+    const TurnedStacks turned = turn_stacks(g_, draft.roots, partition, target_);
     NodeSet stored_by_others;  // that need no compute of their own
     std::set<uint32_t> apart = draft.stored;
     apart.insert(draft.alone.begin(), draft.alone.end());

@@ -70,6 +70,20 @@ TEST(AssociativeScan, DerivativesAreThoseOfOneStepAfterTheOther) {
                     {random_values(rng, 261, -1, 1)}, rng, 2);
 }
 
+// What loops keep in the order that others want has buffers of its own, as long as there are so many.
+TEST(AssociativeScan, DerivativesRunOnDevicesOfFewBuffers) {
+  std::mt19937 rng(3);
+  for (const Case& c : kCases)
+    for (const uint32_t buffers : {16, 8, 4}) {
+      SCOPED_TRACE(std::string(c.name) + " with " + std::to_string(buffers) + " buffers");
+      const Program p = value_and_grad(of(c, "sum(sin(" + std::string(c.grouped) + "))", 3100)).value();
+      Target t = test::cpu_target();
+      t.max_buffers = buffers;
+      lower::Plan plan;
+      EXPECT_TRUE(test::lowers_right(p, {random_values(rng, p.params[0].type.shape.count(), -1, 1)}, t, &plan));
+    }
+}
+
 // Long ones take few steps one after another, whatever they are scanned by.
 TEST(AssociativeScan, LongOnesRunInParts) {
   const Program p = parsed("def main(x: f32[500000]) = logcumsumexp(x)");
