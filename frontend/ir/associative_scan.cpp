@@ -123,22 +123,25 @@ class Grouped {
 
 }  // namespace
 
+bool goes_in_parts(std::span<const Type> rows) {
+  return rows[0].shape[0] > kFewRows && std::ranges::all_of(rows, [](const Type& t) {
+           return t.shape.rank() < kMaxRank && t.shape.count() < kWideRows * t.shape[0];
+         });
+}
+
 std::vector<Expr> associative_scan(std::string_view what, std::span<const Expr> rows, const Combine& combine, bool reverse,
                                    std::vector<Expr>* within) {
   std::vector<Type> types;
   for (Expr e : rows) types.push_back(e.type());
-  const int64_t n = common_length(what, types);
+  common_length(what, types);
   const auto turned = [&](Rows all) {
     for (Expr& e : all)
       if (reverse) e = ir::reverse(e, 0);
     return all;
   };
   const Rows all = turned({rows.begin(), rows.end()});
-  const bool wide =
-      std::ranges::any_of(types, [&](const Type& t) { return t.shape.count() >= kWideRows * std::max<int64_t>(1, n); });
-  const bool deep = std::ranges::any_of(types, [](const Type& t) { return t.shape.rank() == kMaxRank; });
   const Grouped scan(what, combine, within);
-  return turned(n <= kFewRows || wide || deep ? scan.in_order(all) : scan.in_parts(all));
+  return turned(goes_in_parts(types) ? scan.in_parts(all) : scan.in_order(all));
 }
 
 }  // namespace spirograd::ir

@@ -14,6 +14,9 @@ namespace spirograd::ir {
 
 using Combine = std::function<std::vector<Expr>(std::span<const Expr> earlier, std::span<const Expr> later)>;
 
+/// Whether scans over rows of these types go in parts: they are long, and a row is little work.
+bool goes_in_parts(std::span<const Type> rows);
+
 /// Row j of the results is that of rows 0 .. j of the operands put together by `combine`, which takes and gives one row of
 /// each and is associative: combine(combine(a, b), c) = combine(a, combine(b, c)). `reverse`: of rows j .. n-1, those behind
 /// being the earlier ones. The results have the operands' types. Throws SG0101 where rows are missing or differ in number,

@@ -7,7 +7,9 @@
 
 #include "frontend/ir/arguments.h"
 #include "frontend/ir/associative_scan.h"
+#include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/order.h"
 #include "frontend/ir/traverse.h"
 
 namespace spirograd::ir {
@@ -36,6 +38,12 @@ Expr in_any_groups(Expr a, int axis, std::string_view what, const std::function<
     return std::vector<Expr>{step(earlier[0], later[0])};
   };
   return move_axis(associative_scan(what, {&rows, 1}, combine, false, within)[0], 0, axis);
+}
+
+// Whether a scan along the axis has little to do side by side.
+bool is_long(Expr a, int axis) {
+  const Type rows{a.dtype(), move_axis(a, axis, 0).shape()};
+  return goes_in_parts({&rows, 1});
 }
 
 // Whether the row is one of many, of a comprehension around.
@@ -74,14 +82,31 @@ Expr cumprod(Expr a, int axis) {
   if (within.empty()) return in_order;
   return is_float(a.dtype()) ? cond(groups_freely(a, within), grouped, in_order) : grouped;
 }
-Expr cummax(Expr a, int axis) {
-  const double start = extreme_of(a.dtype(), false);
-  return running(a, axis, "cummax", start, [](Expr state, Expr e) { return binary(Op::Max, e, state); });
+namespace {
+
+// The greatest so far, or the least. A reverse pass of long ones would go through them one by one: where each has it from
+// is a scan of places, the last one among equals, as the derivative of max has it.
+Expr extreme_so_far(Op op, std::string_view what, Expr a, int axis) {
+  const auto start = extreme_of(a.dtype(), op == Op::Min);
+  const auto found = [&](Expr x) {
+    return running(x, axis, what, start, [op](Expr state, Expr e) { return binary(op, e, state); });
+  };
+  const Expr out = found(a);
+  if (!is_float(a.dtype()) || !is_long(a, axis) || depends_on_an_index(a)) return out;
+  return with_tangent(out, {a}, [&](std::span<const Expr> at, std::span<const Expr> directions) {
+    const Expr x = at[0], place = position(x, axis), shifted = window(found(x), axis, -1, x.shape()[axis]);
+    const Expr before = select(binary(Op::Gt, place, whole_like(place, 0)), shifted, full_like(x, start));
+    const Expr is_new = binary(op == Op::Max ? Op::Ge : Op::Le, x, before);
+    const Expr from = running(select(is_new, place, whole_like(place, -1)), axis, what, -1,
+                              [](Expr state, Expr e) { return binary(Op::Max, e, state); });
+    return take_along_axis(directions[0], from, axis);
+  });
 }
-Expr cummin(Expr a, int axis) {
-  const double start = extreme_of(a.dtype(), true);
-  return running(a, axis, "cummin", start, [](Expr state, Expr e) { return binary(Op::Min, e, state); });
-}
+
+}  // namespace
+
+Expr cummax(Expr a, int axis) { return extreme_so_far(Op::Max, "cummax", a, axis); }
+Expr cummin(Expr a, int axis) { return extreme_so_far(Op::Min, "cummin", a, axis); }
 
 Expr log_cumsum_exp(Expr a, int axis) {
   require_float(a, "logcumsumexp");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontend/rewrite/passes.h"
+#include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "support/lowered.h"
 #include "tests/grad/grad_support.h"
@@ -82,6 +83,29 @@ TEST(AssociativeScan, DerivativesRunOnDevicesOfFewBuffers) {
       lower::Plan plan;
       EXPECT_TRUE(test::lowers_right(p, {random_values(rng, p.params[0].type.shape.count(), -1, 1)}, t, &plan));
     }
+}
+
+// The derivative of a long running extreme goes to where it stands, the last place among equals, and nowhere for NaN and
+// before the first number: the one that a loop of max has.
+TEST(AssociativeScan, RunningExtremesHaveTheDerivativesOfTheirLoop) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  std::mt19937 rng(4);
+  for (const bool greatest : {true, false}) {
+    const std::string name = greatest ? "cummax" : "cummin";
+    const auto pulled = [&](const std::string& expression) {
+      return vjp(parsed("def main(x: f64[600,2]) = " + expression)).value();
+    };
+    const Program ruled = pulled(name + "(x)"),
+                  loop = pulled("scan(fn(s, x) => " + std::string(greatest ? "max" : "min") + "(x, s), full([2], " +
+                                (greatest ? "-inf" : "inf") + "), x)[1:]");
+    Values x = random_values(rng, 1200, -1, 1);
+    for (double& v : x) v = std::floor(v * 20);  // many are equal
+    x[0] = nan, x[1] = greatest ? -inf : inf, x[200] = nan, x[300] = inf, x[401] = -inf;
+    const Values weights = random_values(rng, 1200, -1, 1);
+    expect_near(run(ruled, {x, weights})[1], run(loop, {x, weights})[1], 1e-13, name.c_str());
+  }
+  check_derivatives(parsed("def main(x: f64[300]) = cummax(x)[250:] * cummin(x, axis=0)[250:]"),
+                    {random_values(rng, 300, -1, 1)}, rng, 2);
 }
 
 // Long ones take few steps one after another, whatever they are scanned by.
