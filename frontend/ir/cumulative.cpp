@@ -67,23 +67,6 @@ Expr groups_freely(Expr factors, std::span<const Expr> within) {
   return either(all_of(binary(Op::Le, unary(Op::Abs, factors), full_like(factors, 1))), in_range);
 }
 
-}  // namespace
-
-Expr cumsum(Expr a, int axis) {
-  return running(a, axis, "cumsum", 0, [](Expr state, Expr e) { return state + e; });
-}
-// A part's product may be beyond the range where all those from the beginning on are inside of it: then one after another.
-Expr cumprod(Expr a, int axis) {
-  const Expr in_order = running(a, axis, "cumprod", 1, [](Expr state, Expr e) { return state * e; });
-  if (depends_on_an_index(a)) return in_order;
-  std::vector<Expr> within;
-  const Expr grouped = in_any_groups(
-      a, axis, "cumprod", [](Expr earlier, Expr later) { return earlier * later; }, &within);
-  if (within.empty()) return in_order;
-  return is_float(a.dtype()) ? cond(groups_freely(a, within), grouped, in_order) : grouped;
-}
-namespace {
-
 // The greatest so far, or the least. A reverse pass of long ones would go through them one by one: where each has it from
 // is a scan of places, the last one among equals, as the derivative of max has it.
 Expr extreme_so_far(Op op, std::string_view what, Expr a, int axis) {
@@ -104,6 +87,21 @@ Expr extreme_so_far(Op op, std::string_view what, Expr a, int axis) {
 }
 
 }  // namespace
+
+Expr cumsum(Expr a, int axis) {
+  return running(a, axis, "cumsum", 0, [](Expr state, Expr e) { return state + e; });
+}
+
+// A part's product may be beyond the range where all those from the beginning on are inside of it: then one after another.
+Expr cumprod(Expr a, int axis) {
+  const Expr in_order = running(a, axis, "cumprod", 1, [](Expr state, Expr e) { return state * e; });
+  if (depends_on_an_index(a)) return in_order;
+  std::vector<Expr> within;
+  const Expr grouped = in_any_groups(
+      a, axis, "cumprod", [](Expr earlier, Expr later) { return earlier * later; }, &within);
+  if (within.empty()) return in_order;
+  return is_float(a.dtype()) ? cond(groups_freely(a, within), grouped, in_order) : grouped;
+}
 
 Expr cummax(Expr a, int axis) { return extreme_so_far(Op::Max, "cummax", a, axis); }
 Expr cummin(Expr a, int axis) { return extreme_so_far(Op::Min, "cummin", a, axis); }

@@ -58,49 +58,40 @@ Last last_rows(Expr segment, int64_t n) {
   return {place, both(binary(Op::Ge, place, full_like(place, 0)), binary(Op::Eq, there, k))};
 }
 
-// Numbers of 32 bits as u32 in the same order, all above 0; NaN is 1, below every number.
-Expr ordered_bits(Expr x) {
-  const Expr top = full(*x.graph, {DType::U32, x.shape()}, 2147483648.0);
-  if (x.dtype() == DType::U32) return x;
-  if (x.dtype() == DType::I32) return binary(Op::BitXor, cast(x, DType::U32), top);
-  const Expr nothing = full_like(x, 0), word = bits(select(binary(Op::Eq, x, nothing), nothing, x));  // -0 is 0
-  const Expr turned = binary(Op::BitXor, word, full_like(word, 4294967295.0)), negative = binary(Op::Ge, word, top);
-  return select(binary(Op::Ne, x, x), full_like(word, 1), select(negative, turned, binary(Op::BitXor, word, top)));
-}
+Expr inverted(Expr word) { return binary(Op::BitXor, word, full_like(word, 4294967295.0)); }
+Expr top_turned(Expr word) { return binary(Op::BitXor, word, full_like(word, 2147483648.0)); }
+Expr has_top(Expr word) { return binary(Op::Ge, word, full_like(word, 2147483648.0)); }
 
-Expr from_ordered_bits(Expr key, DType t) {
-  const Expr top = full_like(key, 2147483648.0);
-  if (t == DType::U32) return key;
-  if (t == DType::I32) return cast(binary(Op::BitXor, key, top), t);
-  const Expr turned = binary(Op::BitXor, key, full_like(key, 4294967295.0)), positive = binary(Op::Ge, key, top);
-  const Expr number = from_bits(select(positive, binary(Op::BitXor, key, top), turned));
+// Numbers of 32 bits as u32 in their order, or in the other one: 1 for NaN, floats all above that.
+Expr key_of(Expr x, bool greatest) {
+  const auto turned = [&](Expr word) { return greatest ? word : inverted(word); };
+  if (x.dtype() == DType::U32) return turned(x);
+  if (x.dtype() == DType::I32) return turned(top_turned(cast(x, DType::U32)));
+  const Expr zero = full_like(x, 0), word = bits(select(binary(Op::Eq, x, zero), zero, x));  // -0 is 0
+  const Expr number = turned(select(has_top(word), inverted(word), top_turned(word)));
+  return select(binary(Op::Ne, x, x), full_like(word, 1), number);
+}
+Expr number_of(Expr key, DType t, bool greatest) {
+  const Expr word = greatest ? key : inverted(key);
+  if (t == DType::U32) return word;
+  if (t == DType::I32) return cast(top_turned(word), t);
+  const Expr number = from_bits(select(has_top(word), top_turned(word), inverted(word)));
   const Expr nan = full_like(number, std::numeric_limits<double>::quiet_NaN());
   return select(binary(Op::Eq, key, full_like(key, 1)), nan, number);
 }
 
-// The greatest of each segment, or the least: those of the keys. Its derivative goes to the first row that has it.
+// By the greatest key of each segment: 0 where there is no row. The derivative goes to the first row that has it.
 Expr extreme_by_keys(bool greatest, Expr x, Expr segment, int64_t n) {
-  const auto keys_of = [&](Expr e) {
-    if (is_float(e.dtype()) || greatest) return ordered_bits(greatest ? e : -e);
-    const Expr key = ordered_bits(e);  // -e is out of range for the least e
-    return binary(Op::BitXor, key, full_like(key, 4294967295.0));
-  };
   const auto best_of = [&](Expr keys) { return scatter_max(keys, {&segment, 1}, {n}); };
-  const Expr best = best_of(keys_of(x)), found = binary(Op::Gt, best, full_like(best, 0));
-  Expr value;
-  if (is_float(x.dtype())) {
-    value = greatest ? from_ordered_bits(best, x.dtype()) : -from_ordered_bits(best, x.dtype());
-  } else {
-    value = from_ordered_bits(greatest ? best : binary(Op::BitXor, best, full_like(best, 4294967295.0)), x.dtype());
-  }
-  const Expr out = select(found, value, full_like(value, extreme_of(x.dtype(), !greatest)));
+  const Expr best = best_of(key_of(x, greatest)), none = binary(Op::Eq, best, full_like(best, 0));
+  const Expr value = number_of(best, x.dtype(), greatest);
+  const Expr out = select(none, full_like(value, extreme_of(x.dtype(), !greatest)), value);
   if (!is_float(x.dtype())) return out;
   return with_tangent(out, {x}, [&](std::span<const Expr> at, std::span<const Expr> directions) {
-    const Expr keys = keys_of(at[0]), most = best_of(keys), is_best = binary(Op::Eq, keys, gather(most, {&segment, 1}));
-    const Expr place = position(at[0], 0), left = cast(whole_like(place, place.shape()[0]) - place, DType::U32);
-    const Expr first = best_of(select(is_best, left, full_like(left, 0)));
-    const Expr row = cast(whole_like(first, place.shape()[0]) - first, DType::I32);
-    return take_along_axis(directions[0], row, 0);
+    const Expr keys = key_of(at[0], greatest), has_best = binary(Op::Eq, keys, gather(best_of(keys), {&segment, 1}));
+    const Expr place = position(at[0], 0), rows = whole_like(place, place.shape()[0]), left = cast(rows - place, DType::U32);
+    const Expr first = best_of(select(has_best, left, full_like(left, 0)));
+    return take_along_axis(directions[0], cast(whole_like(first, place.shape()[0]) - first, DType::I32), 0);
   });
 }
 

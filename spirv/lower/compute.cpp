@@ -340,7 +340,9 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   const bool surplus = total % workgroup != 0 || total / workgroup > target.max_groups;  // long grids are folded
   if (surplus && together > 0) b.begin_group_guard();
   if (surplus && together == 0) b.begin_guard();
-  const bool shares = group[0].kind == Compute::Kind::Map;  // reductions; a scan has the shared memory for itself
+  // Reductions; a scan has the shared memory for itself, and where barriers are dear members of a loop reduce alone.
+  const bool in_loop = group[0].kind == Compute::Kind::Loop && target.price.cooperates;
+  const bool shares = group[0].kind == Compute::Kind::Map || in_loop;
   Inliner inliner(g, materialised, std::move(computed), params, b, scheduler, target, shares ? together : 0);
   if (together == 0) inliner.set_lanes(lanes);
   inliner.set_arms(arms, flags_read(g, arms, group, materialised, params));

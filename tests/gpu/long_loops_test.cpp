@@ -15,6 +15,8 @@ Program program(const std::string& text) { return text::instantiate(text::parse(
 
 class LongLoops : public Gpu {
  protected:
+  bool as_for_a_gpu = false;  // whose workgroups work together
+
   void expect(const Program& p, const std::vector<HostArray>& inputs, size_t result, const std::vector<double>& want,
               double tolerance = 1e-5) {
     std::vector<std::vector<double>> all(p.results.size());
@@ -28,7 +30,9 @@ class LongLoops : public Gpu {
     for (BindingForm form : {BindingForm::Address, BindingForm::Descriptors}) {
       CompileOptions options;
       options.form = form;
-      const auto executable = compile(p, device->target(), options);
+      Target target = device->target();
+      if (as_for_a_gpu) target.price = {};
+      const auto executable = compile(p, target, options);
       ASSERT_TRUE(executable) << executable.error().str();
       EXPECT_LE(requirements_of(*executable).loop_iterations, device->target().max_loop_iterations);
       const auto s = session(*executable);
@@ -114,6 +118,30 @@ TEST_F(LongLoops, StateThatOneWorkgroupKeeps) {
       for (const ir::Array& a : ir::evaluate(p, values)) want.push_back(a.data);
       expect(p, inputs, want, 1e-3);
     }
+}
+
+// What its members all have to know they find together, as a GPU has it, or each alone.
+TEST_F(LongLoops, ReductionsOfStateThatOneWorkgroupKeeps) {
+  const Program steps = program(
+      "def main(x: f32[200], w: f32[200]) -> (loss: f32) {\n"
+      "  let (y, n) = fori(30, fn(i, (x, n)) => {\n"
+      "    let m = argmax(abs(x))\n"
+      "    (for k: 200 => 0.9 * x[199 - k] / (1.0 + sum(x * x) * 0.01) + 0.1 * x[m] + max(w * x) * 0.01, n + x[m]) },\n"
+      "    (x, 0.0))\n"
+      "  sum(y * w) + n\n"
+      "}\n");
+  const Program p = value_and_grad(steps, {"x", "w"}).value();
+  std::vector<std::vector<double>> values(2);
+  for (int k = 0; k < 200; ++k)
+    for (int j : {0, 1})
+      values[static_cast<size_t>(j)].push_back(static_cast<double>(std::sin(1.7f * static_cast<float>(k + j))));
+  const std::vector<HostArray> inputs = {HostArray(f32({200}), values[0]), HostArray(f32({200}), values[1])};
+  std::vector<std::vector<double>> want;
+  for (const ir::Array& a : ir::evaluate(p, values)) want.push_back(a.data);
+  for (const bool gpu : {false, true}) {
+    as_for_a_gpu = gpu;
+    expect(p, inputs, want, 1e-3);
+  }
 }
 
 TEST_F(LongLoops, ReductionsBeyondTheLimit) {

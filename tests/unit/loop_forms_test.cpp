@@ -223,6 +223,22 @@ TEST(LoopForms, ALargeStateIsKeptWhereThatIsLessThanDispatches) {
   EXPECT_EQ(loops("tanh(w @ x)"), 1u);
 }
 
+// What all members of a workgroup have to know they find together, where barriers are cheap.
+TEST(LoopForms, MembersOfAWorkgroupReduceTogether) {
+  const Program p = program(
+      "def main(x: f32[200]) -> (y: f32[200], n: f32) = fori(5, fn(i, (x, n)) => {\n"
+      "  let m = argmax(abs(x))\n"
+      "  (for k: 200 => 0.9 * x[199 - k] / (1.0 + sum(x * x)) + 0.1 * x[m], n + x[m]) }, (x, 0.0))\n");
+  for (const Target& t : {test::cpu_target(), gpu_target()}) {
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.7), t, &plan));
+    EXPECT_EQ(test::dispatched_loops(plan), 0);
+    uint64_t longest = 0;
+    for (const kernel::Kernel& k : plan.kernels) longest = std::max(longest, kernel::loop_iterations(k));
+    EXPECT_EQ(longest < 5 * 10, t.price.cooperates) << longest;
+  }
+}
+
 TEST(LoopForms, AnUpdateOfOneElementOrRowIsNoScatter) {
   const Program p = program(
       "def main(x: f32[20], m: f32[6, 7], i: i32[9]) -> (y: f32[20], q: f32[6, 7]) =\n"
