@@ -9,6 +9,7 @@
 #include "frontend/ir/associative_scan.h"
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
+#include "frontend/ir/make_node.h"
 #include "frontend/ir/order.h"
 #include "frontend/ir/traverse.h"
 
