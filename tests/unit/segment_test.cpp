@@ -127,6 +127,13 @@ TEST(Segments, ExtremesOfAnyTypeAreTheSame) {
   }
 }
 
+TEST(Segments, KernelsTakeTheBitsOfNumbersAsTheyAre) {
+  const Program p = program("def f(x: f32[7]) = (bits(x), from_bits(bits(x)))");
+  const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
+  for (const Target& t : {test::cpu_target(), Target{}})
+    EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, t), {{0, -0.0, 1, -2.5, kInf, -kInf, 1e-3f}}, 0));
+}
+
 TEST(Segments, KernelsJoinAsTheInterpreterDoes) {
   for (const int64_t n : {1, 40, 300}) {
     Values s = uniform(static_cast<size_t>(n), 8, -1, 12);
