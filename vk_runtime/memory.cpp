@@ -16,6 +16,13 @@ uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 }  // namespace
 
 struct Slab {
+  Slab() = default;
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+  ~Slab() {
+    if (descriptor >= 0) close_descriptor(descriptor);
+  }
+
   MemoryKind kind = MemoryKind::Arrays;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkBuffer buffer = VK_NULL_HANDLE;
@@ -59,10 +66,8 @@ Memory::Memory(const DeviceFns& fns, VkDevice device, MemoryConfig config)
     : fns_(fns), device_(device), config_(std::move(config)) {}
 
 Memory::~Memory() {
-  for (const auto& slab : slabs_) {
-    if (!abandoned_) destroy_slab(*slab);
-    if (slab->descriptor >= 0) close_descriptor(slab->descriptor);
-  }
+  if (abandoned_) return;
+  for (const auto& slab : slabs_) destroy_slab(*slab);
 }
 
 size_t Memory::slab_count() const {
@@ -244,7 +249,6 @@ void Memory::release(const Allocation& a) {
   if (!a.slab->dedicated || !a.slab->empty()) return;  // common slabs stay for the next session
   const auto it = std::find_if(slabs_.begin(), slabs_.end(), [&](const auto& s) { return s.get() == a.slab; });
   destroy_slab(**it);
-  if (a.slab->descriptor >= 0) close_descriptor(a.slab->descriptor);
   slabs_.erase(it);
 }
 

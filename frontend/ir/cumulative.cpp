@@ -50,8 +50,8 @@ bool is_long(Expr a, int axis) {
 // Whether the row is one of many, of a comprehension around.
 bool depends_on_an_index(Expr a) {
   const Graph& g = *a.graph;
-  return std::ranges::any_of(postorder(g, {&a.id, 1}),
-                             [&](NodeId id) { return g[id].op == Op::Var && g[id].type == i32(); });
+  return g[a.id].has_var && std::ranges::any_of(postorder(g, {&a.id, 1}),
+                                                [&](NodeId id) { return g[id].op == Op::Var && g[id].type == i32(); });
 }
 
 // Whether products may be grouped: those within parts are far from the ends of the range of numbers, or no factor is above

@@ -207,8 +207,8 @@ constexpr size_t operand_count(KOp op) { return static_cast<size_t>(info(op).ope
 constexpr bool has_result(KOp op) { return info(op).has_result; }
 constexpr bool names_memory(KOp op) { return kind(op) == Kind::Memory; }
 constexpr bool needs_all_lanes(KOp op) { return kind(op) == Kind::Subgroup; }
-/// Whose second operand is a count, of either integer type.
 constexpr bool is_atomic(KOp op) { return op == KOp::AtomicAdd || op == KOp::AtomicMax; }
+/// Whose second operand is a count, of either integer type.
 constexpr bool is_shift(KOp op) { return op == KOp::Shl || op == KOp::ShrU || op == KOp::ShrS; }
 /// Pre: the operation is of the kind that SubOp lists.
 template <class SubOp>

@@ -107,19 +107,7 @@ class Chooser {
     }
   }
 
-  size_t buffers_read(const Extent& e) const {
-    std::set<std::pair<uint32_t, int>> packs;
-    size_t others = 0;
-    for (NodeId leaf : e.leaves) {
-      const auto it = c_.packed.find(leaf.v);
-      if (it != c_.packed.end() && c_.loops_in_kernel.contains(it->second.loop)) {
-        packs.emplace(it->second.loop, it->second.number);
-      } else {
-        ++others;
-      }
-    }
-    return packs.size() + others;
-  }
+  size_t buffers_read(const Extent& e) const { return buffers_of(c_, e.leaves); }
 
   size_t buffers_written(NodeId loop) const {
     std::set<int> packs;
@@ -384,6 +372,19 @@ class Chooser {
 };
 
 }  // namespace
+
+size_t buffers_of(const Partition& p, std::span<const NodeId> arrays) {
+  std::set<std::pair<uint32_t, int>> packs;
+  size_t others = 0;
+  for (NodeId array : arrays) {
+    const auto it = p.packed.find(array.v);
+    if (it != p.packed.end() && p.loops_in_kernel.contains(it->second.loop))
+      packs.emplace(it->second.loop, it->second.number);
+    else
+      ++others;
+  }
+  return packs.size() + others;
+}
 
 uint32_t kernel_buffers(const Target& t) {
   constexpr uint32_t kMost = 16;

@@ -33,6 +33,9 @@ struct Partition {
 Partition choose_partition(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
                            const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target);
 
+/// Buffers that these arrays are in: loops in kernels leave several results in one.
+size_t buffers_of(const Partition& p, std::span<const ir::NodeId> arrays);
+
 /// Buffers that a kernel may have on the device: push constants hold 8 bytes for each.
 uint32_t kernel_buffers(const Target& t);
 

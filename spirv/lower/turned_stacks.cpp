@@ -43,13 +43,7 @@ class Turning {
       arrays.insert(arrays.end(), results_[id.v].begin(), results_[id.v].end());
       own = arrays_inside(g_, id).size();
     }
-    std::set<std::pair<uint32_t, int>> packs;
-    size_t others = 0;
-    for (NodeId array : arrays) {
-      const auto packed = partition_.packed.find(array.v);
-      packed == partition_.packed.end() ? void(++others) : void(packs.emplace(packed->second.loop, packed->second.number));
-    }
-    if (packs.size() + others + own <= most) return false;
+    if (buffers_of(partition_, arrays) + own <= most) return false;
     bool any = false;
     for (NodeId array : arrays)
       if (turned_.contains(array.v) || new_roots_.contains(array.v)) any |= turn_back(array);
