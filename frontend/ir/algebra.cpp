@@ -165,8 +165,10 @@ Expr gather(Expr table, std::span<const Expr> index) {
   return make(Op::Gather, {table.dtype(), checked(m + table.shape().slice(p, table.rank()), "gather")}, in);
 }
 
-namespace {
-Expr scattered(Op op, Expr updates, std::span<const Expr> index, Shape addressed) {
+Expr scatter_by(Op op, Expr updates, std::span<const Expr> index, Shape addressed) {
+  if (op == Op::Scatter && updates.dtype() == DType::Bool) fail("scatter: bool values cannot be added");
+  if (op == Op::ScatterMax && updates.dtype() != DType::U32)
+    fail("scatter_max: needs u32, not " + to_string(updates.type()));
   check_index(op, index);
   if (static_cast<int>(index.size()) != addressed.rank())
     fail(op_name(op) + ": " + std::to_string(index.size()) + " indices for target axes " + to_string(addressed));
@@ -179,16 +181,13 @@ Expr scattered(Op op, Expr updates, std::span<const Expr> index, Shape addressed
   in.insert(in.end(), index.begin(), index.end());
   return make(op, {updates.dtype(), checked(addressed + n, name(op))}, in, {addressed.begin(), addressed.end()});
 }
-}  // namespace
 
 Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed) {
-  if (updates.dtype() == DType::Bool) fail("scatter: bool values cannot be added");
-  return scattered(Op::Scatter, updates, index, addressed);
+  return scatter_by(Op::Scatter, updates, index, addressed);
 }
 
 Expr scatter_max(Expr updates, std::span<const Expr> index, Shape addressed) {
-  if (updates.dtype() != DType::U32) fail("scatter_max: needs u32, not " + to_string(updates.type()));
-  return scattered(Op::ScatterMax, updates, index, addressed);
+  return scatter_by(Op::ScatterMax, updates, index, addressed);
 }
 
 namespace {
@@ -238,7 +237,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
       if (n.op == Op::ArgMax || n.op == Op::ArgMin) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
       return reduce(n.op, in[0], n.attr);
     case Kind::Indexed:
-      return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scattered(n.op, in[0], in.subspan(1), Shape(n.attr));
+      return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter_by(n.op, in[0], in.subspan(1), Shape(n.attr));
     case Kind::Binder: return build_at(n.attr[0], n.attr[1], in[0]);
     case Kind::Rule: {
       if (n.op == Op::ByKernel) return by_kernel(in[0], own_kernel(n), in.subspan(1));

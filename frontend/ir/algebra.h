@@ -65,6 +65,7 @@ Expr arg_reduce(Op op, Expr a, int axis);  // ArgMax, ArgMin; extent >= 1
 Expr gather(Expr table, std::span<const Expr> index);                          // at least one index array
 Expr scatter(Expr updates, std::span<const Expr> index, Shape addressed);      // as many as addressed.rank(), at least one
 Expr scatter_max(Expr updates, std::span<const Expr> index, Shape addressed);  // of u32
+Expr scatter_by(Op op, Expr updates, std::span<const Expr> index, Shape addressed);
 
 /// `value`, whose derivative is what `function` says of `xs`, floats, and `consts`. WithJvp: behind them it takes a tangent
 /// for each of `xs` and gives the tangent of the value. WithVjp: it takes the cotangent of the value and gives those of

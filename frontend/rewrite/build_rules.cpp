@@ -103,10 +103,7 @@ std::vector<Expr> batched_index(L l, Expr t) {
 }
 Expr gather_batched(L l, Expr t) { return gather(l.operand(t, 0), batched_index(l, t)); }
 Expr scatter_batched(L l, Expr t) {
-  const Expr updates = l.operand(t, 0);
-  const Shape addressed = l.with_batch(Shape(t.node().attr));
-  return t.op() == Op::Scatter ? scatter(updates, batched_index(l, t), addressed)
-                               : scatter_max(updates, batched_index(l, t), addressed);
+  return scatter_by(t.op(), l.operand(t, 0), batched_index(l, t), l.with_batch(Shape(t.node().attr)));
 }
 
 // That side is computed there only, and so is what is asked beside the place.

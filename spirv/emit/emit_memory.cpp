@@ -75,18 +75,18 @@ void Emitter::store(const Inst& i) {
 
 void Emitter::atomic(const Inst& i) {
   const Scalar t = kernel_.bindings[i.in[0]].type;
-  const Id place = element(i.in[0], i.in[1]), addend = ids_[i.in[2]];
+  const Id place = element(i.in[0], i.in[1]), value = ids_[i.in[2]];
   const Id device = word(static_cast<uint32_t>(spv::Scope::Device)), relaxed = word(0);
   if (t != Scalar::F32) {
     needs_.integer_atomics = true;
-    result(i.op == kernel::KOp::AtomicAdd ? Op::OpAtomicIAdd : Op::OpAtomicUMax, type(t), {place, device, relaxed, addend});
+    result(i.op == kernel::KOp::AtomicAdd ? Op::OpAtomicIAdd : Op::OpAtomicUMax, type(t), {place, device, relaxed, value});
   } else if (native_atomics_) {
     needs_.atomic_float_add = true;
     module_.capability(spv::Capability::AtomicFloat32AddEXT);
     module_.extension("SPV_EXT_shader_atomic_float_add");
-    result(Op::OpAtomicFAddEXT, type(t), {place, device, relaxed, addend});
+    result(Op::OpAtomicFAddEXT, type(t), {place, device, relaxed, value});
   } else {
-    compare_exchange_add(place, addend);
+    compare_exchange_add(place, value);
   }
 }
 

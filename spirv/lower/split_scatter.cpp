@@ -33,9 +33,7 @@ Expr copy_numbers(Graph& g, const Shape& updates, const schedule::ScatterSchedul
 Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
   std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s)};
   for (size_t j = 1; j < n.in.size(); ++j) index.push_back({&g, n.in[j]});
-  const Shape addressed = Shape(n.attr).inserted(0, schedule::copies(s));
-  const Expr updates{&g, n.in[0]};
-  return n.op == Op::Scatter ? ir::scatter(updates, index, addressed) : ir::scatter_max(updates, index, addressed);
+  return ir::scatter_by(n.op, {&g, n.in[0]}, index, Shape(n.attr).inserted(0, schedule::copies(s)));
 }
 
 }  // namespace

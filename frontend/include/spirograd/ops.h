@@ -111,12 +111,12 @@ Array rem(Arg a, Arg b);         // integers as quot; floats as C's fmod
 Array hypot(Arg x, Arg y);       // sqrt(x^2 + y^2) without overflow
 Array mix(Arg x, Arg y, Arg t);  // x + (y - x) t
 Array clamp(Arg x, Arg lo, Arg hi);
-Array bit_and(Arg a, Arg b);  // integers, here and below
-Array bit_or(Arg a, Arg b);
-Array bit_xor(Arg a, Arg b);
 /// The bits of f32 as u32, and the f32 of such bits.
 Array bits(Arg a);
 Array from_bits(Arg a);
+Array bit_and(Arg a, Arg b);  // integers, here and below
+Array bit_or(Arg a, Arg b);
+Array bit_xor(Arg a, Arg b);
 Array shift_left(Arg a, Arg count);   // counts modulo 32
 Array shift_right(Arg a, Arg count);  // i32 keeps its sign
 Array minimum(Arg a, Arg b);
