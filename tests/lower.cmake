@@ -1,6 +1,8 @@
 spirograd_test(unit/merge_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/rebase_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/ordered_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/panels_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/shared_parts_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/turns_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/turned_stacks_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/row_kernels_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

@@ -45,6 +45,19 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   return out;
 }
 
+// Of an index of a gather, at the place `p` of a point.
+Coordinate index_coordinate(const ir::Graph& g, NodeId index, const Place& p) {
+  const std::optional<rewrite::Affine> f = affine_elements(g, index);
+  if (!f) return {all_axes(p, 0, static_cast<size_t>(g[index].type.shape.rank())), -1, false};
+  Coordinate out;
+  for (size_t a = 0; a < p.size() && a < f->term.size(); ++a) {
+    if (f->term[a].zero()) continue;
+    out.axes |= p[a].axes;
+    out.sum = out.sum && p[a].sum;
+  }
+  return out;
+}
+
 // Coordinates as what they depend on.
 struct Dependences {
   Coordinate reversed(Coordinate x, int64_t) const { return {x.axes, -1, x.sum}; }
@@ -66,8 +79,8 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
       if (ir::is_scatter(n.op)) break;
       const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
       if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
-      Place out(n.in.size() - 1, Coordinate{all_axes(p, 0, m), -1, false});
-      for (size_t k = 1; k < n.in.size(); ++k) out[k - 1].sum = all_sums(p) && is_affine(g, n.in[k]);
+      Place out;
+      for (size_t k = 1; k < n.in.size(); ++k) out.push_back(index_coordinate(g, n.in[k], p));
       out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
       return out;
     }

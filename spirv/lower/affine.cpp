@@ -98,9 +98,9 @@ AffinePlace table_place(const ir::Graph& g, const Node& n, const AffinePlace& p,
 
 }  // namespace
 
-bool is_affine(const ir::Graph& g, NodeId id) {
+std::optional<rewrite::Affine> affine_elements(const ir::Graph& g, NodeId id) {
   const Shape& shape = g[id].type.shape;
-  return AffineValues(g, shape).at(id, own_place(shape)).has_value();
+  return AffineValues(g, shape).at(id, own_place(shape));
 }
 
 std::vector<AffineRead> affine_reads(const ir::Graph& g, NodeId root,

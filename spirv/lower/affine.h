@@ -21,8 +21,9 @@ struct AffineRead {
   std::vector<ir::NodeId> path;  // layout operations and gathers between the computation and the array, from the top
 };
 
-/// Whether an array of integers holds sums of multiples of the places of its elements. Looks at a few operations only.
-bool is_affine(const ir::Graph& g, ir::NodeId id);
+/// The elements of an array of integers as sums of multiples of their places; none: not known to be. Looks at a few
+/// operations only.
+std::optional<rewrite::Affine> affine_elements(const ir::Graph& g, ir::NodeId id);
 
 /// What the computation of `root` reads at affine places, each different array and place once, in a fixed order. The walk
 /// ends at what is an array, as `is_read` tells; reductions, loops and operations of several parts below the root are not

@@ -1,6 +1,7 @@
 #include "spirv/lower/panels.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "frontend/ir/algebra.h"
@@ -104,11 +105,30 @@ class Packing {
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
     const PanelTile tile = tile_of(schedule_of(id, domain));
     if (tile.lanes < 0 || tile.rows < 0) return id;
+    if (const std::optional<NodeId> other_order = filling_lanes(n); other_order && !operands(id, n, tile).empty()) {
+      id = *other_order;
+      n = g_[id];
+    }
     ir::Memo memo;
     for (const Operand& o : operands(id, n, tile))
       if (const std::optional<NodeId> panels = packed(o, domain, tile)) memo[o.node.v] = *panels;
     if (memo.empty()) return id;
     n.in[0] = replaced(n.in[0], std::move(memo));
+    return g_.intern(std::move(n));
+  }
+
+  // The same reduction with another axis last, which has an element for each lane of a subgroup, where its own last one has
+  // not: what lanes have in common each evaluates for an element of the last axis.
+  std::optional<NodeId> filling_lanes(Node n) {
+    const Expr from{&g_, n.in[0]};
+    std::vector<int64_t> reduced(n.attr.begin(), n.attr.end()), order(static_cast<size_t>(from.rank()));
+    const auto fills = [&](int64_t axis) { return from.shape()[static_cast<int>(axis)] >= target_.subgroup_size; };
+    const auto longer = std::find_if(reduced.rbegin(), reduced.rend(), fills);
+    if (stored_.contains(from.id.v) || longer == reduced.rbegin() || longer == reduced.rend()) return std::nullopt;
+    std::rotate(reduced.rbegin(), longer, longer + 1);
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t j = 0; j < reduced.size(); ++j) order[static_cast<size_t>(n.attr[j])] = reduced[j];
+    n.in[0] = ir::transpose(from, order).id;
     return g_.intern(std::move(n));
   }
 

@@ -10,6 +10,7 @@
 #include "spirograd/executable.h"
 #include "spirv/lower/marks.h"
 #include "spirv/lower/recompute.h"
+#include "spirv/lower/shared_parts.h"
 #include "spirv/lower/use.h"
 #include "spirv/schedule/cost.h"
 
@@ -25,7 +26,6 @@ namespace {
 constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for what it writes
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
-constexpr double kCheap = 20;           // operations that are always recomputed rather than stored
 constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
 constexpr int64_t kSideBySide = 8;      // points that share what they read, at least
 constexpr double kTiles = 64;           // points for each busy invocation, in a kernel whose neighbours share all
@@ -39,11 +39,7 @@ bool is_leaf(const Node& n) {
 // Where it is stored, each part has a kernel.
 bool has_parts(const Node& n) { return n.op == Op::Concat || n.op == Op::Stack; }
 
-double count(const Shape& s) {
-  double c = 1;
-  for (int64_t d : s) c *= static_cast<double>(d);
-  return c;
-}
+double count(const Shape& s) { return static_cast<double>(s.count()); }
 
 class Chooser {
  public:
@@ -71,6 +67,8 @@ class Chooser {
       uses_.clear();
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
     }
+    cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
+    store_shared_parts(g_, c_.order, forced_, recomputed_, cost_, target_, c_.roots);
     drop_cheap();
     for (NodeId id : c_.order) limit_size(id);
     // What one kernel stores to read less is one array more for another that had computed it.
@@ -102,8 +100,8 @@ class Chooser {
     Costs cost;
     for (NodeId id : c_.order) {
       cost[id.v] = recompute_cost(g_, id, c_.roots, cost, target_);
-      const bool bound = forced_.contains(id.v) || c_.beside.contains(id.v);
-      if (ir::is_pointwise(g_[id].op) && c_.roots.contains(id.v) && !bound && cost[id.v] <= kCheap) c_.roots.erase(id.v);
+      const bool cheap = ir::is_pointwise(g_[id].op) && cost[id.v] <= kCheap;
+      if (cheap && c_.roots.contains(id.v) && !forced_.contains(id.v)) c_.roots.erase(id.v);
     }
   }
 

@@ -11,6 +11,8 @@
 
 namespace spirograd::lower {
 
+inline constexpr double kCheap = 20;  // operations that are always recomputed rather than stored
+
 /// Operations per element, by node; at most 1e15.
 using Costs = std::unordered_map<uint32_t, double>;
 

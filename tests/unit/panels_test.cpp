@@ -1,0 +1,64 @@
+// Contractions in tiles of subgroups: along which axes their lanes lie, and in which order they reduce. Values agree with
+// the interpreter.
+#include <gtest/gtest.h>
+
+#include "frontend/rewrite/passes.h"
+#include "spirograd/grad.h"
+#include "spirograd/text.h"
+#include "support/lowered.h"
+
+namespace spirograd {
+namespace panels_test {
+
+Target target_of_lanes() {
+  Target t = test::cpu_target();
+  t.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  return t;
+}
+
+// The loops of all kernels, a line for each.
+std::string loops(const Program& program) {
+  const Program p = rewrite::optimise_for_lowering(program, {.verify = true});
+  const lower::Plan plan = lower::lower(p, target_of_lanes());
+  EXPECT_TRUE(test::same_as_interpreter(p, plan, test::sines(p, 0.7), 1e-4));
+  std::string out;
+  for (const std::vector<lower::ScheduleLine>& kernel : plan.schedules)
+    for (const lower::ScheduleLine& line : kernel) out += line.what + ": " + line.how + "\n";
+  return out;
+}
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Panels, LanesHoldWhatTheyHaveInCommonForElementsOfAnAxisThatIsLongEnough) {
+  const auto of = [](const std::string& axes) {
+    return loops(
+        program("def f(x: f32[4, 16, 34, 34], w: f32[8, 16, 3, 3]) -> f32[4, 8, 32, 32] =\n"
+                "  for n: 4, o: 8, i: 32, j: 32 => sum(for " +
+                axes + " => x[n, c, i + a, j + b] * w[o, c, a, b])"));
+  };
+  const std::string channels_last = "k = serial 3; a = serial 3; b = serial 2 unroll 8; broadcast 8";
+  for (const char* axes : {"c: 16, a: 3, b: 3", "a: 3, c: 16, b: 3", "a: 3, b: 3, c: 16"})
+    EXPECT_TRUE(has(of(axes), channels_last)) << axes << "\n" << of(axes);
+}
+
+TEST(Panels, TheLastOfLongAxesStaysTheInnermost) {
+  const std::string found =
+      loops(program("def f(x: f32[64, 10, 12], w: f32[10, 12, 64]) -> f32[64, 64] =\n"
+                    "  for i: 64, j: 64 => sum(for a: 10, b: 12 => x[i, a, b] * w[a, b, j])"));
+  EXPECT_TRUE(has(found, "sum of f32[64,64,10,12]: k = serial 10; a = serial 2 unroll 6; broadcast 8")) << found;
+}
+
+// The cotangent of an image is read where its index is within; how far a weight is along the filter says nothing about
+// lanes.
+TEST(Panels, GradientsOfConvolutionsLieAlongRowsAsTheConvolutionsDo) {
+  const Program loss = program("def f(x: f32[4, 16, 32, 32], w: f32[8, 16, 3, 3]) -> f32 = sum(square(conv(x, w)))");
+  const std::string found = loops(grad(loss, {.wrt = {"x"}}).value());
+  EXPECT_TRUE(
+      has(found, "transpose f32[4,16,32,32]: i = grid 4; j = grid 2 register 8; k = grid 32; l = grid 1 register 4 lane 8"))
+      << found;
+}
+
+}  // namespace panels_test
+}  // namespace spirograd
