@@ -3,8 +3,8 @@
   gradbench_peers.py jax|torch SECONDS small|large NAME ..
 
 prints {NAME: [{"error": .., FUNCTION: milliseconds, ..}, ..]} as JSON, an object for each case of gradbench_cases.py. Both
-libraries take the same text: `lib.xp` is jax.numpy or torch, which call most things by the same names, and `lib.of` has grad,
-jvp, jacfwd and vmap. Results are compared with the same references as those of spirograd-gradbench. Searches of particle and
+libraries take the same text: `lib.xp` is jax.numpy or torch, which call most things by the same names, and `lib.of` has
+grad, jvp, jacfwd and vmap. Results are compared with the same references as those of spirograd-gradbench. Searches of particle and
 saddle are in JAX alone: PyTorch would run their loops, some 30,000 steps of derivatives of derivatives, in Python.
 """
 import json
