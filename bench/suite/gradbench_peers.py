@@ -4,8 +4,8 @@
 
 prints {NAME: [{"error": .., FUNCTION: milliseconds, ..}, ..]} as JSON, an object for each case of gradbench_cases.py. Both
 libraries take the same text: `lib.xp` is jax.numpy or torch, which call most things by the same names, and `lib.of` has
-grad, jvp, jacfwd and vmap. Results are compared with the same references as those of spirograd-gradbench. Searches of particle and
-saddle are in JAX alone: PyTorch would run their loops, some 30,000 steps of derivatives of derivatives, in Python.
+grad, jvp, jacfwd and vmap. Results are compared with the same references as those of spirograd-gradbench. Searches of
+particle and saddle are in JAX alone: PyTorch would run their loops, 30,000 steps of derivatives of derivatives, in Python.
 """
 import json
 import math

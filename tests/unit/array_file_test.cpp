@@ -1,13 +1,15 @@
-// CSV, PNG, IDX and safetensors: what is written is read back, and files that are cut, or lie, are refused.
+// CSV, PNG, EXR, IDX and safetensors: what is written is read back, and files that are cut, or lie, are refused.
 #include "tools/io/array_file.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
 #include "tools/io/csv.h"
+#include "tools/io/exr_array.h"
 #include "tools/io/idx.h"
 #include "tools/io/png_array.h"
 #include "tools/io/safetensors.h"
@@ -215,9 +217,100 @@ TEST(Png, WhatIsCutOrLiesIsRefused) {
   }
 }
 
+class Exr : public testing::Test {
+  void SetUp() override {
+    if (code_of([] { exr_array_bytes(floats({1, 1}, {0})); }) == "SG0505") GTEST_SKIP() << "this build has no OpenEXR";
+  }
+};
+
+TEST_F(Exr, IsReadAsWritten) {
+  for (const Shape& shape : {Shape{2, 3}, Shape{1, 2, 2}, Shape{3, 1, 3}, Shape{70, 41, 4}})
+    for (const DType t : {DType::F32, DType::F16}) {
+      std::vector<double> values;
+      for (int64_t j = 0; j < shape.count(); ++j) values.push_back(static_cast<double>(j) / 8 - 100);
+      values[0] = INFINITY, values[1] = -0.0;
+      const HostArray a(Type{t, shape}, values);
+      const FileArray back = parse_exr(exr_array_bytes(a), "", "x.exr");
+      EXPECT_EQ(back.shape, shape);
+      EXPECT_EQ(to_host(back, "x").type.dtype, DType::F32) << "halves, too";
+      EXPECT_EQ(to_host(back, "x").values(), a.values());
+    }
+}
+
+TEST_F(Exr, AChannelIsTakenByItsName) {
+  const Bytes file = exr_array_bytes(floats({1, 2, 3}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(to_host(parse_exr(file, "G", "x"), "x").values(), (std::vector<double>{2, 5}));
+  EXPECT_EQ(parse_exr(file, "G", "x").shape, (Shape{1, 2}));
+  try {
+    parse_exr(file, "Z", "x.exr");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code + " " + e.message, "SG0506 x.exr has no channel and no layer 'Z'");
+    EXPECT_EQ(e.help, "its channels are B, G, R");
+  }
+}
+
+// Two pixels beside each other, not packed: numbers of things, and a layer of colours. As the format's description has it.
+Bytes exr_of_layers() {
+  Bytes out;
+  const auto put = [&](auto... words) {
+    for (const uint32_t w : {static_cast<uint32_t>(words)...})
+      for (int j = 0; j < 4; ++j) out.push_back(static_cast<uint8_t>(w >> 8 * j));
+  };
+  const auto text = [&](const std::string& s) { out.insert(out.end(), s.c_str(), s.c_str() + s.size() + 1); };
+  const auto attribute = [&](const std::string& name, const std::string& type, uint32_t bytes) {
+    text(name), text(type), put(bytes);
+  };
+  const float one = 1;
+  put(20000630, 2);
+  attribute("channels", "chlist", 3 * 20 + 21 + 1);
+  for (const char* name : {"d.B", "d.G", "d.R", "name"}) text(name), put(*name == 'd' ? 2 : 0, 0, 1, 1);
+  out.push_back(0);
+  attribute("compression", "compression", 1), out.push_back(0);
+  for (const char* window : {"dataWindow", "displayWindow"}) attribute(window, "box2i", 16), put(0, 0, 1, 0);
+  attribute("lineOrder", "lineOrder", 1), out.push_back(0);
+  attribute("pixelAspectRatio", "float", 4), put(std::bit_cast<uint32_t>(one));
+  attribute("screenWindowCenter", "v2f", 8), put(0, 0);
+  attribute("screenWindowWidth", "float", 4), put(std::bit_cast<uint32_t>(one));
+  out.push_back(0);
+  put(out.size() + 8, 0, 0, 4 * 2 * 4);
+  for (const float x : {5.0f, 6.0f, 3.0f, 4.0f, 1.0f, 2.0f}) put(std::bit_cast<uint32_t>(x));
+  put(7, 4000000000u);
+  return out;
+}
+
+TEST_F(Exr, ALayerIsAPictureAndWholeNumbersStayThem) {
+  const Bytes file = exr_of_layers();
+  const FileArray colours = parse_exr(file, "d", "x"), names = parse_exr(file, "name", "x");
+  EXPECT_EQ(colours.shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(to_host(colours, "x").values(), (std::vector<double>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(to_host(names, "x").type, (Type{DType::U32, {1, 2}}));
+  EXPECT_EQ(to_host(names, "x").values(), (std::vector<double>{7, 4e9}));
+  try {
+    parse_exr(file, "", "x.exr");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.message, "x.exr holds more than one picture: its channels are d.B, d.G, d.R, name");
+    EXPECT_EQ(e.help, "name a channel or a layer: x.exr:d.B");
+  }
+}
+
+TEST_F(Exr, WhatIsNoPictureIsNotWritten) {
+  for (const HostArray& a : {floats({4}, {0, 0, 0, 0}), floats({1, 1, 5}, {0, 0, 0, 0, 0}), floats({0, 3}, {}),
+                             HostArray(Type{DType::I32, {1, 1}}), HostArray(Type{DType::F64, {1, 1}})})
+    EXPECT_EQ(code_of([&] { exr_array_bytes(a); }), "SG0508") << to_string(a.type);
+}
+
+TEST_F(Exr, WhatIsCutOrLiesIsRefused) {
+  const auto read = [](const Bytes& b) { parse_exr(b, "", "x.exr"); };
+  const Bytes whole = exr_array_bytes(floats({2, 2, 3}, std::vector<double>(12, 0.5)));
+  expect_no_beginning_is_read(whole, read);
+  expect_no_byte_crashes(whole, read);
+}
+
 TEST(ArrayFile, IsToldByTheEnding) {
   EXPECT_TRUE(takes_all_arrays("a.safetensors") && takes_all_arrays("a.npz") && !takes_all_arrays("a.csv"));
-  for (const char* one : {"a.npy", "a.csv", "a.png", "a.idx"}) EXPECT_TRUE(takes_one_array(one)) << one;
+  for (const char* one : {"a.npy", "a.csv", "a.png", "a.exr", "a.idx"}) EXPECT_TRUE(takes_one_array(one)) << one;
   for (const char* none : {"a.idx.gz", "a.txt", "csv", "a.npz"}) EXPECT_FALSE(takes_one_array(none)) << none;
   EXPECT_EQ(code_of([] { read_array_file("x", "nowhere.csv"); }), "SG0504");
   EXPECT_EQ(code_of([] { read_array_file("x", "a.npz"); }), "SG0506");

@@ -77,8 +77,8 @@ constexpr Entry kEntries[] = {
     {"SG0504", "a file cannot be read", "the message has the reason of the system"},
     {"SG0505", "an output cannot be written", "nothing was written: outputs appear together or not at all"},
     {"SG0506", "the value of an input is malformed",
-     "forms: a.npy, a.npz:member, a.csv, a.png, a.idx, a.safetensors:name, 3.5, [1,2], zeros:64x64xf32, ones:.., iota:.., "
-     "random:SEED:.."},
+     "forms: a.npy, a.npz:member, a.csv, a.png, a.exr, a.idx, a.safetensors:name, 3.5, [1,2], zeros:64x64xf32, ones:.., "
+     "iota:.., random:SEED:.."},
     {"SG0507", "a file has another element type than the program wants",
      "--cast converts; values that do not fit stay an error"},
     {"SG0508", "-o names no result, or a format that does not take it",

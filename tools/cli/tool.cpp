@@ -79,7 +79,8 @@ const Conventions& conventions() {
   static const Conventions known = {
       "  x=a.npy  x=a.npz:member  x=3.5  x=[1,2,3]  x=zeros:64x64xf32  x=ones:8  x=iota:10xi32  x=random:7:64x64xf32\n"
       "  x=a.csv  x=a.png (f32 from 0 to 1, [H,W] or [H,W,C])  x=a.idx  x=train-images-idx3-ubyte.gz  x=a.safetensors:name\n"
-      "  outputs end in .npy, .npz, .csv, .png, .idx or .safetensors, too\n"
+      "  x=a.exr (or one of its channels or layers: a.exr:Z)\n"
+      "  outputs end in .npy, .npz, .csv, .png, .exr, .idx or .safetensors, too\n"
       "  N=5 gives a shape variable; a.npz alone gives all its arrays by name\n",
       "SPIROGRAD_DEVICE, SPIROGRAD_CACHE (folder of compiled kernels; empty: none)",
       "0 ok, 1 a check failed, 2 usage, 3 program, 4 device, 5 files, 6 memory, 70 internal, 130 Ctrl-C",

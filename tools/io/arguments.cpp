@@ -15,8 +15,8 @@ namespace spirograd::io {
 namespace {
 
 constexpr const char* kForms =
-    "forms: a.npy, a.npz:member, a.csv, a.png, a.idx, a.safetensors:name, 3.5, [1,2,3], zeros:64x64xf32, ones:.., iota:.., "
-    "random:SEED:64x64xf32";
+    "forms: a.npy, a.npz:member, a.csv, a.png, a.exr, a.idx, a.safetensors:name, 3.5, [1,2,3], zeros:64x64xf32, ones:.., "
+    "iota:.., random:SEED:64x64xf32";
 
 Error bad(const std::string& name, const std::string& text, const std::string& why) {
   return Error("SG0506", "input '" + name + "': '" + text + "' " + why);

@@ -1,6 +1,6 @@
 // Inputs as they are typed: name=value, where the value is a file, a literal, or a pseudo-file that makes data up.
 //
-//   x=a.npy   x=a.npz:member   x=a.csv   x=a.png   x=a.idx   x=a.safetensors:name   (array_file.h)
+//   x=a.npy   x=a.npz:member   x=a.csv   x=a.png   x=a.exr   x=a.exr:Z   x=a.idx   x=a.safetensors:name   (array_file.h)
 //   x=3.5   x=[[1,2],[3,4]]   x=zeros:64x64xf32   x=ones:8   x=iota:10xi32   x=random:7:64x64xf32
 #pragma once
 

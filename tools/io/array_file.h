@@ -16,8 +16,9 @@ struct StoredArray {
   bool typed = true;  // numbers in text take any element type that holds them
 };
 
-/// What `text` names: "x.npy", "x.npz:member", "x.csv", "x.png", an IDX file, "x.safetensors:name". Nothing if it has
-/// another form. Errors: SG0501, SG0503, SG0504; SG0506 for an archive without a member.
+/// What `text` names: "x.npy", "x.npz:member", "x.csv", "x.png", "x.exr", "x.exr:channel", an IDX file,
+/// "x.safetensors:name". Nothing if it has another form. Errors: SG0501, SG0503, SG0504; SG0506 for an archive without a
+/// member.
 std::optional<StoredArray> read_array_file(const std::string& name, const std::string& text);
 
 /// Whether a file with this name takes all results by their names, or one.

@@ -30,7 +30,7 @@ need_packages() {
 }
 
 build_packages=(build-essential cmake ninja-build libvulkan-dev libvulkan-volk-dev libvulkan1 mesa-vulkan-drivers spirv-tools
-                spirv-headers glslang-tools nlohmann-json3-dev libpng-dev zlib1g-dev libcairo2-dev)
+                spirv-headers glslang-tools nlohmann-json3-dev libpng-dev libopenexr-dev zlib1g-dev libcairo2-dev)
 mingw_packages=(g++-mingw-w64-x86-64-posix libz-mingw-w64-dev googletest wine wine64)
 test_packages=(libopenmpi-dev openmpi-bin libgtest-dev vulkan-validationlayers python3 python3-numpy ccache clang-format-14 spirv-cross)
 
