@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "vk_runtime/device.h"
 
@@ -110,6 +111,48 @@ uint64_t Device::Impl::submit_point(VkCommandBuffer commands) {
   submit(work, signal.fence);
   timeline->submitted(signal);
   return signal.point;
+}
+
+namespace {
+
+struct SubmittedSemaphores {
+  std::vector<VkSemaphore> handles;
+  std::vector<uint64_t> values;
+  explicit SubmittedSemaphores(std::span<const SemaphoreValue> all) {
+    for (const SemaphoreValue& v : all) handles.push_back(v.semaphore), values.push_back(v.value);
+  }
+  uint32_t count() const { return static_cast<uint32_t>(handles.size()); }
+};
+
+}  // namespace
+
+// By submissions without commands: waiting and signalling reach over all that the queue has behind and before them.
+void Device::Impl::submit_wait(std::span<const SemaphoreValue> semaphores) {
+  if (semaphores.empty()) return;
+  const SubmittedSemaphores all(semaphores);
+  const std::vector<VkPipelineStageFlags> stages(all.count(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+  VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+  values.waitSemaphoreValueCount = all.count();
+  values.pWaitSemaphoreValues = all.values.data();
+  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, timeline->has_semaphore() ? &values : nullptr};
+  work.waitSemaphoreCount = all.count();
+  work.pWaitSemaphores = all.handles.data();
+  work.pWaitDstStageMask = stages.data();
+  const std::lock_guard lock(queue_mutex);
+  submit(work, VK_NULL_HANDLE);
+}
+
+void Device::Impl::submit_signal(std::span<const SemaphoreValue> semaphores) {
+  if (semaphores.empty()) return;
+  const SubmittedSemaphores all(semaphores);
+  VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+  values.signalSemaphoreValueCount = all.count();
+  values.pSignalSemaphoreValues = all.values.data();
+  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, timeline->has_semaphore() ? &values : nullptr};
+  work.signalSemaphoreCount = all.count();
+  work.pSignalSemaphores = all.handles.data();
+  const std::lock_guard lock(queue_mutex);
+  submit(work, VK_NULL_HANDLE);
 }
 
 void Device::Impl::wait(uint64_t point, uint64_t timeout_ns) {

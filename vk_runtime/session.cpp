@@ -1,4 +1,6 @@
 // What a session does for its user: runs, replays, or records into the user's commands.
+#include <algorithm>
+
 #include "vk_runtime/clock.h"
 #include "vk_runtime/device_array.h"
 #include "vk_runtime/errors.h"
@@ -81,15 +83,34 @@ Result<Timing> Session::run_steps(uint64_t steps) {
   });
 }
 
-Result<Point> Session::submit(uint64_t steps) {
+namespace {
+
+void check_semaphores(const Device::Impl& d, const Semaphores& semaphores) {
+  for (const std::span<const SemaphoreValue> given : {semaphores.wait, semaphores.signal}) {
+    if (!given.empty() && d.owned)
+      throw Error("SG0501", "submit: semaphores are those of a host's device, and '" + d.name() + "' is not adopted")
+          .hint("wait(point) waits on the host");
+    if (std::ranges::any_of(given, [](const SemaphoreValue& v) { return v.semaphore == VK_NULL_HANDLE; }))
+      throw Error("SG0501", "submit: a semaphore is null");
+  }
+}
+
+}  // namespace
+
+Result<Point> Session::submit(uint64_t steps) { return submit(steps, {}); }
+
+Result<Point> Session::submit(uint64_t steps, const Semaphores& semaphores) {
   return guarded([&] {
     Impl& s = *impl_;
     if (steps == 0) throw Error("SG0501", "submit: the number of steps is not positive").hint("submit() is one step");
+    check_semaphores(s.d, semaphores);
     s.check_given();
     s.d.check_alive();
     s.d.sweep();
     s.come_here();
+    s.d.submit_wait(semaphores.wait);
     s.send(steps, false, UINT64_MAX);
+    s.d.submit_signal(semaphores.signal);
     return Point{s.last};
   });
 }

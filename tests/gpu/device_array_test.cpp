@@ -207,6 +207,9 @@ TEST_F(DeviceArrays, MistakesNameWhatIsWrong) {
   EXPECT_EQ(s->run(0).error().code, "SG0501");
   EXPECT_EQ(s->run(-3).error().code, "SG0501");
   EXPECT_EQ(s->submit(0).error().code, "SG0501");
+  const SemaphoreValue unknown[] = {{}};
+  EXPECT_EQ(s->submit(1, {.wait = unknown}).error().message,
+            "submit: semaphores are those of a host's device, and '" + device->info().name + "' is not adopted");
   ASSERT_TRUE(s->bind("w", w));
   ASSERT_TRUE(s->feed("w_next", "w"));
   const std::string again = told(s->feed("w_next", "w"));

@@ -171,6 +171,66 @@ TEST_F(HostTest, SubmissionsToOneQueueAreInOrder) {
   for (int i = 0; i < 300; ++i) ASSERT_EQ(z_data[i], 7);
 }
 
+// A host that fills the input only after the session has submitted, and waits for a value that the session signals.
+TEST_F(HostTest, SemaphoresOfTheHostAreWaitedForAndSignalled) {
+  External e = external();
+  e.timeline_semaphore = true;
+  adopt(e);
+  const auto timeline = [&] {
+    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
+    VkSemaphore out = VK_NULL_HANDLE;
+    EXPECT_EQ(vkCreateSemaphore(host, &info, nullptr, &out), VK_SUCCESS);
+    return out;
+  };
+  const VkSemaphore filled = timeline(), doubled = timeline();
+  const auto [x, x_data] = host_buffer(1200);
+  const auto [y, y_data] = host_buffer(1200);
+  DeviceArray in = DeviceArray::adopt(device, f32({300}), {x, 0, 1200}).value();
+  DeviceArray out = DeviceArray::adopt(device, f32({300}), {y, 0, 1200}).value();
+  auto s = Session::create(device, affine_program(BindingForm::Descriptors, 300));
+  ASSERT_TRUE(s) << s.error().str();
+  ASSERT_TRUE((*s)->bind("x", in));
+  ASSERT_TRUE((*s)->bind("y", out));
+  for (const uint64_t turn : {10, 20}) {
+    const SemaphoreValue wait[] = {{filled, turn}}, signal[] = {{doubled, turn + 1}};
+    const auto point = (*s)->submit(3, {wait, signal});
+    ASSERT_TRUE(point) << point.error().str();
+    EXPECT_FALSE((*s)->done(*point).value());
+    for (int i = 0; i < 300; ++i) x_data[i] = static_cast<float>(turn);
+    VkSemaphoreSignalInfo now{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, filled, turn};
+    ASSERT_EQ(vkSignalSemaphore(host, &now), VK_SUCCESS);
+    VkSemaphoreWaitInfo until{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, nullptr, 0, 1, &doubled, &signal[0].value};
+    ASSERT_EQ(vkWaitSemaphores(host, &until, UINT64_C(60'000'000'000)), VK_SUCCESS);
+    for (int i = 0; i < 300; ++i) ASSERT_EQ(y_data[i], static_cast<float>(2 * turn + 1));
+    EXPECT_TRUE((*s)->wait(*point));
+  }
+  const SemaphoreValue none[] = {{}};
+  EXPECT_EQ((*s)->submit(1, {.signal = none}).error().message, "submit: a semaphore is null");
+  ASSERT_EQ(vkDeviceWaitIdle(host), VK_SUCCESS);
+  vkDestroySemaphore(host, filled, nullptr);
+  vkDestroySemaphore(host, doubled, nullptr);
+}
+
+// Devices without timeline semaphores have binary ones, between two submissions.
+TEST_F(HostTest, BinarySemaphoresNeedNoTimelines) {
+  adopt(external());
+  auto first = Session::create(device, affine_program(BindingForm::Descriptors, 300));
+  auto second = Session::create(device, affine_program(BindingForm::Descriptors, 300));
+  ASSERT_TRUE(first && second);
+  const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+  VkSemaphore between = VK_NULL_HANDLE;
+  ASSERT_EQ(vkCreateSemaphore(host, &info, nullptr, &between), VK_SUCCESS);
+  const SemaphoreValue value[] = {{between}};
+  for (const auto& s : {&first, &second}) ASSERT_TRUE((**s)->write("x", HostArray(f32({300}), std::vector<double>(300, 2))));
+  ASSERT_TRUE((*first)->submit(1, {.signal = value}));
+  ASSERT_TRUE((*second)->submit(1, {.wait = value}));
+  EXPECT_EQ((*second)->read("y").value().values()[7], 5);
+  ASSERT_EQ(vkDeviceWaitIdle(host), VK_SUCCESS);
+  vkDestroySemaphore(host, between, nullptr);
+}
+
 TEST_F(HostTest, SlicesThatAreNoArraysAreRefused) {
   adopt(external());
   const auto [x, data] = host_buffer(256);

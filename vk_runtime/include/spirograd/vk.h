@@ -277,6 +277,16 @@ struct Point {
   uint64_t value = 0;
 };
 
+/// A value of a timeline semaphore of the host's device. Of a binary semaphore, the value means nothing.
+struct SemaphoreValue {
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  uint64_t value = 0;
+};
+/// What a submission waits for before its first command, and what it signals behind its last one.
+struct Semaphores {
+  std::span<const SemaphoreValue> wait = {}, signal = {};
+};
+
 /// An executable made ready for a device: pipelines, memory and recorded commands. Not for use from two threads at once.
 class Session {
  public:
@@ -317,6 +327,11 @@ class Session {
   /// The same without waiting. Submissions of one session, and of sessions that share a device, run in the order in which
   /// they were made. Waits only where many parts make up the steps.
   Result<Point> submit(uint64_t steps = 1);
+  /// The same in order with the host's work on other queues and devices, by semaphores of an adopted device (timeline ones
+  /// where External says that it has them). All accesses on this side are in the scope of both. What is waited for must be
+  /// on its way, or come from another thread. Where this fails, nothing is signalled. Errors: SG0501 null, a device that is
+  /// not adopted.
+  Result<Point> submit(uint64_t steps, const Semaphores& semaphores);
   /// Errors: SG0501 a point that nothing was submitted for, SG0310 device lost.
   Result<void> wait(Point point);
   Result<bool> done(Point point);
