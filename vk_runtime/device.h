@@ -117,9 +117,8 @@ struct Device::Impl {
   void submit(VkCommandBuffer commands, VkFence fence);
   /// The point of the timeline that is reached when they have ended, and all that was submitted before them.
   uint64_t submit_point(VkCommandBuffer commands);
-  /// What is submitted from here on waits for those; those wait for what was submitted up to here.
-  void submit_wait(std::span<const SemaphoreValue> semaphores);
-  void submit_signal(std::span<const SemaphoreValue> semaphores);
+  /// Without commands: what is submitted from here on waits for the first, and the second for what was submitted up to here.
+  void submit_semaphores(const Semaphores& semaphores);
   /// Until that point is reached. Throws SG0312 where that takes longer, vulkan_error where the wait fails.
   void wait(uint64_t point, uint64_t timeout_ns = UINT64_MAX);
   /// Whether work up to that point may still use what is about to be destroyed.

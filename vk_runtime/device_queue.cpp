@@ -126,31 +126,21 @@ struct SubmittedSemaphores {
 
 }  // namespace
 
-// By submissions without commands: waiting and signalling reach over all that the queue has behind and before them.
-void Device::Impl::submit_wait(std::span<const SemaphoreValue> semaphores) {
-  if (semaphores.empty()) return;
-  const SubmittedSemaphores all(semaphores);
-  const std::vector<VkPipelineStageFlags> stages(all.count(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+void Device::Impl::submit_semaphores(const Semaphores& semaphores) {
+  if (semaphores.wait.empty() && semaphores.signal.empty()) return;
+  const SubmittedSemaphores wait(semaphores.wait), signal(semaphores.signal);
+  const std::vector<VkPipelineStageFlags> stages(wait.count(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
   VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
-  values.waitSemaphoreValueCount = all.count();
-  values.pWaitSemaphoreValues = all.values.data();
+  values.waitSemaphoreValueCount = wait.count();
+  values.pWaitSemaphoreValues = wait.values.data();
+  values.signalSemaphoreValueCount = signal.count();
+  values.pSignalSemaphoreValues = signal.values.data();
   VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, timeline->has_semaphore() ? &values : nullptr};
-  work.waitSemaphoreCount = all.count();
-  work.pWaitSemaphores = all.handles.data();
+  work.waitSemaphoreCount = wait.count();
+  work.pWaitSemaphores = wait.handles.data();
   work.pWaitDstStageMask = stages.data();
-  const std::lock_guard lock(queue_mutex);
-  submit(work, VK_NULL_HANDLE);
-}
-
-void Device::Impl::submit_signal(std::span<const SemaphoreValue> semaphores) {
-  if (semaphores.empty()) return;
-  const SubmittedSemaphores all(semaphores);
-  VkTimelineSemaphoreSubmitInfo values{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
-  values.signalSemaphoreValueCount = all.count();
-  values.pSignalSemaphoreValues = all.values.data();
-  VkSubmitInfo work{VK_STRUCTURE_TYPE_SUBMIT_INFO, timeline->has_semaphore() ? &values : nullptr};
-  work.signalSemaphoreCount = all.count();
-  work.pSignalSemaphores = all.handles.data();
+  work.signalSemaphoreCount = signal.count();
+  work.pSignalSemaphores = signal.handles.data();
   const std::lock_guard lock(queue_mutex);
   submit(work, VK_NULL_HANDLE);
 }

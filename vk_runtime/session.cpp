@@ -108,9 +108,9 @@ Result<Point> Session::submit(uint64_t steps, const Semaphores& semaphores) {
     s.d.check_alive();
     s.d.sweep();
     s.come_here();
-    s.d.submit_wait(semaphores.wait);
+    s.d.submit_semaphores({.wait = semaphores.wait});
     s.send(steps, false, UINT64_MAX);
-    s.d.submit_signal(semaphores.signal);
+    s.d.submit_semaphores({.signal = semaphores.signal});
     return Point{s.last};
   });
 }

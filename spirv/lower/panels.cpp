@@ -105,12 +105,15 @@ class Packing {
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
     const PanelTile tile = tile_of(schedule_of(id, domain));
     if (tile.lanes < 0 || tile.rows < 0) return id;
-    if (const std::optional<NodeId> other_order = filling_lanes(n); other_order && !operands(id, n, tile).empty()) {
+    std::vector<Operand> found = operands(id, n, tile);
+    if (found.empty()) return id;
+    if (const std::optional<NodeId> other_order = filling_lanes(n)) {
       id = *other_order;
       n = g_[id];
+      found = operands(id, n, tile);
     }
     ir::Memo memo;
-    for (const Operand& o : operands(id, n, tile))
+    for (const Operand& o : found)
       if (const std::optional<NodeId> panels = packed(o, domain, tile)) memo[o.node.v] = *panels;
     if (memo.empty()) return id;
     n.in[0] = replaced(n.in[0], std::move(memo));
