@@ -69,6 +69,12 @@ struct Dependences {
 
 }  // namespace
 
+Place place_of_point(const Shape& domain) {
+  Place out;
+  for (int a = 0; a < domain.rank(); ++a) out.push_back({1u << a, a});
+  return out;
+}
+
 Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p, Coordinate reduced_axis) {
   const Shape& from = g[n.in[j]].type.shape;
   switch (ir::kind(n.op)) {
@@ -94,14 +100,22 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
 }
 
 schedule::Read read_of(const Access& a, uint32_t buffer) {
-  const bool along = (a.last & kReducedAxis) != 0;
-  return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxis, along};
+  const bool along = (a.last & kLastReducedAxis) != 0;
+  return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxes, along};
+}
+
+Place place_of_operand(const ir::Graph& g, const Node& n, size_t j, const Place& place) {
+  Place out = operand_place(g, n, j, place, {kReducedAxis, -1});
+  if (ir::info(n.op).kind != ir::Kind::Reduce) return out;
+  const Shape& from = g[n.in[j]].type.shape;
+  const auto last = std::find_if(n.attr.rbegin(), n.attr.rend(), [&](int64_t a) { return from[static_cast<int>(a)] != 1; });
+  if (last != n.attr.rend()) out[static_cast<size_t>(*last)].axes |= kLastReducedAxis;
+  return out;
 }
 
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t most) {
   Accesses out;
-  Place own;
-  for (int a = 0; a < g[root].type.shape.rank(); ++a) own.push_back({1u << a, a});
+  const Place own = place_of_point(g[root].type.shape);
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
   bool contiguous = true;
@@ -114,7 +128,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
-      out.reads.push_back({id, axes & ~kReducedAxis, place == own && n.type.shape == g[root].type.shape,
+      out.reads.push_back({id, axes & ~kReducedAxes, place == own && n.type.shape == g[root].type.shape,
                            (axes & kReducedAxis) != 0, all_sums(place), place.empty() ? 0 : place.back().axes});
       contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
       continue;
@@ -125,7 +139,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
       const bool position = n.op == Op::ArgMax || n.op == Op::ArgMin;
       out.reductions.push_back({axes, static_cast<double>(g[n.in[0]].type.shape.count()) / results, true, position});
     }
-    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], operand_place(g, n, j, place, {kReducedAxis, -1}));
+    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, place));
   }
   for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous;
   return out;

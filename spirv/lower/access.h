@@ -36,6 +36,9 @@ struct Coordinate {
 };
 using Place = std::vector<Coordinate>;
 
+/// That of the kernel's own point.
+Place place_of_point(const Shape& domain);
+
 /// Where operand j is read when the node is computed at `place`. `reduced` stands for the axes that a reduction runs over.
 Place operand_place(const ir::Graph& g, const ir::Node& n, size_t j, const Place& place, Coordinate reduced = {});
 
@@ -45,11 +48,17 @@ struct Access {
   bool own = false;      // the place is the point itself
   bool reduced = false;  // it depends on a reduction that runs for the point
   bool sums = true;      // its coordinates are sums of multiples of coordinates
-  uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point, or kReducedAxis
+  uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point, or on one of kReducedAxes
 };
 
-/// In Access::axes and Reduction::axes: depends on a reduction that runs for the point.
-inline constexpr uint32_t kReducedAxis = 1u << 31;
+/// Bits beside those of a point's coordinates: depends on an axis that a reduction runs over for the point, and on the last
+/// of them.
+inline constexpr uint32_t kReducedAxis = 1u << 31, kLastReducedAxis = 1u << 30,
+                          kReducedAxes = kReducedAxis | kLastReducedAxis;
+
+/// Like operand_place; what is reduced depends on kReducedAxis, and on kLastReducedAxis along the last axis that has more
+/// than one element.
+Place place_of_operand(const ir::Graph& g, const ir::Node& n, size_t j, const Place& place);
 
 /// As schedulers know it.
 schedule::Read read_of(const Access& a, uint32_t buffer);

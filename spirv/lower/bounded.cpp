@@ -53,6 +53,9 @@ std::vector<NodeId> computed_operands(const Graph& g, NodeId root, const std::se
   return out;
 }
 
+// Whether its code is that of several points, which may as well be computed one by one.
+bool has_tile(const Compute& s) { return s.kind == Compute::Kind::Map && s.rows.empty() && schedule::tile(s.schedule) > 1; }
+
 // Gives the terms of a scan a buffer. False: they have one.
 bool store_terms(const Graph& g, Draft& draft, NodeId scan) {
   const ir::LoopParts parts = ir::loop_parts(g, g[scan]);
@@ -71,7 +74,7 @@ void move_nodes(Draft& draft, const ir::Memo& memo) {
     const auto it = memo.find(id);
     return it == memo.end() ? id : it->second.v;
   };
-  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.dispatched, &draft.turns}) {
+  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.single, &draft.dispatched, &draft.turns}) {
     std::set<uint32_t> all;
     for (uint32_t id : *nodes) all.insert(moved(id));
     *nodes = std::move(all);
@@ -135,16 +138,17 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
   SplitScatters scatters = split_scatters(g, draft.roots, target, scheduler);
   go_on_with(scatters);
   draft.scatters = std::move(scatters.scatters);
-  Rewritten ordered = order_arrays(g, draft.roots, draft.stored, draft.scans, target);
-  go_on_with(ordered);
-  draft.stored.merge(ordered.stored);
+  const auto store_as = [&](Rewritten made) {
+    go_on_with(made);
+    draft.stored.merge(made.stored);
+  };
+  if (!target.price.coalesces) store_as(order_for_pages(g, draft.roots, draft.stored, draft.scans, target));
   FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
   go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
   draft.partial = std::move(factored.partial);
-  Rewritten packed = pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler);
-  go_on_with(packed);
-  draft.stored.merge(packed.stored);
+  store_as(pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler));
+  if (target.price.coalesces) store_as(order_for_neighbours(g, draft.roots, draft.stored, draft.scans, target));
   return draft;
 }
 
@@ -172,6 +176,8 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
     } else if (is_loop) {
       loops.push_back(nodes[0]);
       iterations.push_back(e.iterations);
+    } else if (e.too_large && has_tile(e.computes[0]) && draft.single.insert(nodes[0].v).second) {
+      changed = true;
     } else if (e.too_large) {
       for (NodeId id : e.repeated.empty() ? computed_operands(g, nodes[0], draft.stored) : e.repeated)
         changed |= draft.stored.insert(id.v).second;

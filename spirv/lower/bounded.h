@@ -20,6 +20,7 @@ struct Draft {
   std::vector<ir::NodeId> roots;
   std::set<uint32_t> stored;      // nodes that get a buffer
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
+  std::set<uint32_t> single;      // nodes whose invocations compute one point each
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches
   std::set<uint32_t> turns;       // of them, the one over parts of rows
   Scans scans;                    // loops that are scans

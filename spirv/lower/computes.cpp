@@ -46,6 +46,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   s.code = e.code;
   s.reduces = e.reduces;
   s.alone = r.alone.contains(walk.v);
+  s.single = r.single.contains(walk.v);
   s.work = static_cast<double>(s.domain.count()) * static_cast<double>(e.code) * e.longest;
   if (s.label.empty()) s.label = std::string(ir::name(g[id].op)) + " " + to_string(g[id].type);
   close_where_unwanted(r, {&walk, 1}, s);

@@ -24,9 +24,10 @@ struct Region {
   const Materialised& places;
   ExtentWalk& extent;
   const Arms& arms;
-  const std::vector<Gate>& gates;   // of the loop whose body this is
-  const NodeSet& made;              // what steps before this one compute
-  const std::set<uint32_t>& alone;  // nodes whose computes share no kernel
+  const std::vector<Gate>& gates;    // of the loop whose body this is
+  const NodeSet& made;               // what steps before this one compute
+  const std::set<uint32_t>& alone;   // nodes whose computes share no kernel
+  const std::set<uint32_t>& single;  // nodes whose invocations compute one point each
   const Scans& scans;
   const TurnedStacks& turned;
   const RowKernels& rows;

@@ -127,12 +127,13 @@ void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const 
   if (iterations * length <= schedule::most_elements(t)) form = std::move(turns);
 }
 
-// By neighbouring invocations of one workgroup; how much each of them keeps is not looked at.
-LoopForm one_workgroup(const Graph& g, const ir::Function& f, const Target& t) {
+// By neighbouring invocations of one workgroup; more than usual where each would have more elements of one array than `own`.
+LoopForm one_workgroup(const Graph& g, const ir::Function& f, int64_t own, const Target& t) {
   LoopForm form{LoopForm::Kind::Together};
   int64_t largest = 1;
   for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
   form.members = members_for(largest, t);
+  while (t.price.cooperates && own * form.members < largest && 2 * form.members <= t.max_invocations) form.members *= 2;
   return form;
 }
 
@@ -155,7 +156,7 @@ std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target
   if (!t.shared_memory) return std::nullopt;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   const ir::Function& f = g.function(parts.function);
-  LoopForm form = one_workgroup(g, f, t);
+  LoopForm form = one_workgroup(g, f, kOwnElements, t);
   int64_t state = 0;
   const auto own = [&](NodeId n) { return own_elements(g, n, form); };
   for (NodeId r : f.results) {
@@ -187,7 +188,7 @@ std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, NodeId id, co
   if (!t.shared_memory) return std::nullopt;
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   const ir::Function& f = g.function(parts.function);
-  LoopForm form = one_workgroup(g, f, t);
+  LoopForm form = one_workgroup(g, f, kOwnInMemory, t);
   form.in_memory = true;
   for (NodeId r : f.results)
     if (own_elements(g, r, form) > kOwnInMemory || g[r].type.dtype == DType::Bool) return std::nullopt;

@@ -166,9 +166,9 @@ class Lowering {
     note_kept_rows(plan_, g_, partition.order, places);
     ExtentWalk extent(g_, partition.roots);
     NodeSet computed_before;
-    const Region region{g_,   target_,        partition,       params,      places,      extent,
-                        arms, gates,          computed_before, draft.alone, draft.scans, turned,
-                        rows, draft.scatters, draft.partial,   constant,    limit};
+    const Region region{g_,     target_, partition,       params,        places,       extent,
+                        arms,   gates,   computed_before, draft.alone,   draft.single, draft.scans,
+                        turned, rows,    draft.scatters,  draft.partial, constant,     limit};
 
     std::vector<Excess> excesses;
     std::vector<Compute> pending;

@@ -155,6 +155,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
   const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty()};
+  if (s.single) return schedule::plain_map(facts);
   return schedule::legal(facts, scheduler.map(facts, target), target);
 }
 

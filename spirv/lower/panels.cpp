@@ -43,6 +43,13 @@ PanelTile tile_of(const schedule::MapSchedule& m) {
   return t;
 }
 
+// Of a workgroup, whose invocations have points of their own along two axes.
+bool is_group_tile(const schedule::MapSchedule& m) {
+  return m.group > 0 && m.team == 0 && std::ranges::count_if(m.axes, [](const schedule::Split& axis) {
+                                         return schedule::extent(axis, Bind::Local) > 1;
+                                       }) == 2;
+}
+
 // What a reduction reads along the lanes, and not along the rows: what all rows of tiles read again.
 struct Operand {
   NodeId node;
@@ -103,11 +110,13 @@ class Packing {
   NodeId reduction(NodeId id, Node n) {
     const Shape domain = n.type.shape, from = g_[n.in[0]].type.shape;
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
-    const PanelTile tile = tile_of(schedule_of(id, domain));
+    const schedule::MapSchedule chosen = schedule_of(id, domain);
+    if (is_group_tile(chosen)) return with_longer_last(n, schedule::kStaged).value_or(id);
+    const PanelTile tile = tile_of(chosen);
     if (tile.lanes < 0 || tile.rows < 0) return id;
     std::vector<Operand> found = operands(id, n, tile);
     if (found.empty()) return id;
-    if (const std::optional<NodeId> other_order = filling_lanes(n)) {
+    if (const std::optional<NodeId> other_order = with_longer_last(n, target_.subgroup_size)) {
       id = *other_order;
       n = g_[id];
       found = operands(id, n, tile);
@@ -120,13 +129,13 @@ class Packing {
     return g_.intern(std::move(n));
   }
 
-  // The same reduction with another axis last, which has an element for each lane of a subgroup, where its own last one has
-  // not: what lanes have in common each evaluates for an element of the last axis.
-  std::optional<NodeId> filling_lanes(Node n) {
+  // The same reduction with another axis last, which has so many elements, where its own last one has not. Tiles take that
+  // many at a time: what lanes have in common each evaluates for one of them, and workgroups copy them to shared memory.
+  std::optional<NodeId> with_longer_last(Node n, int64_t elements) {
     const Expr from{&g_, n.in[0]};
     std::vector<int64_t> reduced(n.attr.begin(), n.attr.end()), order(static_cast<size_t>(from.rank()));
-    const auto fills = [&](int64_t axis) { return from.shape()[static_cast<int>(axis)] >= target_.subgroup_size; };
-    const auto longer = std::find_if(reduced.rbegin(), reduced.rend(), fills);
+    const auto is_longer = [&](int64_t axis) { return from.shape()[static_cast<int>(axis)] >= elements; };
+    const auto longer = std::find_if(reduced.rbegin(), reduced.rend(), is_longer);
     if (stored_.contains(from.id.v) || longer == reduced.rbegin() || longer == reduced.rend()) return std::nullopt;
     std::rotate(reduced.rbegin(), longer, longer + 1);
     std::iota(order.begin(), order.end(), 0);
@@ -145,8 +154,7 @@ class Packing {
   std::vector<Operand> operands(NodeId id, const Node& n, const PanelTile& tile) const {
     constexpr size_t kMostSteps = 64;
     const uint32_t lanes = 1u << tile.lanes, rows = 1u << tile.rows;
-    Place own;
-    for (int a = 0; a < n.type.shape.rank(); ++a) own.push_back({1u << a, a});
+    const Place own = place_of_point(n.type.shape);
     std::vector<Operand> out, stack = {{n.in[0], operand_place(g_, g_[id], 0, own, {kReducedAxis, -1})}};
     for (size_t visits = 0; !stack.empty() && visits < kMostSteps; ++visits) {
       const Operand o = std::move(stack.back());
@@ -268,7 +276,8 @@ Rewritten pack_operands(ir::Graph& g, std::span<const NodeId> roots, const std::
   out.roots.assign(roots.begin(), roots.end());
   const std::vector<NodeId> order = ir::postorder(g, roots);
   const auto may_contract = [&](NodeId id) { return is_reduction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt; };
-  if (!schedule::tiles_by_lanes(target) || std::none_of(order.begin(), order.end(), may_contract)) return out;
+  const bool tiles = schedule::tiles_by_lanes(target) || shares_work(target);
+  if (!tiles || std::none_of(order.begin(), order.end(), may_contract)) return out;
   const Partition partition = choose_partition(g, roots, stored, {}, scans, {}, target);
   Packing packing(g, partition, target, scheduler, out);
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) { return packing.visit(old, built); });

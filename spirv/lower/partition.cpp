@@ -139,8 +139,7 @@ class Chooser {
       const double invocations = count(ir::is_scatter(n.op) ? g_[n.in[0]].type.shape : n.type.shape);
       const auto other = c_.beside.find(id.v);
       const uint32_t kernel = other == c_.beside.end() ? id.v : other->second;
-      Place own;
-      for (int a = 0; a < n.type.shape.rank() && !ir::is_scatter(n.op); ++a) own.push_back({1u << a, a});
+      Place own = ir::is_scatter(n.op) ? Place() : place_of_point(n.type.shape);
       uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank())), std::move(own)}};
     }
     for (const Use& u : uses_[id.v]) pass_on(id, u);

@@ -149,9 +149,9 @@ class Factoring {
 
  private:
   void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
-    const bool trailing = axes.back() + 1 == x.rank();
-    if (trailing && (axes.size() > 1 || !schedule::shares_rows(target_))) return;
-    f.rows = trailing && f.combines;  // what is stored lies so
+    const bool trailing = axes.back() + 1 == x.rank(), row = trailing && axes.size() == 1;
+    if (trailing && !schedule::shares_rows(target_)) return;
+    f.rows = row && f.combines;  // what is stored lies so
     if (f.combines || (f.position && !trailing)) return;
     const Expr sum = f.position ? ir::arg_reduce(op, x, static_cast<int>(axes[0])) : ir::reduce(op, x, axes);
     const NodeSet stored = trailing ? stored_below(*x.graph, x.id) : NodeSet();
@@ -161,7 +161,7 @@ class Factoring {
     f.streams =
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
-      f.rows = f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
+      f.rows = row && f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];

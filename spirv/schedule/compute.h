@@ -23,7 +23,7 @@ struct Read {
   bool reduced = false;  // a reduction that runs for each point reads it,
   bool sums = false;     // at places that are sums of coordinates, so that it may be staged (Leaf)
   uint32_t last = 0;     // axes of the domain along which neighbours read neighbours in memory, about;
-  bool along = false;    // so do neighbours along a reduced axis
+  bool along = false;    // so do neighbours along the last reduced axis
 };
 
 /// A reduction that runs for each point, not inside of another one.

@@ -40,6 +40,10 @@ inline bool takes_rows_alone(const Target& t) { return !t.price.coalesces; }
 /// once, even where not all of it fits into registers.
 inline constexpr int64_t kAloneRow = 64, kRowCode = 4800;
 
+/// Elements of the last axis of a reduction that workgroups copy to shared memory at a time, about; shorter ones they do
+/// not.
+inline constexpr int64_t kStaged = 16;
+
 /// Elements that one invocation may go through. Blocks, short axes and compensation add loops around the elements' own,
 /// which count as well: up to three iterations per element for axes of two.
 inline int64_t most_elements(const Target& t) {

@@ -162,13 +162,20 @@ int64_t groups_of(const MapFacts& f, const GroupTile& g) {
   return f.domain.count() / sides * tiles_along(f, g, 0) * tiles_along(f, g, 1);
 }
 
+// How much dearer loads are where those of neighbours are not neighbours in memory: each brings a line of which the group
+// wants one element.
+double apart(const Read& r, const GroupTile& g) {
+  constexpr double kApart = 4;
+  return r.along || (r.last >> g.rows & 1) || (r.last >> g.columns & 1) ? 1 : kApart;
+}
+
 // Loads of what is reduced, by the elements of the tile that share them. What lies beyond the domain is computed for
 // nothing.
 double cost_of(const MapFacts& f, const Target& t, const GroupTile& g) {
   double loads = 0;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
-    double invocation = 1, group = 1;
+    double invocation = 1, group = apart(r, g);
     const size_t axes[2] = {g.rows, g.columns};
     for (int side = 0; side < 2; ++side) {
       if (r.axes >> axes[side] & 1) continue;

@@ -66,8 +66,13 @@ int64_t parts(int64_t n, int64_t wanted, int64_t least) {
   return std::min(n, wanted);
 }
 
+// A contraction whose rows workgroups copy to shared memory: whole ones.
+bool by_tiles(const PartialFacts& f, const Target& t) {
+  return shares_rows(t) && f.contiguous && !f.streams && f.extents.size() > 1 && f.extents.back() >= kStaged;
+}
+
 PartialSchedule spread(const PartialFacts& f, const Target& t) {
-  const bool ranges = f.position || !t.price.coalesces || by_groups(f, t);
+  const bool rows = by_tiles(f, t), ranges = f.position || !t.price.coalesces || by_groups(f, t) || rows;
   int64_t least = too_long(f, t) ? divided_up(length(f), most_elements(t)) : 1, wanted = least;
   if (idle(f, t)) {
     const int64_t chunk = by_groups(f, t) ? kOwn * group(f, t) : least_chunk(f, t);
@@ -75,7 +80,7 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
   }
   PartialSchedule s = whole(f);
   for (size_t j = 0; j < f.extents.size() && wanted > 1; ++j) {
-    const size_t axis = t.price.coalesces ? f.extents.size() - 1 - j : j;
+    const size_t axis = t.price.coalesces && !rows ? f.extents.size() - 1 - j : j;
     const int64_t n = f.extents[axis];
     if (n <= 2 * wanted && !f.position) {
       s.axes[axis] = {{Bind::Grid, n}};

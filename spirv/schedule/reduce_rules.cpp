@@ -67,10 +67,9 @@ ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   return s;
 }
 
-// Elements that are staged at a time: what divides the axis leaves no shorter block, which could not be unrolled.
-constexpr int64_t kStaged = 16, kLeastStaged = 8;
-
+// What divides the axis leaves no shorter block, which could not be unrolled.
 int64_t staged_length(int64_t extent) {
+  constexpr int64_t kLeastStaged = 8;
   for (int64_t step : {4, 1})
     for (int64_t b = kStaged; b >= kLeastStaged; --b)
       if (b % step == 0 && extent % b == 0) return b;

@@ -10,7 +10,7 @@
 namespace spirograd::property {
 namespace device_schedules_test {
 
-constexpr uint64_t kPrograms = 120;
+constexpr uint64_t kPrograms = 160;
 
 class DeviceSchedules : public vk::testing::Gpu {};
 

@@ -283,6 +283,30 @@ TEST(Bounded, AFoldOverFiveArraysRunsOnDevicesOfFourBuffers) {
   }
 }
 
+// Wants the sums of 32 neighbours in one invocation, and their elements written out.
+class TooMuchAtOnce : public schedule::Scheduler {
+ public:
+  schedule::MapSchedule map(const schedule::MapFacts& f, const Target&) const override {
+    schedule::MapSchedule s = schedule::plain_map(f);
+    if (f.domain.rank() == 1 && f.domain[0] == 64) s.axes[0] = {{schedule::Bind::Grid, 2}, {schedule::Bind::Register, 32}};
+    return s;
+  }
+  schedule::ReduceSchedule reduction(const schedule::ReduceFacts& f, const Target&) const override {
+    schedule::ReduceSchedule s;
+    for (int64_t n : f.extents) s.axes.push_back({{schedule::Bind::Unroll, n}});
+    return s;
+  }
+};
+
+TEST(Bounded, TilesOfTooMuchCodeAreComputedPointByPoint) {
+  const Program p = rewrite::optimise_for_lowering(
+      program("def main(a: f32[64], b: f32[20]) -> (y: f32[64]) = for i: 64 => sum(tanh(a[i] * b))"), {});
+  const lower::Plan plan = lower::lower(p, test::cpu_target(), TooMuchAtOnce());
+  ASSERT_EQ(plan.kernels.size(), 1u);
+  EXPECT_EQ(plan.kernels[0].invocations, 64u);
+  EXPECT_TRUE(test::same_as_interpreter(p, plan, test::sines(p, 0.7), 1e-5));
+}
+
 TEST(Bounded, NothingChangesWithoutALimit) {
   const Program p =
       rewrite::optimise_for_lowering(program("def main(x: f32) -> (y: f32) = fori(100000, fn(i, s) => s * 0.5 + x, 0.0)\n"));

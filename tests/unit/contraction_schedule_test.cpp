@@ -92,7 +92,7 @@ TEST(ContractionSchedule, OperandsThatManyTilesReadFarApartAreCopiedIntoPanels) 
 TEST(ContractionSchedule, ContractionsAreTilesOfWorkgroups) {
   const Scheduler scheduler;
   const auto product = [](int64_t n, int64_t m, double length) {
-    MapFacts f{{n, m}, {{0, 1, false, true, true}, {1, 2, false, true, true}}, 20, true};
+    MapFacts f{{n, m}, {{0, 1, false, true, true, 0, true}, {1, 2, false, true, true, 0, true}}, 20, true};
     f.reductions = {{3, length, true}};
     f.alone = true;
     return f;
@@ -135,6 +135,20 @@ TEST(ContractionSchedule, ContractionsAreTilesOfWorkgroups) {
   Target small = test::gpu();
   small.max_invocations = 128;
   EXPECT_EQ(scheduler.map(product(512, 512, 512), small).group, 64);
+}
+
+// An image's rows against filters: over rows and columns alike, tiles save the same loads.
+TEST(ContractionSchedule, TilesOfWorkgroupsLieAlongWhatIsSideBySideInMemory) {
+  const auto tile_of_image = [](uint32_t side_by_side) {
+    MapFacts f{{8, 32, 64, 64}, {{0, 13, false, true, true, side_by_side}, {1, 2, false, true, true}}, 20, true};
+    f.reductions = {{15, 144, true}};
+    f.alone = true;
+    return to_string(Scheduler().map(f, test::gpu()));
+  };
+  EXPECT_EQ(tile_of_image(8),
+            "i = grid 8; j = grid 2 local 4 register 4; k = grid 64; l = grid 1 local 16 register 4; group 64");
+  EXPECT_EQ(tile_of_image(4),
+            "i = grid 8; j = grid 2 local 4 register 4; k = grid 1 local 16 register 4; l = grid 64; group 64");
 }
 
 }  // namespace contraction_schedule_test

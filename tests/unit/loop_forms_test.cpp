@@ -239,6 +239,24 @@ TEST(LoopForms, MembersOfAWorkgroupReduceTogether) {
   }
 }
 
+// A panel of 400 rows of a factorisation, as it were: 256 invocations cannot keep it in their registers.
+TEST(LoopForms, AWorkgroupHasAsManyMembersAsItsStateTakes) {
+  const Program p = program(
+      "def main(x: f32[400, 16]) -> f32[400, 16] = fori(3, fn(i, s) => {\n"
+      "  let m = argmax(abs(s.T[i]))\n  for a: 400, b: 16 => 0.9 * s[a, b] - 0.1 * s[m, b] * s[a, i] }, x)\n");
+  for (const uint32_t most : {512u, 256u}) {
+    Target t = gpu_target();
+    t.price = gpu_prices(132 * 2048);
+    t.shared_bytes = 48 << 10;
+    t.max_invocations = most;
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.7), t, &plan));
+    uint32_t members = 0;
+    for (const kernel::Kernel& k : plan.kernels) members = std::max(members, k.workgroup);
+    EXPECT_EQ(members, most == 512 ? 512u : 64u);
+  }
+}
+
 TEST(LoopForms, AnUpdateOfOneElementOrRowIsNoScatter) {
   const Program p = program(
       "def main(x: f32[20], m: f32[6, 7], i: i32[9]) -> (y: f32[20], q: f32[6, 7]) =\n"

@@ -115,5 +115,22 @@ TEST(Stored, TheMixtureHasOneArrayOfAllItsProducts) {
   for (const Shape& s : stored(rewrite::optimise_for_lowering(gmm, {}))) EXPECT_LE(s.count(), 10000 * 50) << to_string(s);
 }
 
+// Windows are gathered with their axes in front, from rows along the last one.
+TEST(Ordered, NeighboursAreNeighboursInMemoryWhereInvocationsAreServedTogether) {
+  const Program p = program(
+      "def main(x: f32[4, 16, 64, 64]) -> (f32[4, 16, 62, 62], f32) {\n"
+      "  let y = avg_pool(x, 3, stride=1)\n  (exp(y), sum(square(y))) }");
+  EXPECT_TRUE(stores(p, {62, 4, 16, 62}, test::gpu()));
+  EXPECT_FALSE(stores(p, {62, 62, 4, 16}, test::gpu()));
+  EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::gpu()), test::sines(p, 0.07), 1e-5));
+}
+
+TEST(Ordered, ArraysThatAreReadAsTheyLieStayAsTheyAre) {
+  const Program p = program(
+      "def main(x: f32[500, 300]) -> (f32[500], f32[300], f32) {\n"
+      "  let y = exp(sin(x) * cos(x))\n  (sum(y, axis=1), max(y, axis=0), sum(square(y))) }");
+  EXPECT_FALSE(stores(p, {300, 500}, test::gpu()));
+}
+
 }  // namespace ordered_test
 }  // namespace spirograd

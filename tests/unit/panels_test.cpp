@@ -1,5 +1,5 @@
-// Contractions in tiles of subgroups: along which axes their lanes lie, and in which order they reduce. Values agree with
-// the interpreter.
+// Contractions in tiles of subgroups and of workgroups: along which axes their lanes lie, and in which order they reduce.
+// Values agree with the interpreter.
 #include <gtest/gtest.h>
 
 #include "frontend/rewrite/passes.h"
@@ -17,9 +17,9 @@ Target target_of_lanes() {
 }
 
 // The loops of all kernels, a line for each.
-std::string loops(const Program& program) {
+std::string loops(const Program& program, const Target& target = target_of_lanes()) {
   const Program p = rewrite::optimise_for_lowering(program, {.verify = true});
-  const lower::Plan plan = lower::lower(p, target_of_lanes());
+  const lower::Plan plan = lower::lower(p, target);
   EXPECT_TRUE(test::same_as_interpreter(p, plan, test::sines(p, 0.7), 1e-4));
   std::string out;
   for (const std::vector<lower::ScheduleLine>& kernel : plan.schedules)
@@ -58,6 +58,24 @@ TEST(Panels, GradientsOfConvolutionsLieAlongRowsAsTheConvolutionsDo) {
   EXPECT_TRUE(
       has(found, "transpose f32[4,16,32,32]: i = grid 4; j = grid 2 register 8; k = grid 32; l = grid 1 register 4 lane 8"))
       << found;
+}
+
+// What is copied to shared memory is a part of the last axis that is reduced: of one that is long enough, if any is.
+TEST(Panels, WorkgroupsCopyElementsOfAnAxisThatIsLongEnough) {
+  const Program values = program(
+      "def f(x: f32[4, 16, 34, 34], w: f32[16, 16, 3, 3]) -> f32[4, 16, 32, 32] =\n"
+      "  for n: 4, o: 16, i: 32, j: 32 => sum(for c: 16, a: 3, b: 3 => x[n, c, i + a, j + b] * w[o, c, a, b])");
+  const std::string found = loops(values, test::gpu());
+  EXPECT_TRUE(has(found, "sum of f32[4,16,32,32,3,3,16]: k = serial 3; a = serial 3; b = ")) << found;
+  EXPECT_TRUE(has(found, "stage A, B")) << found;
+}
+
+// The parts are whole rows of the image.
+TEST(Panels, WorkgroupsCopyRowsForTheGradientsOfFilters) {
+  const Program loss = program("def f(x: f32[4, 16, 34, 34], w: f32[16, 16, 3, 3]) -> f32 = sum(square(conv(x, w)))");
+  const std::string found = loops(grad(loss, {.wrt = {"w"}}).value(), test::gpu());
+  EXPECT_TRUE(has(found, "partial results: k = grid 4; a = grid 4 serial 8; b = serial 32\n")) << found;
+  EXPECT_TRUE(has(found, "k = serial 8; a = serial 2 serial 2 unroll 8; accumulators 4; stage A pad 4, B pad 4")) << found;
 }
 
 }  // namespace panels_test

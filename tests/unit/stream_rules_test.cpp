@@ -121,5 +121,17 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(partial(rows), "k = serial 65536");
 }
 
+TEST(StreamRules, PartsOfContractionsAreWholeRowsForWorkgroups) {
+  const auto partial = [](bool streams, bool contiguous, int64_t row) {
+    PartialFacts f{{8, 62, row}, 4608, false, false, 2, contiguous};
+    f.streams = streams;
+    return to_string(Scheduler().partial(f, test::gpu()));
+  };
+  EXPECT_EQ(partial(false, true, 62), "k = grid 8; a = serial 62; b = serial 62");
+  EXPECT_EQ(partial(true, true, 62), "k = serial 8; a = serial 62; b = serial 8 grid 8") << "neighbours read neighbours";
+  EXPECT_EQ(partial(false, false, 62), "k = serial 8; a = serial 62; b = serial 8 grid 8") << "rows lie apart";
+  EXPECT_EQ(partial(false, true, 8), "k = serial 8; a = serial 62; b = grid 8") << "too short to be copied";
+}
+
 }  // namespace stream_rules_test
 }  // namespace spirograd::schedule
