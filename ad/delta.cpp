@@ -101,6 +101,7 @@ class Dualiser {
     if (n.op == Op::WithVjp) {
       std::vector<DeltaId> in;
       for (size_t j = 1; j <= static_cast<size_t>(n.attr[1]); ++j) in.push_back(of(n.in[j]));
+      if (g_[n.in[0]].op == Op::WithJvp) in.push_back(of(n.in[0]));
       return deltas_.given({&g_, id}, std::move(in));
     }
     if (n.op == Op::Proj) {

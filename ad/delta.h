@@ -24,7 +24,7 @@ enum class DeltaKind : uint8_t {
   Linear,  // the operation of node k applied to `in`, one entry per operand; a zero stands for zeros or a primal operand
   Loop,    // the MapAccum node k; `in` per operand, `active` per result. Has no value of its own
   Proj,    // result `which` of the loop in[0]
-  Given,   // the WithVjp node k, whose function gives cotangents; `in` per argument x
+  Given,   // the WithVjp node k, whose function gives cotangents; `in` per argument x, then that of a value with a tangent
 };
 
 /// What the zeros of a tangent or cotangent may stand for. Above None: for what a min, a max or a select did not take, and

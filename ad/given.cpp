@@ -1,6 +1,7 @@
 // Derivatives that users give as cotangents (custom_vjp): a function of the arguments and the cotangent of the value.
 // Reverse mode calls it. Where it is linear in the cotangent, which is seen from its body, zeros of cotangents stay what
-// they stand for on the way through it, and forward mode has its transpose.
+// they stand for on the way through it, and forward mode has its transpose; if the value has no tangent by a rule of its own
+// (custom_jvp), which is taken else.
 #include "ad/dependence.h"
 #include "ad/scope.h"
 #include "frontend/ir/traverse.h"
@@ -10,6 +11,8 @@ namespace spirograd::ad {
 using namespace ir;
 
 namespace {
+
+size_t argument_count(const Delta& given) { return static_cast<size_t>(given.k.node().attr[1]); }
 
 // The body at the arguments, for a placeholder of the cotangent.
 struct Opened {
@@ -46,6 +49,7 @@ Expr without(Expr placeholder, Expr e, Expr instead) {
 }  // namespace
 
 Expr push_given(Graph& g, const Delta& given, std::span<const Expr> tangents) {
+  if (tangents.size() > argument_count(given)) return or_zeros(g, tangents.back(), given.type);
   std::vector<bool> wanted;
   for (Expr t : tangents) wanted.push_back(static_cast<bool>(t));
   const Opened o = open(g, given, wanted);
@@ -62,7 +66,7 @@ Expr push_given(Graph& g, const Delta& given, std::span<const Expr> tangents) {
 
 std::vector<Expr> pull_given(Graph& g, const Delta& given, Expr cotangent, Zeros zeros) {
   std::vector<bool> wanted;
-  for (DeltaId d : given.in) wanted.push_back(d != kZeroDelta);
+  for (size_t j = 0; j < argument_count(given); ++j) wanted.push_back(given.in[j] != kZeroDelta);
   const Opened o = open(g, given, wanted);
   std::vector<Expr> changes = o.changes, out(given.in.size());
   if (o.linear) changes = push_forward(g, o.changes, {&o.cotangent, 1}, {&cotangent, 1}, {&zeros, 1}).linear;

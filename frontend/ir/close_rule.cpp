@@ -93,6 +93,14 @@ std::vector<Expr> close_vjp(std::vector<Expr> values, std::span<const Expr> at, 
   return values;
 }
 
+Expr with_cotangents(Expr value, const std::vector<Expr>& at,
+                     const std::function<std::vector<Expr>(std::span<const Expr> xs, Expr cotangent)>& rule) {
+  std::vector<Expr> xs;
+  for (Expr e : at) xs.push_back(fresh_var(*e.graph, e.type()));
+  const Expr ct = fresh_var(*value.graph, value.type());
+  return close_vjp({value}, at, xs, {&ct, 1}, rule(xs, ct))[0];
+}
+
 std::vector<Expr> cotangents_of(std::span<const Expr> values) {
   std::vector<Expr> out;
   for (Expr e : values) out.push_back(is_float(e.dtype()) ? fresh_var(*e.graph, e.type()) : zeros(*e.graph, e.type()));

@@ -22,6 +22,9 @@ Expr with_tangent(Expr value, const std::vector<Expr>& at,
 /// are. SG0101 if a change has another type than its argument.
 std::vector<Expr> close_vjp(std::vector<Expr> values, std::span<const Expr> at, std::span<const Expr> xs,
                             std::span<const Expr> cts, std::span<const Expr> changes);
+/// The same for one value, with the cotangents that `rule` makes of placeholders for the arguments and for its own.
+Expr with_cotangents(Expr value, const std::vector<Expr>& at,
+                     const std::function<std::vector<Expr>(std::span<const Expr> xs, Expr cotangent)>& rule);
 /// What stands for the cotangents of `values` while a rule is traced: placeholders, and zeros of what is no float.
 std::vector<Expr> cotangents_of(std::span<const Expr> values);
 

@@ -36,14 +36,19 @@ Eliminated by_columns(Expr a, Expr b) {
   return {window(out[0], 1, n, b.shape()[1]), out[1]};
 }
 
+Expr swapped_numbers(Expr numbers, Expr q, Expr r) {
+  const auto where = [&](Expr number) { return binary(Op::Eq, numbers, spread(number, numbers.shape())); };
+  return select(where(q), spread(r, numbers.shape()), select(where(r), spread(q, numbers.shape()), numbers));
+}
+
 // A panel of columns as a product: below its diagonal, which begins in row `first`, the factors that rows are subtracted
-// with, elsewhere what is left of them; and in which order its rows stand now.
+// with, elsewhere what is left of them; and in which order its rows stand now. `places`: where each row of the matrix is.
 struct Panel {
-  Expr values, order, det;
+  Expr values, order, det, places;
 };
-Panel factored(Expr panel, Expr first, Expr det) {
+Panel factored(Expr panel, Expr first, Expr det, Expr places) {
   const Shape rows = {panel.shape()[0]};
-  const Expr all = iota(*panel.graph, rows, 0), column = position(panel, 1), start[] = {panel, all, det};
+  const Expr all = iota(*panel.graph, rows, 0), column = position(panel, 1), start[] = {panel, all, det, places};
   const auto step = [&](Expr j, const std::vector<Expr>& s) {
     const Expr r = first + j, q = pivot_row_of(column_of(s[0], j), r), pivot = element(s[0], q, j), top = row_of(s[0], q);
     const Expr swapped = with_row(with_row(s[0], q, row_of(s[0], r)), r, top);
@@ -55,38 +60,72 @@ Panel factored(Expr panel, Expr first, Expr det) {
     const Expr left = swapped - factors * broadcast(top, panel.shape(), {1});
     const Expr low = broadcast(below, panel.shape(), {0});
     const Expr next = select(both(low, here), factors, select(both(low, right), left, swapped));
-    return std::vector<Expr>{next, order, s[2] * pivot * minus_one_where(binary(Op::Ne, q, r), pivot)};
+    const Expr det = s[2] * pivot * minus_one_where(binary(Op::Ne, q, r), pivot);
+    return std::vector<Expr>{next, order, det, swapped_numbers(s[3], q, r)};
   };
   const std::vector<Expr> out = counted_loop(panel.shape()[1], start, false, step);
-  return {out[0], out[1], out[2]};
+  return {out[0], out[1], out[2], out[3]};
 }
 
-// Blocks of columns from the left; what stands below a block when it is done are zeros.
-Eliminated by_blocks(Expr a, Expr b) {
+// P a = L U: L below the diagonal, where it has ones, and U in one matrix, beside it what has become of b. Row i of that is
+// row order[i] of a, whose row j is row places[j].
+struct Factors {
+  Expr values, det, order, places;
+};
+
+// Blocks of columns from the left.
+Factors factors_by_blocks(Expr a, Expr b) {
   Graph& g = *a.graph;
   const int64_t n = a.shape()[0], size = block_rows(n), count = blocks_of(n), whole = count * size;
-  const Expr both_sides[] = {padded(a), window(b, 0, 0, whole)};
-  const Expr start[] = {concat(both_sides, 1), scalar(g, a.dtype(), 1)};
+  const Expr both_sides[] = {padded(a), window(b, 0, 0, whole)}, as_given = iota(g, {whole}, 0);
+  const Expr start[] = {concat(both_sides, 1), scalar(g, a.dtype(), 1), as_given, as_given};
   const auto step = [&](Expr k, const std::vector<Expr>& s) {
     const Expr rows = rows_of(k, size), first = k * whole_like(k, size), last = first + whole_like(k, size);
-    const Panel panel = factored(columns_at(s[0], rows), first, s[1]);
+    const Panel panel = factored(columns_at(s[0], rows), first, s[1], s[3]);
     const Expr m = gather(s[0], std::vector{panel.order});
     const Expr block = gather(panel.values, std::vector{rows});  // its upper half is of the other factor
     const Expr unit = select(binary(Op::Eq, position(block, 0), position(block, 1)), full_like(block, 1), tril(block, 0));
     const Expr top = transpose(rows_solved(unit, transpose(gather(m, std::vector{rows}), {1, 0}), true), {1, 0});
     const Expr below = binary(Op::Ge, position(panel.values, 0), spread(last, panel.values.shape()));
     const Expr left = m - matmul(select(below, panel.values, full_like(panel.values, 0)), top);
-    const Expr row = position(m, 0), at = spread(last, m.shape());
-    const Expr done = both(binary(Op::Ge, row, at), binary(Op::Lt, position(m, 1), at));
-    return std::vector<Expr>{with_block(select(done, full_like(left, 0), left), k, top), panel.det};
+    const Expr column = position(m, 1), across = iota(g, {m.shape()[1]}, 0);
+    const auto is_before = [&](Expr end) { return binary(Op::Lt, column, spread(end, m.shape())); };
+    const Expr own = columns_at(panel.values, across - spread(first, across.shape()));
+    const Expr next = select(is_before(first), m, select(is_before(last), own, with_block(left, k, top)));
+    return std::vector<Expr>{next, panel.det, gather(s[2], std::vector{panel.order}), panel.places};
   };
   const std::vector<Expr> out = counted_loop(count, start, false, step);
-  const Expr upper = window(out[0], 1, 0, whole), right = window(out[0], 1, whole, b.shape()[1]);
-  return {window(triangular_solution(upper, right, false), 0, 0, n), out[1]};
+  return {out[0], out[1], out[2], out[3]};
+}
+
+Expr by_blocks_again(Expr a, Expr b, Expr c, bool transposed) {
+  const Factors f = factors_by_blocks(a, b);
+  const int64_t whole = f.values.shape()[0];
+  const Expr upper = window(f.values, 1, 0, whole), right = window(c, 0, 0, whole);
+  const Expr diagonal = binary(Op::Eq, position(upper, 0), position(upper, 1));
+  const Expr lower = select(diagonal, full_like(upper, 1), upper);
+  if (!transposed) {
+    const Expr y = triangular_solution(lower, gather(right, {&f.order, 1}), true);
+    return window(triangular_solution(upper, y, false), 0, 0, a.shape()[0]);
+  }
+  const Expr y = triangular_solution(transpose(upper, {1, 0}), right, true);
+  const Expr x = triangular_solution(transpose(lower, {1, 0}), y, false);
+  return window(gather(x, {&f.places, 1}), 0, 0, a.shape()[0]);
 }
 
 }  // namespace
 
-Eliminated eliminated(Expr a, Expr b) { return goes_by_rows(a) ? by_columns(a, b) : by_blocks(a, b); }
+Eliminated eliminated(Expr a, Expr b) {
+  if (goes_by_rows(a)) return by_columns(a, b);
+  const Factors f = factors_by_blocks(a, b);
+  const int64_t whole = f.values.shape()[0];
+  const Expr upper = window(f.values, 1, 0, whole), right = window(f.values, 1, whole, b.shape()[1]);
+  return {window(triangular_solution(upper, right, false), 0, 0, a.shape()[0]), f.det};
+}
+
+Expr solved_again(Expr a, Expr b, Expr c, bool transposed) {
+  if (!goes_by_rows(a)) return by_blocks_again(a, b, c, transposed);
+  return by_columns(transposed ? transpose(a, {1, 0}) : a, c).x;
+}
 
 }  // namespace spirograd::ir

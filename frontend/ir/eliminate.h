@@ -12,4 +12,7 @@ struct Eliminated {
 };
 Eliminated eliminated(Expr a, Expr b);
 
+/// a^-1 c, or a^-T c, of a matrix that has been eliminated with b: where it is large, of the factors that this has left.
+Expr solved_again(Expr a, Expr b, Expr c, bool transposed);
+
 }  // namespace spirograd::ir

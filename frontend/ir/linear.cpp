@@ -1,5 +1,7 @@
 #include "frontend/ir/linear.h"
 
+#include <limits>
+
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/close_rule.h"
 #include "frontend/ir/composite.h"
@@ -46,13 +48,54 @@ Expr inverse(Expr a, int order) {
   });
 }
 
-// dx = a^-1 (db - da x)
+// What a cotangent is multiplied with on its way: in columns of which nothing arrives, infinities and NaN count as 0.
+Expr where_it_arrives(Expr cotangent, Expr e) {
+  const int64_t rows[] = {0};
+  const Expr infinite = full_like(e, std::numeric_limits<double>::infinity());
+  const Expr finite = all(binary(Op::Lt, unary(Op::Abs, e), infinite), rows);
+  const Expr arrives = any(binary(Op::Ne, cotangent, full_like(cotangent, 0)), rows);
+  return select(broadcast(either(finite, arrives), e.shape(), {1}), e, full_like(e, 0));
+}
+
+// -q x^T and q
+std::vector<Expr> cotangents_of_solution(Expr cotangent, Expr q, Expr x) {
+  const Expr own = where_it_arrives(cotangent, q);
+  return {-matmul(own, transposed(where_it_arrives(cotangent, x))), own};
+}
+
+Expr solved_beside(Expr a, Expr b, Expr c, bool of_transpose, int order);
+
+// a^-1 e, or of the transpose, so that it is seen to be linear in e: elimination of rows mixes both.
+Expr applied_inverse(Expr a, Expr b, Expr e, bool of_transpose, int order) {
+  if (!goes_by_rows(a)) return solved_beside(a, b, e, of_transpose, order);
+  const Expr y = inverse(a, order);
+  return matmul(of_transpose ? transposed(y) : y, e);
+}
+
+// x = a^-1 c, or of the transpose, where a x = b has been solved as well. dx = a^-1 (dc - da x); from its cotangent g come
+// those of c, q = a^-T g, and of a, -q x^T.
+Expr solved_beside(Expr a, Expr b, Expr c, bool of_transpose, int order) {
+  const Expr value = solved_again(a, b, c, of_transpose);
+  if (order == 0) return value;
+  const auto forward = [&](Exprs v, Exprs d) {
+    const Expr change = of_transpose ? transposed(d[0]) : d[0], x = solved_beside(v[0], v[1], v[2], of_transpose, order - 1);
+    return applied_inverse(v[0], v[1], d[2] - matmul(change, x), of_transpose, order - 1);
+  };
+  return with_cotangents(with_tangent(value, {a, b, c}, forward), {a, b, c}, [&](Exprs v, Expr g) {
+    const Expr q = solved_beside(v[0], v[1], g, !of_transpose, order - 1);
+    const std::vector<Expr> out = cotangents_of_solution(g, q, solved_beside(v[0], v[1], v[2], of_transpose, order - 1));
+    return std::vector<Expr>{of_transpose ? transposed(out[0]) : out[0], zeros(*b.graph, b.type()), out[1]};
+  });
+}
+
 Expr solved(Expr a, Expr b, int order) {
   const Expr value = eliminated(a, b).x;
   if (order == 0) return value;
-  return with_tangent(value, {a, b}, [&](Exprs x, Exprs d) {
-    const Expr y = inverse(x[0], order - 1), z = solved(x[0], x[1], order - 1);
-    return matmul(y, d[1] - matmul(d[0], z));
+  const auto forward = [&](Exprs v, Exprs d) {
+    return applied_inverse(v[0], v[1], d[1] - matmul(d[0], solved(v[0], v[1], order - 1)), false, order - 1);
+  };
+  return with_cotangents(with_tangent(value, {a, b}, forward), {a, b}, [&](Exprs v, Expr g) {
+    return cotangents_of_solution(g, solved_beside(v[0], v[1], g, true, order - 1), solved(v[0], v[1], order - 1));
   });
 }
 
@@ -66,14 +109,18 @@ Expr determinant(Expr a, int order) {
   });
 }
 
-// dx = t^-1 (db - dt x), of the half of dt that is read
+// As solved(), with the half of t that is read.
 Expr triangular(Expr t, Expr b, bool lower, int order) {
   const Expr value = triangular_solution(t, b, lower);
   if (order == 0) return value;
-  return with_tangent(value, {t, b}, [&](Exprs x, Exprs d) {
-    const Expr y = triangular(x[0], eye(*t.graph, t.shape()[0], t.dtype()), lower, order - 1);
-    const Expr z = triangular(x[0], x[1], lower, order - 1);
-    return matmul(y, d[1] - matmul(lower ? tril(d[0], 0) : triu(d[0], 0), z));
+  const auto half = [&](Expr e) { return lower ? tril(e, 0) : triu(e, 0); };
+  const auto forward = [&](Exprs v, Exprs d) {
+    return triangular(v[0], d[1] - matmul(half(d[0]), triangular(v[0], v[1], lower, order - 1)), lower, order - 1);
+  };
+  return with_cotangents(with_tangent(value, {t, b}, forward), {t, b}, [&](Exprs v, Expr g) {
+    const Expr q = triangular(transposed(v[0]), g, !lower, order - 1), x = triangular(v[0], v[1], lower, order - 1);
+    const std::vector<Expr> out = cotangents_of_solution(g, q, x);
+    return std::vector<Expr>{half(out[0]), out[1]};
   });
 }
 

@@ -113,6 +113,17 @@ Place place_of_operand(const ir::Graph& g, const Node& n, size_t j, const Place&
   return out;
 }
 
+namespace {
+
+// Of the coordinate along which elements lie side by side in memory.
+uint32_t last_axes(const Shape& s, const Place& p) {
+  for (int a = s.rank(); a-- > 0;)
+    if (s[a] != 1) return p[static_cast<size_t>(a)].axes;
+  return 0;
+}
+
+}  // namespace
+
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t most) {
   Accesses out;
   const Place own = place_of_point(g[root].type.shape);
@@ -129,8 +140,8 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
       out.reads.push_back({id, axes & ~kReducedAxes, place == own && n.type.shape == g[root].type.shape,
-                           (axes & kReducedAxis) != 0, all_sums(place), place.empty() ? 0 : place.back().axes});
-      contiguous = contiguous && (!(axes & kReducedAxis) || (place.back().axes & kReducedAxis));
+                           (axes & kReducedAxis) != 0, all_sums(place), last_axes(n.type.shape, place)});
+      contiguous = contiguous && (!(axes & kReducedAxis) || (last_axes(n.type.shape, place) & kReducedAxis));
       continue;
     }
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;

@@ -123,12 +123,12 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
   return code <= kStepCode && work_of(g, order) <= kStepWork;
 }
 
-// Nodes of a body that depend on its state.
-std::set<uint32_t> of_state(const Graph& g, const ir::LoopParts& parts, std::span<const NodeId> order) {
+// Nodes of a body that depend on its first parameters: as many as there are arrays of state, or with the elements of a step.
+std::set<uint32_t> of_first(const Graph& g, int64_t params, std::span<const NodeId> order) {
   std::set<uint32_t> out;
   for (NodeId id : order) {
     const Node& n = g[id];
-    const bool is = n.op == Op::Param && n.attr[0] < parts.n_acc;
+    const bool is = n.op == Op::Param && n.attr[0] < params;
     if (is || std::any_of(n.in.begin(), n.in.end(), [&](NodeId in) { return out.contains(in.v); })) out.insert(id.v);
   }
   return out;
@@ -234,7 +234,7 @@ std::optional<Shape> state_of_rows(const Graph& g, NodeId loop) {
         return ir::is_scatter(g[id].op) || g[id].op == Op::MapAccum || g[id].op == Op::ByKernel;
       }))
     return std::nullopt;
-  const std::set<uint32_t> moving = of_state(g, parts, order);
+  const std::set<uint32_t> moving = of_first(g, parts.n_acc, order);
   const Shape common = common_axes(g, results);
   for (int axes = common.rank(); axes > 0; --axes) {
     const Shape rows = common.slice(0, axes);
@@ -249,10 +249,10 @@ std::optional<Shape> state_of_rows(const Graph& g, NodeId loop) {
   return std::nullopt;
 }
 
-std::vector<bool> read_anywhere(const Graph& g, NodeId loop) {
+std::vector<bool> read_anywhere(const Graph& g, NodeId loop, bool by_step) {
   const ir::LoopParts parts = ir::loop_parts(g, g[loop]);
   const std::vector<NodeId> order = ir::postorder(g, g.function(parts.function).results);
-  const std::set<uint32_t> moving = of_state(g, parts, order);
+  const std::set<uint32_t> moving = of_first(g, parts.n_acc + (by_step ? parts.n_es : 0), order);
   std::vector<NodeId> tables;
   for (NodeId id : order) {
     const Node& n = g[id];

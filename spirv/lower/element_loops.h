@@ -21,7 +21,7 @@ std::optional<Shape> state_of_elements(const ir::Graph& g, ir::NodeId loop);
 /// loop, or its rows are more than an invocation keeps.
 std::optional<Shape> state_of_rows(const ir::Graph& g, ir::NodeId loop);
 
-/// Operands of a loop that its steps read at places which depend on the state.
-std::vector<bool> read_anywhere(const ir::Graph& g, ir::NodeId loop);
+/// Operands of a loop that its steps read at places which depend on the state, or on what the step is given.
+std::vector<bool> read_anywhere(const ir::Graph& g, ir::NodeId loop, bool by_step = false);
 
 }  // namespace spirograd::lower

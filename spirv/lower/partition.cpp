@@ -189,16 +189,18 @@ class Chooser {
     }
   }
 
-  // What does not change from step to step is kept, or read at every step where that is too much.
+  // What does not change from step to step is kept, or read at every step where that is too much, or where steps read
+  // others.
   void use_operands_together(NodeId id, const ir::LoopParts& parts, const LoopForm& form) {
     const Node& n = g_[id];
     const auto members = static_cast<double>(form.members);
+    const std::vector<bool> anywhere = read_anywhere(g_, id, true);
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& s = g_[n.in[j]].type.shape;
       const auto k = static_cast<int>(j);
       const double own = std::max(1.0, count(s) / members);
       Use u{id.v, std::min(members, count(s)), {}, Place(static_cast<size_t>(s.rank()))};
-      const bool kept = k < parts.n_acc || own <= kKeptElements;
+      const bool kept = k < parts.n_acc || (own <= kKeptElements && !anywhere[j]);
       if (s.rank() > 0) {
         u.loops = {kept || (k < parts.n_acc + parts.n_es) ? own : own * static_cast<double>(parts.length)};
         u.place[0].axes = 1;

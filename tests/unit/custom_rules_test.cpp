@@ -188,6 +188,22 @@ TEST(CustomVjp, SeesLinearityThroughLoopsAndRefusesWhatOnlyLooksLikeIt) {
   }
 }
 
+// Each mode has its own rule, though one of them is not the other's transpose.
+TEST(CustomVjp, OfAValueWithATangentLeavesForwardModeToThat) {
+  const std::string rules =
+      "def inner(x: f64[2]) -> f64[2] = sin(x)\ncustom_jvp inner(x, dx) = (inner(x), 3.0 * dx)\n"
+      "def both(x: f64[2]) -> f64[2] = inner(x)\ncustom_vjp both(x, ct) = min(max(ct, -1.0), 1.0) * 5.0\n";
+  const Program p = program(rules + "def f(x: f64[2]) = sum(both(x) * [0.2, 7.0])");
+  EXPECT_EQ(run(grad(p).value(), {{1, 2}}), (Values{1, 5}));
+  EXPECT_NEAR(run(jvp(p).value(), {{1, 2}, {1, 1}})[1], 3 * 7.2, 1e-14);
+  const Program printed = program(text::print(p));
+  EXPECT_EQ(run(grad(printed).value(), {{1, 2}}), (Values{1, 5}));
+  EXPECT_NEAR(run(jvp(printed).value(), {{1, 2}, {0, 0}})[1], 0, 1e-300);
+  const Program rows = program(rules + "def f(x: f64[3,2]) = sum(for i: 3 => both(x[i]) * [0.2, 7.0])");
+  EXPECT_EQ(run(grad(rows).value(), {{1, 2, 3, 4, 5, 6}}), (Values{1, 5, 1, 5, 1, 5}));
+  EXPECT_NEAR(run(jvp(rows).value(), {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 0, 0, 1}})[1], 3 * 7.2, 1e-14);
+}
+
 // 1 / x at 0 is infinite: what the mask left out stays zero on the way through a linear rule, in both modes.
 TEST(CustomVjp, MasksHoldThroughIt) {
   const Program p = program(

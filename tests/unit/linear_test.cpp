@@ -261,6 +261,55 @@ TEST(Linear, LargeSystemsAreEliminatedByBlocks) {
   EXPECT_NEAR(along, slope, 1e-9 * (1 + std::abs(slope)));
 }
 
+// Cotangents of a solution need no more than the factors that were found for it.
+TEST(Linear, GradientsOfLargeSystemsEliminateOnce) {
+  const Program p = program("def f(a: f32[96,96], b: f32[96]) = sum(square(solve(a, b)))");
+  const auto panels = [](const Program& q) {
+    int64_t n = 0;
+    for (const Step& s : lower::lower(rewrite::optimise_for_lowering(q, {}), test::gpu()).steps)
+      n += s.label.find("over [96,16]") != std::string::npos;
+    return n;
+  };
+  EXPECT_GT(panels(p), 0);
+  EXPECT_EQ(panels(grad(p).value()), panels(p));
+}
+
+// Where the cotangent is 0 it still has a derivative.
+TEST(Linear, SecondDerivativesHoldWhereTheFirstAreZero) {
+  for (const int64_t n : {3, 70}) {
+    const auto count = static_cast<size_t>(n);
+    Values a = uniform(count * count, 71);
+    for (size_t j = 0; j < count; ++j) a[(count + 1) * j] += 12;
+    const Values v = uniform(count, 72), zero(count, 0), none(count * count, 0);
+    const Program p = program("def f(a: f64[N,N], b: f64[N]) = sum(square(solve(a, b)))", {{"N", n}});
+    const Values along = run(jvp(grad(p, {"b"}).value()).value(), {a, zero, none, v});
+    const Program formula = program("def f(a: f64[N,N], v: f64[N]) = 2.0 * (inv(a).T @ (inv(a) @ v))", {{"N", n}});
+    const Values want = run(formula, {a, v});
+    for (size_t j = 0; j < count; ++j) EXPECT_NEAR(along[count + j], want[j], 1e-12) << n;
+  }
+}
+
+// What a condition left out, or nobody asks for, counts as nothing, however singular.
+TEST(Linear, NothingArrivesThroughSystemsWithoutASolution) {
+  for (const int64_t n : {2, 70}) {
+    const auto count = static_cast<size_t>(n);
+    const Values singular(count * count, 0), b(2 * count, 1);
+    for (const char* solution : {"solve(a, b)", "solve_triangular(a, b)"}) {
+      const Program left_out = program("def f" + kSystem + " = sum(where(b > 2.0, " + solution + ", 0.0))", {{"N", n}});
+      for (double d : run(grad(left_out).value(), {singular, b})) EXPECT_EQ(d, 0) << solution << n;
+      Values regular = singular, half = b;
+      for (size_t j = 0; j < count; ++j) regular[(count + 1) * j] = 2, half[2 * j + 1] = kNaN;
+      const Program first = program("def f" + kSystem + " = sum((" + solution + ").T[0])", {{"N", n}});
+      const Values d = run(grad(first).value(), {regular, half});
+      for (size_t j = 0; j < count; ++j) {
+        EXPECT_EQ(d[(count + 1) * j], -0.25) << solution << n;
+        EXPECT_EQ(d[count * count + 2 * j], 0.5) << solution << n;
+        EXPECT_EQ(d[count * count + 2 * j + 1], 0) << solution << n;
+      }
+    }
+  }
+}
+
 TEST(Linear, SingularMatricesGiveNoNumbers) {
   EXPECT_EQ(run(program("def f(a: f64[2,2]) = det(a)"), {{1, 2, 3, 4}}), (Values{-2}));
   for (double x : run(program("def f(a: f64[2,2], b: f64[2]) = solve(a, b)"), {{0, 0, 0, 0}, {1, 1}}))
