@@ -21,7 +21,9 @@ std::vector<Finding> try_recording(const std::shared_ptr<Device>& device, const 
   const Allocation read = d.memory->allocate(MemoryKind::Staging, 2 * bytes);
   VkCommandPool pool = VK_NULL_HANDLE;
   VkFence fence = VK_NULL_HANDLE;
+  bool runs = false;  // some of it may, if a later submission has failed
   const Defer destroy([&] {
+    if (runs) d.settle();
     if (!d.may_destroy()) return;
     d.fns.vkDestroyFence(d.device, fence, nullptr);
     d.fns.vkDestroyCommandPool(d.device, pool, nullptr);
@@ -56,13 +58,15 @@ std::vector<Finding> try_recording(const std::shared_ptr<Device>& device, const 
     memory_barrier(d.fns, c, kOurUses, kHostReads);
     end(c);
   }
+  runs = true;
   for (const VkCommandBuffer c : {run, first, run, second}) d.submit(c, c == second ? fence : VK_NULL_HANDLE);
   const VkResult waited = d.fns.vkWaitForFences(d.device, 1, &fence, VK_TRUE, timeout_ns);
   if (waited == VK_TIMEOUT) {
+    runs = false;  // for longer than anybody waits
     d.abandon();
     throw Error("SG0312", "recorded commands have not ended in time");
   }
-  if (waited != VK_SUCCESS) d.settle();
+  if (waited == VK_SUCCESS) runs = false;
   d.check(waited, "vkWaitForFences");
   d.memory->invalidate(read);
 
