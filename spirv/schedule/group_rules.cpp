@@ -20,7 +20,7 @@ const Reduction* shared_reduction(const MapFacts& f) {
   const Reduction* longest = nullptr;
   for (const Reduction& r : f.reductions)
     if (!longest || r.length > longest->length) longest = &r;
-  return longest && longest->length >= kGroupLength && longest->contiguous ? longest : nullptr;
+  return longest && longest->length >= kGroupLength ? longest : nullptr;
 }
 
 constexpr int64_t kMostShared = 256;  // invocations of such a workgroup
@@ -30,16 +30,25 @@ bool may_be_shared(const MapFacts& f, const Target& t) {
          saturating_mul(f.domain.count(), kMostShared) <= kMostInvocations;
 }
 
+bool are_few(const MapFacts& f, const Target& t) { return f.domain.count() * 64 <= wanted_invocations(t); }
+
 }  // namespace
 
 bool wants_groups(const MapFacts& f, const Target& t) {
-  return may_be_shared(f, t) && f.domain.count() * 64 <= wanted_invocations(t);
+  return may_be_shared(f, t) && shared_reduction(f)->contiguous && are_few(f, t);
+}
+
+// A few columns: each element is read with a line of its own, but from a cache, and no invocation waits for all of them.
+bool wants_group_columns(const MapFacts& f, const Target& t) {
+  constexpr double kCached = 1 << 18;  // elements
+  return shares_rows(t) && may_be_shared(f, t) && are_few(f, t) &&
+         static_cast<double>(f.domain.count()) * shared_reduction(f)->length <= kCached;
 }
 
 // Rows of an array that nobody else reads, with whatever is the same for all: however many there are, an invocation that
 // goes through one alone reads far from its neighbours.
 bool wants_group_rows(const MapFacts& f, const Target& t) {
-  return shares_rows(t) && may_be_shared(f, t) &&
+  return shares_rows(t) && may_be_shared(f, t) && shared_reduction(f)->contiguous &&
          std::any_of(f.reads.begin(), f.reads.end(), [&](const Read& r) { return r.reduced && reads_alone(f, r); });
 }
 

@@ -9,6 +9,8 @@ namespace spirograd::schedule {
 
 /// A workgroup for each of few long reductions,
 bool wants_groups(const MapFacts& f, const Target& t);
+/// for each of few columns, long enough and not too long,
+bool wants_group_columns(const MapFacts& f, const Target& t);
 /// or for each of any number of rows in memory.
 bool wants_group_rows(const MapFacts& f, const Target& t);
 MapSchedule groups(const MapFacts& f, const Target& t);

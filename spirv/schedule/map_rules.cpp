@@ -208,11 +208,12 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 11> kMapRules = {{
+constexpr std::array<MapRule, 12> kMapRules = {{
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},
     {"a workgroup per row", wants_group_rows, groups},
+    {"a workgroup per column", wants_group_columns, groups},
     {"several columns", wants_columns, columns},
     {"tiles of subgroups", wants_lanes, lane_tiles},
     {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},

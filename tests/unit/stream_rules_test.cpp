@@ -121,6 +121,19 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   EXPECT_EQ(partial(rows), "k = serial 65536");
 }
 
+TEST(StreamRules, FewShortColumnsAreAWorkgroupEach) {
+  const auto members = [](int64_t columns, double length, const Target& t, bool contiguous = false) {
+    MapFacts f{{columns}, {{0, 1, false, true, true, 1}}, 20, true, {{1, length, contiguous}}, true};
+    return Scheduler().map(f, t).group;
+  };
+  EXPECT_GE(members(200, 200, test::gpu()), 64);
+  EXPECT_EQ(members(5000, 100, test::gpu()), 0) << "enough of them";
+  EXPECT_EQ(members(500, 60, test::gpu()), 0) << "soon done";
+  EXPECT_EQ(members(400, 1000, test::gpu()), 0) << "no cache has room for a line of each element";
+  EXPECT_GE(members(400, 1000, test::gpu(), true), 64) << "rows";
+  EXPECT_EQ(members(200, 200, test::cpu_target()), 0);
+}
+
 TEST(StreamRules, PartsOfContractionsAreWholeRowsForWorkgroups) {
   const auto partial = [](bool streams, bool contiguous, int64_t row) {
     PartialFacts f{{8, 62, row}, 4608, false, false, 2, contiguous};
