@@ -305,8 +305,9 @@ auto custom_jvp(F f, R rule, Loc loc = Loc::here()) {
 
 /// A function with the values of `f` and the derivative that `rule` gives it: rule(args.., cotangent of the value) returns
 /// the cotangent of the argument, or a std::tuple of one for each. A rule that is linear in the cotangent serves forward
-/// mode as well; any other (clipping, say) reverse mode alone, SG0208. It is differentiated in turn for higher orders.
-/// Arguments are floats; cotangents of other fields of structs count for nothing.
+/// mode as well; any other (clipping, say) reverse mode alone, SG0208. Where `f` is a custom_jvp of one array, that
+/// serves forward mode. The rule is differentiated in turn for higher orders. Arguments are floats; cotangents of other
+/// fields of structs count for nothing.
 template <class F, class R>
 auto custom_vjp(F f, R rule, Loc loc = Loc::here()) {
   return [f = std::move(f), rule = std::move(rule), loc](const auto&... args) mutable {
