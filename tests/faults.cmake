@@ -9,5 +9,7 @@ add_executable(spirograd_faults faults/main.cpp faults/places.cpp faults/lives.c
 target_include_directories(spirograd_faults PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(spirograd_faults PRIVATE gpu_fixture fault_calls spirograd_warnings)
 spirograd_program_test(faults.EachCallAtOnePlace COMMAND spirograd_faults --sample --cache ${PROJECT_BINARY_DIR}/test_cache)
+# What was submitted before is not taken away while it runs.
+spirograd_program_test(faults.SubmissionsOfAHost COMMAND spirograd_faults --life host --call vkQueueSubmit)
 # Not on SwiftShader, whose pipeline cache keeps 22 KB of each session (docs/reliability.md).
 spirograd_program_test(faults.NothingGrowsWithTheNumberOfSessions DRIVERS lavapipe lavapipe25 COMMAND spirograd_faults --sessions 300 --cache ${PROJECT_BINARY_DIR}/test_cache)

@@ -17,10 +17,11 @@ using namespace spirograd::faults;
 constexpr int kSeconds = 120;  // without a sign of life
 
 constexpr const char* kUsage =
-    "spirograd_faults [--sample | --life NAME] [--verbose]   or   spirograd_faults --sessions N\n"
+    "spirograd_faults [--sample] [--life NAME] [--call NAME] [--verbose]   or   spirograd_faults --sessions N\n"
     "  every call that may fail does so once, at every place, with every code, on the first Vulkan device\n"
     "  --sample      one place of each call\n"
     "  --life NAME   only this one\n"
+    "  --call NAME   only this one: vkQueueSubmit\n"
     "  --verbose     each place on a line of its own\n"
     "  --cache DIR   what the self-test has found on this device before\n"
     "  --sessions N  instead of that, so many sessions are made and dropped: nothing grows\n";
@@ -79,7 +80,7 @@ int sessions(int n, const std::string& cache_dir) {
 int main(int argc, char** argv) {
   bool is_sample = false, verbose = false;
   int n_sessions = 0;
-  std::string only, cache;
+  std::string only, call, cache;
   for (int i = 1; i < argc; ++i) {
     const std::string_view a = argv[i];
     if (a == "--sample") {
@@ -92,6 +93,8 @@ int main(int argc, char** argv) {
       cache = argv[++i];
     } else if (a == "--life" && i + 1 < argc) {
       only = argv[++i];
+    } else if (a == "--call" && i + 1 < argc) {
+      call = argv[++i];
     } else {
       std::fputs(kUsage, a == "--help" ? stdout : stderr);
       return a == "--help" ? 0 : 2;
@@ -107,7 +110,9 @@ int main(int argc, char** argv) {
       for (const auto& file : std::filesystem::directory_iterator(cache))
         if (file.path().filename().string().starts_with("verdicts")) std::filesystem::copy(file.path(), folder);
     std::vector<Place> places = all_places(settings, only, kSeconds);
+    if (!call.empty()) std::erase_if(places, [&](const Place& p) { return fallible_calls()[p.call].name != call; });
     if (is_sample) places = sample(places);
+    if (places.empty()) throw Error("SG0901", "no place to fail at: life '" + only + "', call '" + call + "'");
     const auto told = [&](const Tried& t) {
       if (verbose || t.kind == Kind::Bad) tell(t);
     };
