@@ -67,10 +67,10 @@ Panel factored(Expr panel, Expr first, Expr det, Expr places) {
   return {out[0], out[1], out[2], out[3]};
 }
 
-// P a = L U: L below the diagonal, where it has ones, and U in one matrix, beside it what has become of b. Row i of that is
-// row order[i] of a, whose row j is row places[j].
+// P a = L U: L below the diagonal, where it has ones, and U in one matrix of whole blocks; and what has become of b. Row i
+// of that is row order[i] of a, whose row j is row places[j].
 struct Factors {
-  Expr values, det, order, places;
+  Expr values, right, det, order, places;
 };
 
 // Blocks of columns from the left.
@@ -95,22 +95,17 @@ Factors factors_by_blocks(Expr a, Expr b) {
     return std::vector<Expr>{next, panel.det, gather(s[2], std::vector{panel.order}), panel.places};
   };
   const std::vector<Expr> out = counted_loop(count, start, false, step);
-  return {out[0], out[1], out[2], out[3]};
+  return {window(out[0], 1, 0, whole), window(out[0], 1, whole, b.shape()[1]), out[1], out[2], out[3]};
 }
 
-Expr by_blocks_again(Expr a, Expr b, Expr c, bool transposed) {
-  const Factors f = factors_by_blocks(a, b);
-  const int64_t whole = f.values.shape()[0];
-  const Expr upper = window(f.values, 1, 0, whole), right = window(c, 0, 0, whole);
+Expr by_blocks_again(const Factors& f, Expr c, bool transposed) {
+  const Expr upper = f.values, right = window(c, 0, 0, upper.shape()[0]);
   const Expr diagonal = binary(Op::Eq, position(upper, 0), position(upper, 1));
   const Expr lower = select(diagonal, full_like(upper, 1), upper);
-  if (!transposed) {
-    const Expr y = triangular_solution(lower, gather(right, {&f.order, 1}), true);
-    return window(triangular_solution(upper, y, false), 0, 0, a.shape()[0]);
-  }
+  if (!transposed) return triangular_solution(upper, triangular_solution(lower, gather(right, {&f.order, 1}), true), false);
   const Expr y = triangular_solution(transpose(upper, {1, 0}), right, true);
   const Expr x = triangular_solution(transpose(lower, {1, 0}), y, false);
-  return window(gather(x, {&f.places, 1}), 0, 0, a.shape()[0]);
+  return gather(x, {&f.places, 1});
 }
 
 }  // namespace
@@ -118,14 +113,12 @@ Expr by_blocks_again(Expr a, Expr b, Expr c, bool transposed) {
 Eliminated eliminated(Expr a, Expr b) {
   if (goes_by_rows(a)) return by_columns(a, b);
   const Factors f = factors_by_blocks(a, b);
-  const int64_t whole = f.values.shape()[0];
-  const Expr upper = window(f.values, 1, 0, whole), right = window(f.values, 1, whole, b.shape()[1]);
-  return {window(triangular_solution(upper, right, false), 0, 0, a.shape()[0]), f.det};
+  return {window(triangular_solution(f.values, f.right, false), 0, 0, a.shape()[0]), f.det};
 }
 
 Expr solved_again(Expr a, Expr b, Expr c, bool transposed) {
-  if (!goes_by_rows(a)) return by_blocks_again(a, b, c, transposed);
-  return by_columns(transposed ? transpose(a, {1, 0}) : a, c).x;
+  if (goes_by_rows(a)) return by_columns(transposed ? transpose(a, {1, 0}) : a, c).x;
+  return window(by_blocks_again(factors_by_blocks(a, b), c, transposed), 0, 0, a.shape()[0]);
 }
 
 }  // namespace spirograd::ir

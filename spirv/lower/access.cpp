@@ -23,6 +23,13 @@ uint32_t all_axes(const Place& p, size_t from, size_t to) {
   return axes;
 }
 
+// Of the coordinate along which elements lie side by side in memory.
+uint32_t last_axes(const Shape& s, const Place& p) {
+  for (int a = s.rank(); a-- > 0;)
+    if (s[a] != 1) return p[static_cast<size_t>(a)].axes;
+  return 0;
+}
+
 bool all_sums(const Place& p) {
   return std::all_of(p.begin(), p.end(), [](const Coordinate& c) { return c.sum; });
 }
@@ -113,17 +120,6 @@ Place place_of_operand(const ir::Graph& g, const Node& n, size_t j, const Place&
   return out;
 }
 
-namespace {
-
-// Of the coordinate along which elements lie side by side in memory.
-uint32_t last_axes(const Shape& s, const Place& p) {
-  for (int a = s.rank(); a-- > 0;)
-    if (s[a] != 1) return p[static_cast<size_t>(a)].axes;
-  return 0;
-}
-
-}  // namespace
-
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t most) {
   Accesses out;
   const Place own = place_of_point(g[root].type.shape);
@@ -139,9 +135,10 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     const bool stored = id != root && (roots.contains(id.v) || n.op == Op::Proj);
     if (n.op == Op::Param || constant_array || stored) {
+      const uint32_t last = last_axes(n.type.shape, place);
       out.reads.push_back({id, axes & ~kReducedAxes, place == own && n.type.shape == g[root].type.shape,
-                           (axes & kReducedAxis) != 0, all_sums(place), last_axes(n.type.shape, place)});
-      contiguous = contiguous && (!(axes & kReducedAxis) || (last_axes(n.type.shape, place) & kReducedAxis));
+                           (axes & kReducedAxis) != 0, all_sums(place), last});
+      contiguous = contiguous && (!(axes & kReducedAxis) || (last & kReducedAxis));
       continue;
     }
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;

@@ -150,11 +150,7 @@ Place place_below(const Graph& g, const Node& n, size_t j, const Place& place) {
 bool reads_own_rows(const Graph& g, const ir::LoopParts& parts, const std::set<uint32_t>& moving, int axes) {
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack;
-  for (NodeId r : g.function(parts.function).results) {
-    Place own;
-    for (int a = 0; a < g[r].type.shape.rank(); ++a) own.push_back({1u << a, a});
-    stack.emplace_back(r, std::move(own));
-  }
+  for (NodeId r : g.function(parts.function).results) stack.emplace_back(r, place_of_point(g[r].type.shape));
   while (!stack.empty()) {
     const auto [id, place] = std::move(stack.back());
     stack.pop_back();

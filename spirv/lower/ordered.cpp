@@ -128,7 +128,8 @@ class Neighbours {
     const auto most = std::max_element(it->second.begin(), it->second.end());
     if (*most <= it->second.back()) return {};
     std::vector<int64_t> axes = in_order(g_[array].type.shape.rank());
-    std::rotate(axes.begin() + (most - it->second.begin()), axes.begin() + (most - it->second.begin()) + 1, axes.end());
+    const auto axis = axes.begin() + (most - it->second.begin());
+    std::rotate(axis, axis + 1, axes.end());
     return axes;
   }
 
@@ -204,16 +205,16 @@ Rewritten stored_in(ir::Graph& g, std::span<const NodeId> roots, const Orders& o
   return out;
 }
 
-template <class Readers>
+template <class Votings>
 Rewritten order(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
                 const Target& target, bool (*may_be_of_use)(const Node&)) {
   const std::vector<NodeId> nodes = ir::postorder(g, roots);
   Orders orders;
   if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return may_be_of_use(g[id]); })) {
     const Partition partition = choose_partition(g, roots, stored, {}, scans, {}, target);
-    const Readers readers(g, partition, roots);
+    const Votings votings(g, partition, roots);
     for (NodeId id : nodes)
-      if (std::vector<int64_t> axes = readers.order_of(id); !axes.empty() && !stored.contains(id.v))
+      if (std::vector<int64_t> axes = votings.order_of(id); !axes.empty() && !stored.contains(id.v))
         orders.emplace(id.v, std::move(axes));
   }
   if (!orders.empty()) return stored_in(g, roots, orders);
