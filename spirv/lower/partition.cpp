@@ -8,6 +8,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/executable.h"
+#include "spirv/lower/element_loops.h"
 #include "spirv/lower/marks.h"
 #include "spirv/lower/recompute.h"
 #include "spirv/lower/shared_parts.h"
