@@ -105,6 +105,7 @@ Device::Impl::~Impl() {
     save_pipeline_cache();
     if (pipeline_cache) fns.vkDestroyPipelineCache(device, pipeline_cache, nullptr);
   }
+  pipeline_layouts.destroy(fns, device);
   memory.reset();
   timeline.reset();
   if (owned && device && fns.vkDestroyDevice) fns.vkDestroyDevice(device, nullptr);

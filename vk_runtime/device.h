@@ -16,6 +16,7 @@
 #include "vk_runtime/functions.h"
 #include "vk_runtime/instance.h"
 #include "vk_runtime/memory.h"
+#include "vk_runtime/pipeline_layouts.h"
 #include "vk_runtime/shared_pipelines.h"
 #include "vk_runtime/system.h"
 #include "vk_runtime/timeline.h"
@@ -85,6 +86,7 @@ struct Device::Impl {
   uint64_t commands_per_part = 10'000;  // of a run, so that command buffers stay small; tests: fewer
   bool always_stage = false;            // tests: copy through staging memory even where arrays are mapped
   std::atomic<uint64_t> pieces = 0;     // of memory that arrays have had, for their numbers
+  PipelineLayouts pipeline_layouts;
   SharedPipelines shared_pipelines;
   std::mutex inline_mutex;
   std::optional<std::shared_ptr<Device>> without_threads;  // inline_device.h; none: nobody has needed it

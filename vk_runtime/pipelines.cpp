@@ -27,37 +27,6 @@ void Pipelines::destroy() {
   const DeviceFns& f = device_.fns;
   for (const Pipeline& p : pipelines_)
     if (p.handle) f.vkDestroyPipeline(device_.device, p.handle, nullptr);
-  for (const Layout& l : layouts_) {
-    if (l.pipeline) f.vkDestroyPipelineLayout(device_.device, l.pipeline, nullptr);
-    if (l.set) f.vkDestroyDescriptorSetLayout(device_.device, l.set, nullptr);
-  }
-}
-
-void Pipelines::create_layouts(BindingForm form, uint32_t bindings) {
-  if (layouts_.size() <= bindings) layouts_.resize(bindings + 1);
-  Layout& layout = layouts_[bindings];
-  if (layout.pipeline) return;
-  VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-  if (form == BindingForm::Descriptors) {
-    std::vector<VkDescriptorSetLayoutBinding> list(bindings);
-    for (uint32_t i = 0; i < bindings; ++i)
-      list[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-    set.bindingCount = bindings;
-    set.pBindings = list.data();
-    device_.check(or_null(device_.fns.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set), layout.set),
-                  "vkCreateDescriptorSetLayout");
-    info.setLayoutCount = 1;
-    info.pSetLayouts = &layout.set;
-  }
-  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, bindings * push_bytes(form)};
-  if (bindings > 0) {
-    info.pushConstantRangeCount = 1;
-    info.pPushConstantRanges = &push;
-  }
-  device_.check(
-      or_null(device_.fns.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.pipeline), layout.pipeline),
-      "vkCreatePipelineLayout");
 }
 
 // What failed is null afterwards.
@@ -82,7 +51,7 @@ Pipelines::Answer Pipelines::create_batch(std::span<const KernelBinary> kernels,
       info.stage.pNext = &lanes[i];
       info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
     }
-    info.layout = out[i].layout;
+    info.layout = out[i].layout.handle;
     info.flags = divisible_ ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0;
     VkShaderModuleCreateInfo module{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     module.codeSize = kernels[i].words.size() * sizeof(uint32_t);
@@ -111,9 +80,9 @@ Pipelines::Answer Pipelines::create_batch(std::span<const KernelBinary> kernels,
 
 void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernels) {
   for (size_t i = 0; i < kernels.size(); ++i) {
-    create_layouts(form, kernels[i].bindings);
-    pipelines_[i].layout = layouts_[kernels[i].bindings].pipeline;
-    pipelines_[i].set_layout = layouts_[kernels[i].bindings].set;
+    const auto made = device_.pipeline_layouts.of(device_.fns, device_.device, form, kernels[i].bindings);
+    device_.check(made.result, made.call);
+    pipelines_[i].layout = made.layout;
   }
   // Drivers share work inside of a call, and between calls through locks; the last threads should not wait for long.
   constexpr size_t kLargestBatch = 16;

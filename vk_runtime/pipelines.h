@@ -7,13 +7,13 @@
 
 #include "spirograd/executable.h"
 #include "vk_runtime/device.h"
+#include "vk_runtime/pipeline_layouts.h"
 
 namespace spirograd::vk {
 
 struct Pipeline {
   VkPipeline handle = VK_NULL_HANDLE;
-  VkPipelineLayout layout = VK_NULL_HANDLE;           // shared by kernels with equally many bindings
-  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // Descriptors only
+  PipelineLayout layout;
 };
 
 /// One pipeline per kernel. Destroys them at its end.
@@ -32,7 +32,6 @@ class Pipelines {
 
  private:
   void create(BindingForm form, const std::vector<KernelBinary>& kernels);
-  void create_layouts(BindingForm form, uint32_t bindings);
   struct Answer {
     VkResult result = VK_SUCCESS;
     const char* call = "";
@@ -40,13 +39,8 @@ class Pipelines {
   Answer create_batch(std::span<const KernelBinary> kernels, std::span<Pipeline> out) const;
   void destroy();
 
-  struct Layout {
-    VkDescriptorSetLayout set = VK_NULL_HANDLE;
-    VkPipelineLayout pipeline = VK_NULL_HANDLE;
-  };
   Device::Impl& device_;
   bool divisible_;
-  std::vector<Layout> layouts_;  // by number of bindings
   std::vector<Pipeline> pipelines_;
 };
 

@@ -36,7 +36,7 @@ DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const 
     if (!fresh) continue;
     n_descriptors += static_cast<uint32_t>(buffers.size());
     buffers_of_set_.push_back(std::move(buffers));
-    layouts.push_back(pipelines[step.kernel].set_layout);
+    layouts.push_back(pipelines[step.kernel].layout.set);
   }
   if (layouts.empty()) return;
 
@@ -141,9 +141,10 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
       words.push_back(static_cast<uint32_t>(r.first_element + offsets[j] / element_bytes(buffer)));
     }
   }
-  if (set) d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0, nullptr);
+  if (set)
+    d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.handle, 0, 1, &set, 0, nullptr);
   if (!words.empty()) {
-    d.fns.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    d.fns.vkCmdPushConstants(commands, pipeline.layout.handle, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              static_cast<uint32_t>(words.size() * 4), words.data());
   }
   const Grid base = plan.base(part), size = plan.size(part);

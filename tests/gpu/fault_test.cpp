@@ -88,8 +88,13 @@ class FaultTest : public Gpu {
     return "";
   }
   // Lives once with each call failing of those that one life makes.
-  void fail_each_call(BindingForm form, const std::function<std::string(const Executable&)>& live_once) {
+  void fail_each_call(BindingForm form, const std::function<std::string(const Executable&)>& once) {
     const Executable e = program(form);
+    const auto live_once = [&](const Executable& program) {
+      Device::Impl& d = Device::Impl::of(*device);
+      d.pipeline_layouts.destroy(d.fns, d.device);  // made again: they stay with a device otherwise
+      return once(program);
+    };
     Faults counting;
     watch(&counting);
     ASSERT_EQ(live_once(e), "");
@@ -273,6 +278,18 @@ TEST_F(FaultTest, AddressesOfZeroAreNotUsed) {
   EXPECT_EQ(refused.error().code, "SG0303");
   EXPECT_NE(refused.error().message.find(device->info().name), std::string::npos) << refused.error().message;
   EXPECT_EQ(live(affine_program(BindingForm::Descriptors, kElements)), "");
+}
+
+TEST_F(FaultTest, SessionsShareTheLayoutsOfADevice) {
+  for (BindingForm form : kForms) {
+    ASSERT_EQ(live(program(form)), "");
+    Faults counting;
+    watch(&counting);
+    EXPECT_EQ(live(chain_program(form, kElements, 3)), "") << "another program with as many arrays";
+    watch(nullptr);
+    EXPECT_GT(counting.calls["vkCreateComputePipelines"], 0);
+    EXPECT_EQ(counting.calls["vkCreatePipelineLayout"] + counting.calls["vkCreateDescriptorSetLayout"], 0);
+  }
 }
 
 TEST_F(FaultTest, SteadyStateAllocatesNothing) {

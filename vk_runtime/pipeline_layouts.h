@@ -1,0 +1,37 @@
+// Pipeline layouts of a device: one for each form of kernels and number of bindings, which all its pipelines share.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "spirograd/executable.h"
+#include "vk_runtime/functions.h"
+
+namespace spirograd::vk {
+
+struct PipelineLayout {
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;  // Descriptors only
+  VkPipelineLayout handle = VK_NULL_HANDLE;
+};
+
+/// They live as long as the device: drivers keep what they make of a kernel and its layout for that long, and would make it
+/// again for each new layout (SwiftShader: 22 KB for each session). Thread-safe.
+class PipelineLayouts {
+ public:
+  struct Answer {
+    VkResult result = VK_SUCCESS;
+    const char* call = "";  // that was made last
+    PipelineLayout layout;  // where result is VK_SUCCESS
+  };
+  /// Made at the first use.
+  Answer of(const DeviceFns& fns, VkDevice device, BindingForm form, uint32_t bindings);
+  /// No pipeline may be made with them any more.
+  void destroy(const DeviceFns& fns, VkDevice device);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<BindingForm, uint32_t>, PipelineLayout> made_;
+};
+
+}  // namespace spirograd::vk
