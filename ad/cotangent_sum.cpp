@@ -12,7 +12,7 @@ using ir::Op;
 
 namespace {
 
-// Up to so many parts are padded and added, in one kernel that computes once what they share.
+// Up to so many parts are padded and added, in one kernel that computes once what they share,
 constexpr size_t kFew = 4;
 
 // A cotangent that is zero elsewhere: the elements from `start` on along an axis, all those of the other axes, of an array
@@ -63,6 +63,16 @@ std::vector<std::vector<Part>> without_overlaps(std::vector<Part> parts) {
   return out;
 }
 
+// unless they are alike and leave no gaps: then one kernel computes them at the same points, and each of them once.
+bool tiles_whole(const std::vector<Part>& group) {
+  int64_t reached = 0;
+  for (const Part& p : group) {
+    if (p.start != reached || p.elements.shape() != group[0].elements.shape()) return false;
+    reached = p.end();
+  }
+  return group.size() > 1 && reached == group[0].view[group[0].axis];
+}
+
 Expr joined(const std::vector<Part>& group, const Type& type) {
   const Part& first = group[0];
   std::vector<Expr> pieces;
@@ -89,7 +99,7 @@ std::vector<Expr> with_parts_joined(const std::vector<Expr>& arrived) {
   std::vector<bool> is_joined(arrived.size());
   std::vector<Expr> wholes, terms;
   for (const std::vector<Part>& group : without_overlaps(std::move(parts))) {
-    if (group.size() <= kFew) continue;
+    if (group.size() <= kFew && !tiles_whole(group)) continue;
     wholes.push_back(joined(group, arrived[0].type()));
     for (const Part& p : group) is_joined[p.arrived] = true;
   }
@@ -107,6 +117,6 @@ Expr sum_of(const std::vector<Expr>& terms) {
 
 }  // namespace
 
-Expr CotangentSum::value() const { return arrived_.size() > kFew ? sum_of(with_parts_joined(arrived_)) : sum_of(arrived_); }
+Expr CotangentSum::value() const { return sum_of(with_parts_joined(arrived_)); }
 
 }  // namespace spirograd::ad

@@ -134,6 +134,7 @@ class SplitLoop {
     const int64_t all = g_[sum.term].type.shape.count();
     if (all < kLeastSum) return false;
     int64_t elements = 0;
+    bool product = false;  // of matrices: all steps are a longer one, and the term is more work than to add it
     std::vector<NodeId> stack = {sum.term};
     std::unordered_set<uint32_t> seen;
     while (!stack.empty()) {
@@ -143,16 +144,17 @@ class SplitLoop {
       const Node& n = g_[id];
       const bool given = n.op == Op::Param && n.attr[0] >= static_cast<int64_t>(n_acc_);
       if (given || n.op == Op::Const || n.op == Op::Iota || is_early(id)) continue;
-      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op);
+      product = product || n.op == Op::Sum;
+      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op) || n.op == Op::Sum;
       if (moves && 2 * n.type.shape.count() > all) {
         stack.insert(stack.end(), n.in.begin(), n.in.end());
         continue;
       }
       elements += n.type.shape.count();
-      if (2 * elements > all) return false;
+      if (elements > all) return false;
       sum.stored.push_back(id);
     }
-    return !sum.stored.empty();
+    return !sum.stored.empty() && (product || 2 * elements <= all);
   }
 
   bool is_early(NodeId id) const {

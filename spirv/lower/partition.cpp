@@ -8,6 +8,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/executable.h"
+#include "spirv/lower/cuts.h"
 #include "spirv/lower/element_loops.h"
 #include "spirv/lower/marks.h"
 #include "spirv/lower/recompute.h"
@@ -24,21 +25,11 @@ using ir::Op;
 
 namespace {
 
-constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for what it writes
-constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
-constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
-constexpr double kKeptElements = 16;    // of an array, that an invocation keeps through a loop
-constexpr int64_t kSideBySide = 8;      // points that share what they read, at least
-constexpr double kTiles = 64;           // points for each busy invocation, in a kernel whose neighbours share all
-constexpr double kContraction = 16;     // length from which a reduction that neighbours share is one
-constexpr double kForMemory = 1.05;     // so much longer may it take to do without a large array
-
-bool is_leaf(const Node& n) {
-  return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
-}
-
-// Where it is stored, each part has a kernel.
-bool has_parts(const Node& n) { return n.op == Op::Concat || n.op == Op::Stack; }
+constexpr double kKeptElements = 16;  // of an array, that an invocation keeps through a loop
+constexpr int64_t kSideBySide = 8;    // points that share what they read, at least
+constexpr double kTiles = 64;         // points for each busy invocation, in a kernel whose neighbours share all
+constexpr double kContraction = 16;   // length from which a reduction that neighbours share is one
+constexpr double kForMemory = 1.05;   // so much longer may it take to do without a large array
 
 double count(const Shape& s) { return static_cast<double>(s.count()); }
 
@@ -47,8 +38,6 @@ class Chooser {
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
           const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target)
       : g_(g), target_(target), dispatched_(dispatched), scans_(scans), forced_(forced) {
-    const uint32_t buffers = kernel_buffers(target);
-    leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : std::max(2u, buffers - 1);
     c_.order = ir::postorder(g, results);
     for (const auto& [id, reduction] : beside) shared_.insert(reduction);
     c_.beside = std::move(beside);
@@ -59,9 +48,22 @@ class Chooser {
 
   Partition run() {
     for (NodeId id : c_.order) mark_forced(id);
-    // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
-    // with that.
-    for (int round = 0; round < 3; ++round) {
+    choose_roots(3);
+    if (cuts_.limit_sizes()) {  // what several of the smaller kernels compute may be worth storing, too
+      for (NodeId id : c_.order)
+        if (cuts_.made(id)) forced_.insert(id.v);
+      choose_roots(1);
+      cuts_.limit_sizes();
+    }
+    cuts_.settle();
+    return std::move(c_);
+  }
+
+ private:
+  // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
+  // with that.
+  void choose_roots(int rounds) {
+    for (int round = 0; round < rounds; ++round) {
       cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
       stored_before_ = std::move(c_.roots);
       c_.roots.clear();
@@ -71,24 +73,15 @@ class Chooser {
     cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
     store_shared_parts(g_, c_.order, forced_, recomputed_, cost_, target_, c_.roots);
     drop_cheap();
-    for (NodeId id : c_.order) limit_size(id);
-    // What one kernel stores to read less is one array more for another that had computed it.
-    for (size_t before = 0; before != stored_to_read_less_;) {
-      before = stored_to_read_less_;
-      for (NodeId id : c_.order)
-        if (c_.roots.contains(id.v) && !has_parts(g_[id])) limit_size(id);
-    }
-    return std::move(c_);
   }
 
- private:
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
     for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) forced_.insert(n.in[j].v);
     if (ir::is_scatter(n.op) || (has_parts(n) && n.in.size() > kInlinedParts)) forced_.insert(id.v);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
-    const bool inside = form.kind != LoopForm::Kind::Dispatches && least_buffers(id) <= kernel_buffers(target_);
+    const bool inside = form.kind != LoopForm::Kind::Dispatches && cuts_.least_buffers(id) <= kernel_buffers(target_);
     if (scans_.contains(id.v) || inside) {
       c_.loops_in_kernel[id.v] = form;
     } else {
@@ -105,25 +98,6 @@ class Chooser {
       if (cheap && c_.roots.contains(id.v) && !forced_.contains(id.v)) c_.roots.erase(id.v);
     }
   }
-
-  size_t buffers_read(const Extent& e) const { return buffers_of(c_, e.leaves); }
-
-  size_t buffers_written(NodeId loop) const {
-    std::set<int> packs;
-    size_t others = 0;
-    for (NodeId id : c_.order) {
-      if (g_[id].op != Op::Proj || g_[id].in[0] != loop) continue;
-      const auto it = c_.packed.find(id.v);
-      it == c_.packed.end() ? void(++others) : void(packs.insert(it->second.number));
-    }
-    return packs.size() + others;
-  }
-
-  // Of the kernel that a loop would run in, beside its operands.
-  size_t own_buffers(NodeId loop) const { return buffers_written(loop) + arrays_inside(g_, loop).size(); }
-
-  // With its operands, or what they are computed from.
-  size_t least_buffers(NodeId loop) { return own_buffers(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop))); }
 
   void visit(NodeId id) {
     const Node& n = g_[id];
@@ -150,7 +124,11 @@ class Chooser {
   void pass_on(NodeId id, const Use& u) {
     const Node& n = g_[id];
     const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
-    for (size_t j = 0; j < n.in.size(); ++j) add_use(n.in[j], operand_use(g_, n, j, u), same_points);
+    for (size_t j = 0; j < n.in.size(); ++j) {
+      Use v = operand_use(g_, n, j, u);
+      if (has_parts(n) && c_.roots.contains(id.v)) v.invocations = count(g_[n.in[j]].type.shape);
+      add_use(n.in[j], std::move(v), same_points);
+    }
   }
 
   // Pointwise users of one kernel ask for the same points, so the node is evaluated once for all of them; others add up.
@@ -275,94 +253,12 @@ class Chooser {
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
   }
 
-  // Keeps kernels small: stores a node near the middle of a computation that has grown too large.
-  void limit_size(NodeId id) {
-    const Node& n = g_[id];
-    if (n.op == Op::MapAccum && c_.loops_in_kernel.contains(id.v)) {
-      if (buffers_read(extent_(id)) + own_buffers(id) <= kernel_buffers(target_)) return;
-      for (NodeId in : n.in) store_to_read_less(in);
-      return;
-    }
-    if (is_leaf(n) || n.op == Op::MapAccum || n.op == Op::Proj) return;
-    std::set<uint32_t> vain;  // what these read is read elsewhere, too
-    for (int tries = 0; tries < 32; ++tries) {
-      const Extent e = extent_(id, 2 * schedule::kKernelCode);
-      const size_t read = buffers_read(e);
-      if (e.code <= schedule::kKernelCode && read <= leaf_limit_) return;
-      const NodeId cut = best_cut(id, e, vain);
-      if (!cut) break;
-      c_.roots.insert(cut.v);
-      if (read <= leaf_limit_) continue;
-      if (e.code > schedule::kKernelCode || buffers_read(extent_(id)) < read) {
-        ++stored_to_read_less_;
-      } else {
-        c_.roots.erase(cut.v);
-        vain.insert(cut.v);
-      }
-    }
-    if (buffers_read(extent_(id)) > leaf_limit_) store_operands(id);
-  }
-
-  // What a node is made of is read instead of computed.
-  void store_operands(NodeId id) {
-    const Node& n = g_[id];
-    if (has_parts(n)) return store_to_read_less(id);
-    for (NodeId at : n.in) {
-      while (ir::is_unary_layout(g_[at].op) && !c_.roots.contains(at.v)) at = g_[at].in[0];
-      store_to_read_less(at);
-    }
-  }
-
-  void store_to_read_less(NodeId id) {
-    if (is_leaf(g_[id]) || g_[id].op == Op::Const || g_[id].op == Op::Proj || c_.roots.contains(id.v)) return;
-    c_.roots.insert(id.v);
-    ++stored_to_read_less_;
-  }
-
-  NodeId best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>& vain) {
-    double largest = count(g_[root].type.shape);
-    for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
-    NodeId best;
-    double best_score = -1;
-    const bool reads_too_much = buffers_read(whole) > leaf_limit_;  // what reads one buffer relieves nobody of it
-    const double enough = kGoodCut * (static_cast<double>(schedule::kKernelCode) + 40.0 * static_cast<double>(leaf_limit_));
-    std::vector<NodeId> stack(g_[root].in.begin(), g_[root].in.end());
-    std::unordered_set<uint32_t> seen;
-    while (!stack.empty() && seen.size() < kCutCandidates && best_score < enough) {
-      const NodeId id = stack.back();
-      stack.pop_back();
-      const Node& n = g_[id];
-      if (is_leaf(n) || n.op == Op::Const || n.op == Op::Proj || c_.roots.contains(id.v) || !seen.insert(id.v).second)
-        continue;
-      const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
-                             (reads_too_much && has_parts(n));
-      if (candidate && !vain.contains(id.v) && count(n.type.shape) <= 2 * largest) {
-        const Extent e = extent_(id, 2 * schedule::kKernelCode);
-        const double code =
-            static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
-        // A large array is a dear cut.
-        const size_t read = buffers_read(e);
-        if (e.code <= schedule::kKernelCode && read <= leaf_limit_ && (!reads_too_much || read > 1)) {
-          const double score = code / (1 + count(n.type.shape) / largest);
-          if (score > best_score) {
-            best_score = score;
-            best = id;
-          }
-        }
-      }
-      stack.insert(stack.end(), n.in.begin(), n.in.end());
-    }
-    return best;
-  }
-
   const Graph& g_;
   const Target& target_;
   const std::set<uint32_t>& dispatched_;
   const Scans& scans_;
-  size_t leaf_limit_;               // buffers that one kernel reads
-  size_t stored_to_read_less_ = 0;  // nodes
   Partition c_;
-  ExtentWalk extent_{g_, c_.roots};
+  Cuts cuts_{g_, target_, c_};
   NodeSet recomputed_;     // as the user wants it
   NodeSet stored_before_;  // by the previous round
   NodeSet shared_;         // reductions beside which other roots are computed: at the same points

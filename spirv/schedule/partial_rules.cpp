@@ -38,12 +38,18 @@ int64_t group(const PartialFacts& f, const Target& t) {
 
 bool by_groups(const PartialFacts& f, const Target& t) { return shares_rows(t) && f.rows; }
 
-// Invocations that compute the results: of columns each takes several.
+bool few(int64_t invocations, const Target& t) { return invocations * 2 <= wanted_invocations(t); }
+
+// Invocations that compute the results: of columns each takes several, and of a product of matrices several rows, which
+// share what they load. With less than eight lanes a processor has no registers for that, either.
 int64_t invocations(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kPoints = 32;  // of a tile
   if (by_groups(f, t)) return f.results * group(f, t);
   const bool columns = !f.contiguous && !t.price.coalesces && f.columns >= static_cast<int64_t>(t.price.lanes);
   const int64_t each = columns ? std::min<int64_t>(t.price.tile, f.columns / t.price.lanes) : 1;
-  return divided_up(f.results, each);
+  const int64_t all = divided_up(f.results, each);
+  if (!columns || f.streams || t.price.lanes < 8 || few(all, t)) return all;
+  return divided_up(all, std::clamp<int64_t>(f.results / f.columns, 1, std::max<int64_t>(1, kPoints / each)));
 }
 
 // A workgroup is done with few elements of each before another dispatch has begun. What combines the parts of a sum is short
@@ -54,7 +60,7 @@ bool idle(const PartialFacts& f, const Target& t) {
   const int64_t all = invocations(f, t);
   if (f.combines && !f.position && !by_groups(f, t))
     return t.price.coalesces && 2 * length(f) >= worth_it(f, t) && all * 16 <= wanted_invocations(t);
-  return length(f) >= worth_it(f, t) && all * 2 <= wanted_invocations(t);
+  return length(f) >= worth_it(f, t) && few(all, t);
 }
 
 // Number of parts for an axis of n elements: near `wanted`, not below `least`; a divisor of n if there is one close by.

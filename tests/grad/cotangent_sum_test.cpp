@@ -42,6 +42,30 @@ TEST(CotangentSum, ReadsAtWrittenPlacesCostLinearWork) {
     EXPECT_LT(work(rewrite::simplify(grad(chain(n, 3)).value())), 10 * static_cast<double>(n)) << n << " in rows of 3";
 }
 
+int64_t joins(const Program& p) {
+  int64_t out = 0;
+  for (NodeId id : postorder(*p.graph, std::vector<NodeId>{{p.results[0].node}})) out += (*p.graph)[id].op == Op::Concat;
+  return out;
+}
+
+// The gates of a recurrent net: alike, and all of the array. Each element of the gradient is of one part.
+TEST(CotangentSum, FewPartsThatAreAllOfAnArrayAreLaidSideBySide) {
+  const auto slices = [](int64_t first, int64_t n, int64_t width) {
+    return make({f64({5, 12})}, [=](Maker& m, In in) {
+      Expr s = m.like(window(in[0], 1, 0, width), 0.5);
+      for (int64_t k = 0; k < n; ++k) s = s * fn(Op::Sin, window(in[0], 1, first + k * width, width));
+      return sum_all(s);
+    });
+  };
+  std::mt19937 rng(7);
+  for (const int64_t n : {2, 3, 4, 6}) {
+    EXPECT_EQ(joins(rewrite::simplify(grad(slices(0, n, 12 / n)).value())), 1) << n;
+    check_derivatives(slices(0, n, 12 / n), {random_values(rng, 60, -1, 1)}, rng, 2);
+  }
+  EXPECT_EQ(joins(rewrite::simplify(grad(slices(0, 3, 3)).value())), 0) << "a gap behind them";
+  EXPECT_EQ(joins(rewrite::simplify(grad(slices(3, 3, 3)).value())), 0) << "a gap before them";
+}
+
 TEST(CotangentSum, ReadsAtWrittenPlacesHaveRightGradients) {
   std::mt19937 rng(3);
   check_derivatives(chain(11), {random_values(rng, 11, -1, 1)}, rng, 2);

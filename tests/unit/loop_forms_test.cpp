@@ -366,5 +366,17 @@ TEST(LoopForms, SumsThatALoopOnlyAddsUpLeaveIt) {
     }
 }
 
+// The gradient of the weights of a batch of recurrent nets: the product of what all steps were given and gave.
+TEST(LoopForms, ProductsOfMatricesThatALoopAddsUpLeaveIt) {
+  const Program batch =
+      program("def f(x: f32[7,20,30], w: f32[30,30]) = sum(fold(fn(s, e) => tanh(s @ w + e), zeros([20,30]), x))");
+  const Program p = rewrite::optimise_for_lowering(value_and_grad(batch, {"w"}).value());
+  for (ir::NodeId id : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[1].node}}))
+    if (const ir::Node& n = (*p.graph)[id]; n.op == ir::Op::MapAccum) {
+      for (ir::NodeId r : p.graph->function(ir::loop_parts(*p.graph, n).function).results)
+        EXPECT_EQ((*p.graph)[r].type.shape.count(), 20 * 30) << "a state, and nothing of the weights";
+    }
+}
+
 }  // namespace loop_forms_test
 }  // namespace spirograd

@@ -2,9 +2,11 @@
 // many dispatches there are), read off the plan.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/composite.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/text.h"
 #include "spirv/kernel/iterations.h"
@@ -124,6 +126,20 @@ TEST(Lower, SumsOfColumnsAreSplitForThoseThatComputeThem) {
     ASSERT_TRUE(agrees(b.program({ir::sum(x, 0)}), {ramp(rows.count())}, cpu_target(), 1e-5, &plan));
     EXPECT_EQ(dispatches(plan), 2u);
     EXPECT_EQ(plan.scratch_bytes, parts * 256 * 4) << to_string(x.type());
+  }
+}
+
+// So is a product of long matrices with few results, which one tile would hold.
+TEST(Lower, ProductsOfFewResultsAreSplit) {
+  const std::pair<std::array<int64_t, 3>, bool> cases[] = {
+      {{16, 2500, 16}, true}, {{8, 2500, 8}, true}, {{64, 2500, 64}, false}, {{16, 1000, 16}, false}};
+  for (const auto& [n, split] : cases) {
+    Builder b;
+    const Expr x = b.param(f32({n[1], n[0]})), y = b.param(f32({n[1], n[2]}));
+    lower::Plan plan;
+    ASSERT_TRUE(agrees(b.program({ir::matmul(ir::transpose(x, {1, 0}), y)}), {ramp(n[1] * n[0]), ramp(n[1] * n[2])},
+                       cpu_target(), 1e-4, &plan));
+    EXPECT_EQ(dispatches(plan), split ? 2u : 1u) << n[0] << " " << n[1] << " " << n[2];
   }
 }
 

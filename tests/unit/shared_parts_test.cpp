@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "frontend/rewrite/passes.h"
+#include "spirograd/compile.h"
+#include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "support/lowered.h"
 
@@ -55,6 +57,40 @@ TEST(SharedParts, WhatAUserWantsComputedAgainIs) {
       plan_of("def f(a: f32[300, 200], v: f32[200]) -> f32[300] { let w = prefer_recompute(a @ v)\n  w / norm(w) }",
               test::cpu_target());
   EXPECT_EQ(readers(plan), 2u);
+}
+
+double operations(const Executable& e) {
+  double out = 0;
+  for (const Step& s : e.steps)
+    if (s.kind == Step::Kind::Dispatch) out += e.kernels[s.kernel].operations * s.groups * e.kernels[s.kernel].workgroup;
+  return out;
+}
+
+// A chain that is more than one kernel: its way back does not compute the way there again from the beginning of each kernel.
+TEST(SharedParts, TheGradientOfALongChainIsAFewTimesItsWork) {
+  for (const int steps : {6, 12, 24}) {
+    std::string text = "def f(x: f32[4000000]) = {\nlet y0 = x\n";
+    for (int k = 0; k < steps; ++k) {
+      const std::string y = "y" + std::to_string(k);
+      text += "let y" + std::to_string(k + 1) + " = sin(" + y + ") * 0.9 + sqrt(abs(" + y + ") + 0.1)\n";
+    }
+    const Program value =
+        text::instantiate(text::parse(text + "sum(y" + std::to_string(steps) + ")\n}", "t.sg").value()).value();
+    const Program both = value_and_grad(value, {"x"}).value();
+    for (const Target& target : {test::cpu_target(), test::gpu()})
+      EXPECT_LT(operations(compile(both, target).value()), 2.5 * operations(compile(value, target).value()))
+          << steps << ", coalesces: " << target.price.coalesces;
+  }
+}
+
+// The parts of an array that are alike have one kernel, in which each element is computed once.
+TEST(SharedParts, PartsThatAreAlikeAreComputedAtTheSamePoints) {
+  const lower::Plan plan = plan_of(
+      "def f(a: f32[32, 64], b: f32[32, 64]) -> f32[32, 192] {\n let s = tanh(a) * exp(b)\n"
+      " concat(s * a, exp(s), logistic(s) + b, axis=1) }",
+      test::cpu_target());
+  EXPECT_EQ(runs(plan.steps, Step::Kind::Dispatch), 1u);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
 }
 
 }  // namespace shared_parts_test
