@@ -6,21 +6,13 @@
 #include "frontend/ir/close_loop.h"
 #include "frontend/ir/composite.h"
 #include "frontend/ir/cumulative.h"
+#include "frontend/ir/greatest.h"
 #include "frontend/ir/make_node.h"
 
 namespace spirograd::ir {
 namespace {
 
-constexpr int64_t kBlock = 32;       // elements that are put into order by counting, before blocks are merged
-constexpr int64_t kMostRounds = 32;  // of a search that takes one element each, in place of putting all into order
-
-Expr is_nan(Expr a) { return binary(Op::Ne, a, a); }
-
-// Whether `a` stands before `b`, by their values alone.
-Expr before(Expr a, Expr b, bool descending) {
-  const Expr smaller = binary(descending ? Op::Gt : Op::Lt, a, b);
-  return is_float(a.dtype()) ? either(smaller, both(unary(Op::Not, is_nan(a)), is_nan(b))) : smaller;
-}
+constexpr int64_t kBlock = 32;  // elements that are put into order by counting, before blocks are merged
 
 // For each of `v` the number of elements of `table` from `first` on, `last` excluded, for which `less(element)` holds; it
 // holds for those in front, and then for none. All are i32 arrays of one shape.
@@ -88,27 +80,13 @@ Expr along(Expr x, int axis, const std::function<Expr(Expr)>& f) {
   return move_axis(reshape(each, last.shape()), x.rank() - 1, axis);
 }
 
-// Positions of the `k` greatest of each row of a matrix, as the descending order has them: each round takes the first of
-// those that stand behind the last one.
-Expr greatest(Expr x, int64_t k) {
-  Graph& g = *x.graph;
-  const int64_t rows = x.shape()[0];
-  const Expr at = position(x, 1), row = iota(g, {rows}, 0), rounds = iota(g, {k}, 0);
-  const Expr start = full(g, i32({rows}), -1), place = fresh_var(g, start.type()), round = fresh_var(g, i32());
-  const auto each = [&](Expr e) { return broadcast(e, x.shape(), {0}); };
-  const Expr last = each(gather(x, std::vector{row, place})), from = each(place);
-  const Expr after = either(before(last, x, true), both(unary(Op::Not, before(x, last, true)), binary(Op::Gt, at, from)));
-  const Expr behind = either(after, binary(Op::Lt, from, full_like(from, 0)));
-  const Expr best = arg_reduce(Op::ArgMax, select(behind, x, full_like(x, extreme_of(x.dtype(), false))), 1);
-  // Where what is left is no more than what stands for the others it is in order already, but for NaN, which comes last.
-  const Expr number = is_float(x.dtype()) ? both(behind, unary(Op::Not, is_nan(x))) : behind;
-  const Expr first = arg_reduce(Op::ArgMax, cast(behind, DType::I32) + cast(number, DType::I32), 1);
-  const Expr next = select(gather(behind, std::vector{row, best}), best, first);
-  const Expr vars[] = {place, round}, results[] = {next, next};
-  return transpose(close_loop(g, {&start, 1}, {&rounds, 1}, vars, results, false, k)[1], {1, 0});
-}
-
 }  // namespace
+
+Expr before(Expr a, Expr b, bool descending) {
+  const Expr smaller = binary(descending ? Op::Gt : Op::Lt, a, b);
+  const auto is_nan = [](Expr e) { return binary(Op::Ne, e, e); };
+  return is_float(a.dtype()) ? either(smaller, both(unary(Op::Not, is_nan(a)), is_nan(b))) : smaller;
+}
 
 Expr argsort(Expr x, int axis, bool descending) {
   require_numbers(x, "argsort");
@@ -153,8 +131,8 @@ Top top_k(Expr x, int64_t k) {
         .hint("k is at most the extent of the last axis");
   const int64_t n = x.shape()[last];
   Expr positions;
-  if (n > kBlock && k > 0 && k <= kMostRounds && x.shape().count() > 0) {
-    positions = greatest(reshape(x, {x.shape().count() / n, n}), k);
+  if (n > kBlock && k > 0 && k <= kMostGreatest && x.shape().count() > 0) {
+    positions = greatest_of_rows(reshape(x, {x.shape().count() / n, n}), k);
     Shape shape = x.shape();
     shape[last] = k;
     positions = reshape(positions, shape);

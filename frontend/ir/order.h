@@ -6,6 +6,9 @@
 
 namespace spirograd::ir {
 
+/// Whether `a` stands before `b`, by their values alone.
+Expr before(Expr a, Expr b, bool descending);
+
 /// i32 positions along the axis, in increasing (or decreasing) order of the numbers there.
 Expr argsort(Expr x, int axis, bool descending);
 Expr sort(Expr x, int axis, bool descending);

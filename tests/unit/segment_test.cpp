@@ -159,19 +159,21 @@ TEST(Top, AreTheGreatestByPlace) {
 }
 
 // Few of many are found one after another, without an order of all: they are those of the order, hostile values included.
+// In one range and in several, one by one, and by putting all into order.
 TEST(Top, OfLongRowsAreThoseOfTheirOrder) {
-  for (const int64_t k : {1, 5, 32, 33}) {
-    const std::string rows = "[4,40]", text = "(x: T" + rows + ", k: i32) { let order = argsort(x, descending=true)[:, :" +
-                                              std::to_string(k) + "]\n let (v, p) = top_k(x, " + std::to_string(k) +
-                                              ")\n (v, p, take_along_axis(x, order, axis=1), order) }";
+  for (const auto& [n, k] :
+       {std::pair{40, 1}, {40, 5}, {40, 16}, {40, 17}, {40, 32}, {40, 33}, {300, 1}, {300, 16}, {521, 7}}) {
+    const std::string text =
+        "(x: T[4," + std::to_string(n) + "], k: i32) { let order = argsort(x, descending=true)[:, :" + std::to_string(k) +
+        "]\n let (v, p) = top_k(x, " + std::to_string(k) + ")\n (v, p, take_along_axis(x, order, axis=1), order) }";
     for (const std::string type : {"f32", "i32"}) {
       Values x;
-      for (int j = 0; j < 160; ++j) x.push_back(std::floor(5 * std::sin(1.7 * j)));  // many are equal
+      for (int j = 0; j < 4 * n; ++j) x.push_back(std::floor(5 * std::sin(1.7 * j)));  // many are equal
       if (type == "i32") {
-        for (int j = 0; j < 40; ++j) x[static_cast<size_t>(80 + j)] = -2147483648.0;
+        for (int j = 0; j < n; ++j) x[static_cast<size_t>(2 * n + j)] = -2147483648.0;
       } else {
-        for (int j = 0; j < 40; ++j) x[static_cast<size_t>(j)] = j % 3 == 0 ? kNaN : j % 5 == 0 ? kInf : -kInf;
-        for (int j = 40; j < 80; ++j) x[static_cast<size_t>(j)] = kNaN;
+        for (int j = 0; j < n; ++j) x[static_cast<size_t>(j)] = j % 3 == 0 ? kNaN : j % 5 == 0 ? kInf : -kInf;
+        for (int j = n; j < 2 * n; ++j) x[static_cast<size_t>(j)] = kNaN;
       }
       const std::string typed = std::string(text).replace(text.find('T'), 1, type);
       const Values out = run("def f" + typed, {x, {0}});
@@ -181,10 +183,20 @@ TEST(Top, OfLongRowsAreThoseOfTheirOrder) {
       const Program p = program("def f" + typed);
       const Program simple = rewrite::optimise_for_lowering(p, {.verify = true});
       for (const Target& t : {test::cpu_target(), Target{}})
-        EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, t), {x, {0}})) << type << " " << k;
+        EXPECT_TRUE(test::same_as_interpreter(simple, lower::lower(simple, t), {x, {0}})) << type << " " << n << " " << k;
     }
   }
   expect_derivatives("{ let (v, p) = top_k(reshape(x, [2, 40]), 3)\n v * v * f64(p + 1) }", uniform(80, 6));
+}
+
+// One dispatch goes through a row once, whatever k, and positions carry no derivative through the search.
+TEST(Top, OfRowsIsOneLoop) {
+  const Program p = program("def f(x: f32[50,200]) = sum(square(top_k(x, 8)[0]))");
+  for (const Target& t : {test::cpu_target(), Target{}}) {
+    EXPECT_LE(runs(lower::lower(rewrite::optimise_for_lowering(p), t).steps, Step::Kind::Dispatch), 3u);
+    const Program both = rewrite::optimise_for_lowering(value_and_grad(p, {"x"}).value());
+    EXPECT_LE(runs(lower::lower(both, t).steps, Step::Kind::Dispatch), 4u);
+  }
 }
 
 TEST(Positions, OfWhatIsNotZero) {
