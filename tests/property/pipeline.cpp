@@ -10,6 +10,7 @@
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/split_loops.h"
+#include "frontend/rewrite/spread_updates.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
 #include "spirv/kernel/verify.h"
@@ -76,7 +77,8 @@ std::vector<Values> without_nan(std::vector<Values> want, const std::vector<Valu
 std::string kernels_agree(const Program& simplified, const std::vector<Values>& inputs, std::vector<Values> want,
                           uint64_t number, Counts& counts) {
   const rewrite::Pass& drop_rules = rewrite::lowering_passes().front();
-  const Program simple = rewrite::factor_sums(rewrite::split_loops(drop_rules.run(simplified, nullptr)));
+  const Program simple =
+      rewrite::spread_updates(rewrite::factor_sums(rewrite::split_loops(drop_rules.run(simplified, nullptr))));
   if (const auto defect = ir::check_well_formed(simple)) return "contracted: " + defect->str();
   const std::vector<Values> contracted = run(simple, inputs);
   const std::string changed = difference(want, contracted, kExact);

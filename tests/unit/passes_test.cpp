@@ -28,9 +28,10 @@ TEST(Passes, RunInOrderAndReport) {
                       last = made;
                       EXPECT_GE(r.seconds, 0);
                     }});
-  EXPECT_EQ(names, (std::vector<std::string>{"without_rules", "vectorise", "simplify", "split_loops", "factor_sums"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"without_rules", "vectorise", "simplify", "split_loops", "factor_sums",
+                                             "spread_updates"}));
   EXPECT_GT(sizes[1], sizes[2]);
-  EXPECT_EQ(sizes[4], operations(p));
+  EXPECT_EQ(sizes[5], operations(p));
   EXPECT_EQ(text::print(last), text::print(p));
   int64_t sum = 0;
   for (const auto& [name, n] : rules.applied) sum += n;

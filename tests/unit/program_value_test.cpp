@@ -8,6 +8,7 @@
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/simplify.h"
 #include "frontend/rewrite/split_loops.h"
+#include "frontend/rewrite/spread_updates.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/compile.h"
 #include "spirograd/grad.h"
@@ -51,6 +52,7 @@ TEST(ProgramValue, NoFunctionAddsToTheGraphOfItsArgument) {
     rewrite::simplify(*given);
     rewrite::factor_sums(*given);
     rewrite::split_loops(*given);
+    rewrite::spread_updates(*given);
     rewrite::optimise_for_lowering(*given, {.verify = true});
   }
   lower::lower(rewrite::optimise_for_lowering(p, {.verify = true}), target());

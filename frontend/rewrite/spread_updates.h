@@ -1,0 +1,14 @@
+// A scatter that gives each row one element, as the adjoint of x[i, k[i]] does, is a choice by position in the sum that
+// reads it: so the gradient of a cross-entropy with labels is one kernel, without an array of zeros.
+#pragma once
+
+#include "frontend/rewrite/simplify.h"
+#include "spirograd/program.h"
+
+namespace spirograd::rewrite {
+
+/// Pre: bulk and simplified. Post: bulk; equal. Only what is added to something or subtracted from it becomes a choice: what
+/// is stored as it is, is filled with zeros faster, and products with it read less as gathers.
+Program spread_updates(const Program& p, RuleLog* rules = nullptr);
+
+}  // namespace spirograd::rewrite
