@@ -12,7 +12,7 @@ using ir::Op;
 
 namespace {
 
-// Up to so many parts are padded and added, in one kernel that computes once what they share,
+// Up to so many parts are padded and added, in one kernel that computes once what they share, unless they tile the whole.
 constexpr size_t kFew = 4;
 
 // A cotangent that is zero elsewhere: the elements from `start` on along an axis, all those of the other axes, of an array
@@ -63,7 +63,7 @@ std::vector<std::vector<Part>> without_overlaps(std::vector<Part> parts) {
   return out;
 }
 
-// unless they are alike and leave no gaps: then one kernel computes them at the same points, and each of them once.
+// Whether they are alike and leave no gaps: then one kernel computes them at the same points, each of them once.
 bool tiles_whole(const std::vector<Part>& group) {
   int64_t reached = 0;
   for (const Part& p : group) {

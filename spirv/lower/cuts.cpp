@@ -83,8 +83,9 @@ void Cuts::limit_size(NodeId id) {
     return;
   }
   if (is_leaf(n) || n.op == Op::MapAccum || n.op == Op::Proj) return;
-  if (has_parts(n) && c_.roots.contains(id.v)) return;  // each is a compute, and was limited before
-  std::set<uint32_t> vain;                              // what these read is read elsewhere, too
+  // Each part is a compute of its own, and was limited before.
+  if (has_parts(n) && c_.roots.contains(id.v)) return;
+  std::set<uint32_t> vain;  // what these read is read elsewhere, too
   for (int tries = 0; tries < 32; ++tries) {
     const Extent e = extent_(id, 2 * schedule::kKernelCode);
     if (fits(e)) return;

@@ -126,6 +126,7 @@ class Chooser {
     const bool same_points = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce;
     for (size_t j = 0; j < n.in.size(); ++j) {
       Use v = operand_use(g_, n, j, u);
+      // A stored part is computed at its own places, by a kernel that is also that of others alike.
       if (has_parts(n) && c_.roots.contains(id.v)) v.invocations = count(g_[n.in[j]].type.shape);
       add_use(n.in[j], std::move(v), same_points);
     }
