@@ -117,6 +117,6 @@ Expr sum_of(const std::vector<Expr>& terms) {
 
 }  // namespace
 
-Expr CotangentSum::value() const { return sum_of(with_parts_joined(arrived_)); }
+Expr CotangentSum::value() const { return arrived_.size() > 1 ? sum_of(with_parts_joined(arrived_)) : sum_of(arrived_); }
 
 }  // namespace spirograd::ad

@@ -45,20 +45,18 @@ Candidates best_of_chunks(const Candidates& all, int64_t chunks, int64_t k) {
   const int64_t rows = all.values.shape()[0], n = all.values.shape()[1], length = parts_of(n, chunks);
   const Shape kept{rows, chunks, k};
   const auto each = [&](Expr e) { return broadcast(e, kept, {0, 1}); };
-  const Expr row = iota(g, {rows, chunks}, 0),
-             first = iota(g, {rows, chunks}, 1) * full(g, i32({rows, chunks}), static_cast<double>(length));
+  const Expr row = iota(g, {rows, chunks}, 0), first = position(row, 1) * whole_like(row, length);
   const Expr start[] = {zeros(g, {all.values.dtype(), kept}), full(g, i32(kept), -1)};
   const std::vector<Expr> best = counted_loop(length, start, false, [&](Expr step, const std::vector<Expr>& s) {
     const Expr at = first + broadcast(step, row.shape(), {}), place[] = {row, at};
-    const Expr value = each(gather(all.values, place)), position = gather(all.positions, place);
-    const Expr there =
-        both(binary(Op::Lt, at, full_like(at, static_cast<double>(n))), binary(Op::Ge, position, full_like(position, 0)));
+    const Expr value = each(gather(all.values, place)), from = gather(all.positions, place);
+    const Expr there = both(binary(Op::Lt, at, whole_like(at, n)), binary(Op::Ge, from, full_like(from, 0)));
     const Expr empty = binary(Op::Lt, s[1], full_like(s[1], 0));
     const Expr moves = both(each(there), either(empty, before(value, s[0], true)));
     const auto put = [&](Expr come, Expr own) {
       return select(moves, select(window(moves, 2, -1, k), window(own, 2, -1, k), come), own);
     };
-    return std::vector<Expr>{put(value, s[0]), put(each(position), s[1])};
+    return std::vector<Expr>{put(value, s[0]), put(each(from), s[1])};
   });
   const Shape together{rows, chunks * k};
   return {reshape(best[0], together), reshape(best[1], together)};

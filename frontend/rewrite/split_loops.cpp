@@ -144,9 +144,9 @@ class SplitLoop {
       const Node& n = g_[id];
       const bool given = n.op == Op::Param && n.attr[0] >= static_cast<int64_t>(n_acc_);
       if (given || n.op == Op::Const || n.op == Op::Iota || is_early(id)) continue;
-      product = product || n.op == Op::Sum;
       const bool moves = is_pointwise(n.op) || is_unary_layout(n.op) || n.op == Op::Sum;
       if (moves && 2 * n.type.shape.count() > all) {
+        product = product || n.op == Op::Sum;
         stack.insert(stack.end(), n.in.begin(), n.in.end());
         continue;
       }

@@ -58,9 +58,7 @@ Expr spread(Expr e) {
 Program spread_updates(const Program& p, RuleLog*) {
   if (!reaches(p, {Op::Scatter})) return p;
   return with_replaced(p, {Op::Add, Op::Sub}, [](Graph& g, const Node& n) {
-    const NodeId a = n.in[0], b = n.in[1];
-    const Op op = n.op;
-    return binary(op, spread({&g, a}), spread({&g, b})).id;
+    return binary(n.op, spread({&g, n.in[0]}), spread({&g, n.in[1]})).id;
   });
 }
 

@@ -217,7 +217,7 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
     if (g[n.in[0]].type.shape.count() == 0) return out;
     return scatter_computes(r, id, to);
   }
-  if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > 1) {
+  if (has_parts(n) && n.in.size() > 1) {
     const int axis = static_cast<int>(n.attr[0]);
     int64_t start = 0;
     for (NodeId part : n.in) {

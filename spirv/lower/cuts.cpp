@@ -20,15 +20,11 @@ constexpr uint32_t kResultBuffers = 5;  // of the buffers of a kernel, kept for 
 constexpr size_t kCutCandidates = 200;  // places that are looked at when a kernel is too large,
 constexpr double kGoodCut = 0.2;        // unless one is so good, as a part of the best that could be
 
-double places(const Shape& s) { return static_cast<double>(s.count()); }
-
 }  // namespace
 
 bool is_leaf(const Node& n) {
   return n.op == Op::Param || n.op == Op::Iota || (n.op == Op::Const && n.type.shape.rank() == 0);
 }
-
-bool has_parts(const Node& n) { return n.op == Op::Concat || n.op == Op::Stack; }
 
 Cuts::Cuts(const Graph& g, const Target& target, Partition& partition)
     : g_(g), target_(target), c_(partition), extent_(g, partition.roots) {
@@ -36,17 +32,17 @@ Cuts::Cuts(const Graph& g, const Target& target, Partition& partition)
   leaf_limit_ = buffers > kResultBuffers + 2 ? buffers - kResultBuffers : std::max(2u, buffers - 1);
 }
 
-bool Cuts::limit_sizes() {
+std::vector<NodeId> Cuts::limit_sizes() {
+  made_.clear();
   for (NodeId id : c_.order) limit_size(id);
-  return any_;
+  return made_;
 }
 
 bool Cuts::fits(const Extent& e) const { return e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_; }
 
 void Cuts::store(NodeId id) {
   c_.roots.insert(id.v);
-  made_.insert(id.v);
-  any_ = true;
+  made_.push_back(id);
 }
 
 void Cuts::settle() {
@@ -98,7 +94,7 @@ void Cuts::limit_size(NodeId id) {
       ++stored_to_read_less_;
     } else {
       c_.roots.erase(cut.v);
-      made_.erase(cut.v);
+      made_.pop_back();
       vain.insert(cut.v);
     }
   }
@@ -122,8 +118,8 @@ void Cuts::store_to_read_less(NodeId id) {
 }
 
 NodeId Cuts::best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>& vain) {
-  double largest = places(g_[root].type.shape);
-  for (NodeId leaf : whole.leaves) largest = std::max(largest, places(g_[leaf].type.shape));
+  double largest = count(g_[root].type.shape);
+  for (NodeId leaf : whole.leaves) largest = std::max(largest, count(g_[leaf].type.shape));
   NodeId best;
   double best_score = -1;
   const bool reads_too_much = buffers_read(whole) > leaf_limit_;  // what reads one buffer relieves nobody of it
@@ -138,13 +134,13 @@ NodeId Cuts::best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>
       continue;
     const bool candidate = ir::is_pointwise(n.op) || ir::info(n.op).kind == ir::Kind::Reduce || n.op == Op::Gather ||
                            (reads_too_much && has_parts(n));
-    if (candidate && !vain.contains(id.v) && places(n.type.shape) <= 2 * largest) {
+    if (candidate && !vain.contains(id.v) && count(n.type.shape) <= 2 * largest) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
       const double code =
           static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
       // A large array is a dear cut.
       if (fits(e) && (!reads_too_much || buffers_read(e) > 1)) {
-        const double score = code / (1 + places(n.type.shape) / largest);
+        const double score = code / (1 + count(n.type.shape) / largest);
         if (score > best_score) {
           best_score = score;
           best = id;

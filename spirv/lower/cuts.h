@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "spirv/lower/partition.h"
 
@@ -13,10 +14,8 @@ class Cuts {
   /// Reads and adds to the roots of the partition, whose order, loops and packed results are known by then.
   Cuts(const ir::Graph& g, const Target& target, Partition& partition);
 
-  /// Stores nodes near the middle of each computation that is too large; whether there was one.
-  bool limit_sizes();
-  /// Whether the node was stored for the size of a kernel.
-  bool made(ir::NodeId id) const { return made_.contains(id.v); }
+  /// Stores nodes near the middle of each computation that is too large: these.
+  std::vector<ir::NodeId> limit_sizes();
   /// What one kernel stores to read less is one array more for another that had computed it: until all read few enough.
   void settle();
   /// The buffers that a kernel of the loop has at least: with its operands, or what they are computed from.
@@ -38,13 +37,11 @@ class Cuts {
   Partition& c_;
   ExtentWalk extent_;
   size_t leaf_limit_;  // buffers that one kernel reads
-  NodeSet made_;
-  bool any_ = false;
+  std::vector<ir::NodeId> made_;
   size_t stored_to_read_less_ = 0;  // nodes
 };
 
-/// Parameters and the like: no kernel computes them. Where a node has parts and is stored, each of them has a kernel.
+/// Parameters and the like: no kernel computes them.
 bool is_leaf(const ir::Node& n);
-bool has_parts(const ir::Node& n);
 
 }  // namespace spirograd::lower

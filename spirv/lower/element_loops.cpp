@@ -83,7 +83,7 @@ bool body_is_local(const Graph& g, const ir::Function& f, std::span<const Depend
     if (n.op == Op::Param) t = params[static_cast<size_t>(n.attr[0])];
     tint[id.v] = t;
     if (ir::is_scatter(n.op)) return false;
-    if (n.op == Op::Concat || n.op == Op::Stack) {
+    if (has_parts(n)) {
       if (n.in.size() > kParts) return false;
     }
     if (n.op == Op::MapAccum) {
@@ -157,7 +157,7 @@ bool reads_own_rows(const Graph& g, const ir::LoopParts& parts, const std::set<u
     if (!moving.contains(id.v) || !seen.emplace(id.v, place).second) continue;
     if (seen.size() > kMostPlaces) return false;
     const Node& n = g[id];
-    if ((n.op == Op::Concat || n.op == Op::Stack) && n.in.size() > kParts) return false;
+    if (has_parts(n) && n.in.size() > kParts) return false;
     if (n.op == Op::Param && n.type.shape.rank() > 0)
       for (int a = 0; a < axes; ++a)
         if (place[static_cast<size_t>(a)].same_as != a) return false;

@@ -66,7 +66,7 @@ Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
       continue;
     }
     e.code += op_cost(n);
-    if ((n.op == Op::Concat || n.op == Op::Stack) &&
+    if (has_parts(n) &&
         !selects_parts(g_, n, [&](NodeId part) { return g_[part].op == Op::Proj || roots_.contains(part.v); }))
       e.code += kBranchCode * static_cast<int64_t>(n.in.size());
     if (ir::info(n.op).kind == ir::Kind::Reduce) {

@@ -36,6 +36,11 @@ class ExtentWalk {
   std::vector<ir::NodeId> stack_;
 };
 
+/// Where such a node is stored, each of its parts has a kernel.
+inline bool has_parts(const ir::Node& n) { return n.op == ir::Op::Concat || n.op == ir::Op::Stack; }
+
+inline double count(const Shape& s) { return static_cast<double>(s.count()); }
+
 /// Instructions that one element of the operation takes, about.
 int op_cost(const ir::Node& n);
 

@@ -144,7 +144,7 @@ std::optional<double> code_of_step(const Graph& g, const ir::Function& f, const 
   for (NodeId at : ir::postorder(g, f.results)) {
     const Node& n = g[at];
     if ((ir::is_scatter(n.op) && !is_single_update(g, n)) || n.op == Op::MapAccum) return std::nullopt;
-    const size_t parts_of = n.op == Op::Concat || n.op == Op::Stack ? n.in.size() : 0;
+    const size_t parts_of = has_parts(n) ? n.in.size() : 0;
     if (parts_of > kParts) return std::nullopt;
     code += (op_cost(n) + kPartCode * static_cast<double>(parts_of)) * static_cast<double>(places(at));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "frontend/ir/algebra.h"
@@ -31,8 +30,6 @@ constexpr double kTiles = 64;         // points for each busy invocation, in a k
 constexpr double kContraction = 16;   // length from which a reduction that neighbours share is one
 constexpr double kForMemory = 1.05;   // so much longer may it take to do without a large array
 
-double count(const Shape& s) { return static_cast<double>(s.count()); }
-
 class Chooser {
  public:
   Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
@@ -49,10 +46,9 @@ class Chooser {
   Partition run() {
     for (NodeId id : c_.order) mark_forced(id);
     choose_roots(3);
-    if (cuts_.limit_sizes()) {  // what several of the smaller kernels compute may be worth storing, too
-      for (NodeId id : c_.order)
-        if (cuts_.made(id)) forced_.insert(id.v);
-      choose_roots(1);
+    if (const std::vector<NodeId> cuts = cuts_.limit_sizes(); !cuts.empty()) {
+      for (NodeId id : cuts) forced_.insert(id.v);
+      choose_roots(1);  // what several of the smaller kernels compute may be worth storing, too
       cuts_.limit_sizes();
     }
     cuts_.settle();
