@@ -8,6 +8,7 @@
 #include "spirv/emit/emit.h"
 #include "spirv/kernel/in_place.h"
 #include "spirv/kernel/iterations.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd {
 namespace {
@@ -18,13 +19,31 @@ constexpr bool kAlwaysValidate = false;
 constexpr bool kAlwaysValidate = true;
 #endif
 
+// Bindings of each kernel that begin at a multiple of 8 bytes at each of its dispatches: arrays do.
+std::vector<std::vector<bool>> even_bindings(const lower::Plan& plan) {
+  std::vector<std::vector<bool>> out;
+  for (const kernel::Kernel& k : plan.kernels) out.emplace_back(k.bindings.size(), true);
+  const auto even = [](int64_t bytes) { return bytes % 8 == 0; };
+  for (const Step& s : plan.steps) {
+    if (s.kind != Step::Kind::Dispatch || s.kernel >= out.size()) continue;
+    for (size_t j = 0; j < s.uses.size(); ++j)
+      if (!even(static_cast<int64_t>(s.uses[j].offset)) || !std::ranges::all_of(s.uses[j].strides, even))
+        out[s.kernel][j] = false;
+  }
+  return out;
+}
+
 }  // namespace
 
 Executable assemble(lower::Plan plan, const Target& target, const CompileOptions& options) {
   Executable out;
   out.form = options.form;
-  const spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
-  for (const kernel::Kernel& k : plan.kernels) {
+  spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
+  const bool pairs = options.form == BindingForm::Address && schedule::takes_pairs(target);
+  std::vector<std::vector<bool>> even = pairs ? even_bindings(plan) : std::vector<std::vector<bool>>(plan.kernels.size());
+  for (size_t j = 0; j < plan.kernels.size(); ++j) {
+    const kernel::Kernel& k = plan.kernels[j];
+    emit.pairs = std::move(even[j]);
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
     out.kernels.back().operations = kernel::float_operations(k);
     for (const auto& [read, written] : kernel::in_place(k)) out.kernels.back().in_place.push_back({read, written});

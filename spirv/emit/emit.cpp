@@ -14,6 +14,7 @@ std::vector<uint32_t> Emitter::run() {
 
   ids_.assign(kernel_.body.size(), 0);
   unrollable_ = kernel::unrollable(kernel_, form_ == BindingForm::Descriptors, target_.price.cooperates);
+  pairs_ = kernel::pairs(kernel_, options_.pairs);
   else_of_.assign(kernel_.body.size(), 0);
   std::vector<size_t> open;
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
@@ -27,7 +28,8 @@ std::vector<uint32_t> Emitter::run() {
   declare_bindings();
   declare_arrays();
   number_invocations();
-  for (size_t at = 0; at < kernel_.body.size(); ++at) ids_[at] = emit(at);
+  for (size_t at = 0; at < kernel_.body.size(); ++at)
+    if (!paired(at)) ids_[at] = emit(at);
   put(Op::OpReturn, {});
   put(Op::OpFunctionEnd, {});
 

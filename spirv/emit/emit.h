@@ -17,6 +17,9 @@ namespace spirograd::spirv {
 
 struct EmitOptions {
   bool native_float_atomics = true;  // where the target has them; otherwise a compare-exchange loop on the bits
+  // Bindings that begin at a multiple of 8 bytes wherever the kernel is dispatched: neighbours in them may be read and
+  // written two at a time, as one number of 64 bits. Pre: then the form is Address.
+  std::vector<bool> pairs = {};
 };
 
 /// Pre: kernel::verify finds nothing. The words do not hold the kernel's name, so that kernels alike are one in the caches

@@ -73,6 +73,46 @@ void Emitter::store(const Inst& i) {
     put(Op::OpStore, {place, value});
 }
 
+// Whether the access at `at` is half of a pair. Two elements are one number of 64 bits: drivers for processors, the only
+// ones that kernels have pairs for, load and store lane by lane, and twice where it is a vector of two. A processor takes
+// such a number at any address.
+bool Emitter::paired(size_t at) {
+  const Value other = pairs_[at].other;
+  if (other == 0) return false;
+  const bool load = kernel_.body[at].op == kernel::KOp::Load;
+  if (load && at < other) load_pair(at);
+  if (!load && at > other) store_pair(at);
+  return true;
+}
+
+Id Emitter::pair_place(size_t at) {
+  const Inst& i = kernel_.body[at];
+  Id even = ids_[i.in[1]];
+  if (pairs_[at].odd) even = result(Op::OpISub, type(Scalar::U32), {even, word(1)});  // of integers of either type
+  constexpr auto storage = spv::StorageClass::PhysicalStorageBuffer;
+  const Id element = pointer(storage, type(stored(kernel_.bindings[i.in[0]])));
+  const Id place = result(Op::OpAccessChain, element, {buffers_[i.in[0]], word(0), even});
+  return result(Op::OpBitcast, pointer(storage, type(Scalar::F64)), {place});
+}
+
+void Emitter::load_pair(size_t at) {
+  const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
+  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  const Id loaded = result(Op::OpLoad, type(Scalar::F64), {pair_place(at), aligned, 8});
+  const Id both = result(Op::OpBitcast, module_.type(Op::OpTypeVector, {element, 2}), {loaded});
+  for (const size_t half : {at, size_t{pairs_[at].other}})
+    ids_[half] = result(Op::OpCompositeExtract, element, {both, pairs_[half].odd ? 1u : 0u});
+}
+
+void Emitter::store_pair(size_t at) {
+  const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
+  const size_t even = pairs_[at].odd ? pairs_[at].other : at, odd = pairs_[at].odd ? at : pairs_[at].other;
+  const Id both = result(Op::OpCompositeConstruct, module_.type(Op::OpTypeVector, {element, 2}),
+                         {ids_[kernel_.body[even].in[2]], ids_[kernel_.body[odd].in[2]]});
+  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  put(Op::OpStore, {pair_place(at), result(Op::OpBitcast, type(Scalar::F64), {both}), aligned, 8});
+}
+
 void Emitter::atomic(const Inst& i) {
   const Scalar t = kernel_.bindings[i.in[0]].type;
   const Id place = element(i.in[0], i.in[1]), value = ids_[i.in[2]];

@@ -5,6 +5,7 @@
 
 #include "spirv/emit/emit.h"
 #include "spirv/emit/module.h"
+#include "spirv/kernel/pairs.h"
 
 namespace spirograd::spirv {
 
@@ -82,6 +83,10 @@ class Emitter {
   Id element(uint32_t binding, Value index);
   Id load(const Inst& i);
   void store(const Inst& i);
+  bool paired(size_t at);
+  Id pair_place(size_t at);
+  void load_pair(size_t at);
+  void store_pair(size_t at);
   void atomic(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
   Id leaf(const Inst& i);
@@ -120,7 +125,8 @@ class Emitter {
   std::map<spv::BuiltIn, Id> built_ins_;
   std::vector<Id> ids_;           // per kernel value
   std::vector<bool> unrollable_;  // per Loop
-  std::vector<size_t> else_of_;   // per If: the position of its Else, or 0
+  std::vector<kernel::Half> pairs_;
+  std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;  // of the block being written

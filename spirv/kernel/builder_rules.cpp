@@ -355,14 +355,17 @@ std::optional<Value> Builder::divided(KOp op, Value a, int64_t c) {
     narrowed(whole_part, interval(multiple));
     return this->op(KOp::Add, whole_part, this->op(KOp::Quot, left, number(c)));
   }
-  // a = multiple * g + rest with 0 <= rest < g and g a divisor of c: a quot c = multiple quot (c/g).
+  // a = multiple * g + rest with 0 <= rest < g and g a divisor of c: a quot c = multiple quot (c/g), and
+  // a rem c = (multiple rem (c/g)) * g + rest, which is as cheap where the rest is a constant.
   for (const auto& term : sum.terms) {
     const int64_t g = std::gcd(term.second, c);
     Linear many, few;
-    if (!quot || g <= 1 || !split(g, many, few) || interval(few).hi >= g) continue;
+    if (g <= 1 || !split(g, many, few) || interval(few).hi >= g || (!quot && !few.terms.empty())) continue;
     const Value multiple_value = build(t, many);
     narrowed(multiple_value, interval(many));
-    return this->op(KOp::Quot, multiple_value, number(c / g));
+    const Value part = this->op(op, multiple_value, number(c / g));
+    if (quot) return part;
+    return this->op(KOp::Add, this->op(KOp::Mul, part, number(g)), number(few.constant));
   }
   return std::nullopt;
 }

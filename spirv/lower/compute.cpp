@@ -62,6 +62,16 @@ std::vector<size_t> numbered_axes(const schedule::MapSchedule& m, schedule::Bind
   return axes;
 }
 
+// Surplus elements compute the last one again, and do not store it: the place of which instead, and whether it is one of
+// `n`. Of elements that an invocation has in pairs, all that there are being pairs, both are surplus or none.
+std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split& axis, int64_t n) {
+  const schedule::Part pair{schedule::Bind::Register, 2};
+  const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
+  const Value number = b.op(KOp::Quot, at, b.i32(side)), last = b.i32(n / side - 1);
+  const Value kept = b.mul(b.op(KOp::Min, number, last), b.i32(side));
+  return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Le, number, last)};
+}
+
 // Opens the loops of the schedule. `index` numbers the invocations.
 Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
@@ -119,10 +129,9 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     for (size_t a = 0; a < m.axes.size(); ++a) {
       const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
       if (schedule::extent(m.axes[a]) > n) {
-        // Surplus elements compute the last element again and do not store it.
-        const Value valid = b.op(KOp::Lt, p[a], b.i32(n));
+        const auto [at, valid] = kept_inside(b, p[a], m.axes[a], n);
         inside = inside ? b.logical_and(*inside, valid) : valid;
-        p[a] = b.op(KOp::Min, p[a], b.i32(n - 1));
+        p[a] = at;
       }
       if (b.constant_bits(p[a])) continue;
       b.assume(p[a], {0, n - 1});
@@ -211,14 +220,17 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
                       });
   std::optional<Value> first;
   if (!spread) first = b.op(KOp::Eq, m.team > 0 ? b.lane_index() : b.local_index(), b.constant(kernel::Scalar::U32, 0));
-  for (size_t e = 0; e < tile.points.size(); ++e) {
-    const std::optional<Value> stores = first && tile.inside[e] ? b.logical_and(*first, *tile.inside[e])
-                                        : first                 ? first
-                                                                : tile.inside[e];
+  std::vector<std::optional<Value>> who;  // stores each element; none: whoever has it
+  for (const std::optional<Value>& inside : tile.inside)
+    who.push_back(first && inside ? b.logical_and(*first, *inside) : first ? first : inside);
+  for (size_t e = 0; e < who.size();) {
+    const std::optional<Value> stores = who[e];
     if (stores) b.begin_if(*stores);
     inliner.push_block();
-    for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
-    if (!s.rows.empty()) store_rows(inliner, b, s, tile.points[e], of_rows, e);
+    for (; e < who.size() && who[e] == stores; ++e) {
+      for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
+      if (!s.rows.empty()) store_rows(inliner, b, s, tile.points[e], of_rows, e);
+    }
     inliner.pop_block();
     if (stores) b.end_if();
   }

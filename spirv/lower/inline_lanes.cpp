@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "spirv/schedule/cost.h"
+
 namespace spirograd::lower {
 
 using ir::Kind;
@@ -89,12 +91,15 @@ Point Inliner::CommonValues::point_of(const Common& c, const Point& at) const {
   return p;
 }
 
+// Where pairs are loaded at once, a lane has two neighbours: held_ has the first ones of all lanes, then the second ones.
 void Inliner::CommonValues::evaluate(std::span<const Point> at, Value first, int64_t copies) {
   const int64_t lanes = inliner_.lanes_;
   const Value lane = b_.bitcast(Scalar::I32, b_.lane_index());
+  own_ = schedule::takes_pairs(inliner_.target_) && copies % (2 * lanes) == 0 ? 2 : 1;
   held_.clear();
   for (int64_t k = 0; k < copies; k += lanes) {
-    Value own = b_.add(lane, b_.i32(k));
+    const int64_t block = k / (own_ * lanes) * (own_ * lanes), which = k / lanes % own_;
+    Value own = b_.add(b_.mul(lane, b_.i32(own_)), b_.i32(block + which));
     if (k + lanes > copies) own = b_.op(KOp::Min, own, b_.i32(copies - 1));  // lanes too many take the last one as well
     const Value place = b_.add(first, own);
     b_.assume(place, {0, extent_ - 1});
@@ -112,8 +117,9 @@ void Inliner::CommonValues::evaluate(std::span<const Point> at, Value first, int
 }
 
 void Inliner::CommonValues::provide(std::span<const Point> at, int64_t k) {
-  const Value lane = b_.constant(Scalar::U32, static_cast<double>(k % inliner_.lanes_));
-  const std::vector<std::vector<Value>>& values = held_[static_cast<size_t>(k / inliner_.lanes_)];
+  const int64_t lanes = inliner_.lanes_, block = k / (own_ * lanes), in_block = k % (own_ * lanes);
+  const Value lane = b_.constant(Scalar::U32, static_cast<double>(in_block / own_));
+  const std::vector<std::vector<Value>>& values = held_[static_cast<size_t>(block * own_ + in_block % own_)];
   for (size_t j = 0; j < values_.size(); ++j)
     for (size_t u = 0; u < at.size(); ++u)
       inliner_.memo_.back()[Key{0, values_[j].node.v, point_of(values_[j], at[u])}] = b_.broadcast(values[j][u], lane);

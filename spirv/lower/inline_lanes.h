@@ -38,6 +38,7 @@ class Inliner::CommonValues {
   const size_t inner_;  // the last reduced axis
   int64_t extent_ = 0;  // of it
   std::vector<Common> values_;
+  int64_t own_ = 1;                                            // copies that a lane has beside each other, and at a time
   std::vector<std::vector<std::vector<kernel::Value>>> held_;  // by the lanes: per subgroup of copies, value and point
 };
 

@@ -29,6 +29,11 @@ inline bool broadcasts_lanes(const Target& t) { return lanes_can(t, kSubgroupBal
 /// Whether the lanes of a subgroup should compute neighbouring points and share what they have in common.
 inline bool tiles_by_lanes(const Target& t) { return broadcasts_lanes(t) && !t.price.coalesces; }
 
+/// Whether neighbours that one invocation reads or writes are taken two at a time, as numbers of 64 bits.
+inline bool takes_pairs(const Target& t) { return !t.price.coalesces && t.float64 && t.device_address; }
+/// What a load in a pair takes, by one alone.
+inline constexpr double kPairedLoad = 0.6;
+
 /// Whether kernels may be written for subgroups of so many lanes, which add up values.
 inline bool adds_lanes(const Target& t) { return lanes_can(t, kSubgroupArithmetic); }
 

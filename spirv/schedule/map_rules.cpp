@@ -101,6 +101,7 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
   constexpr double kBroadcast = 1;  // of one lane's value
   constexpr double kLoopOverhead = 4;
   const auto lanes = static_cast<double>(t.subgroup_size);
+  const bool pairs = takes_pairs(t) && g.columns % 2 == 0 && f.domain[static_cast<int>(g.lanes)] % 2 == 0;
   double loads = kLoopOverhead;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
@@ -109,7 +110,7 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
     if (along(g.lanes)) {
       const bool neighbours = (r.last >> g.lanes & 1) != 0;
       const double strided = r.along ? kSameLines : kStrided;
-      loads += rows * static_cast<double>(g.columns) * t.price.load * (neighbours ? 1 : strided);
+      loads += rows * static_cast<double>(g.columns) * t.price.load * (!neighbours ? strided : pairs ? kPairedLoad : 1);
     } else {
       loads += rows * (t.price.load / lanes + kBroadcast);
     }
@@ -198,8 +199,11 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
     const int64_t n = f.domain[static_cast<int>(axis)], tiles = divided_up(n, own * lanes);
     if (tiles * own * lanes != n) s.tail = Tail::Recompute;
     parts = {{Bind::Grid, tiles}};
-    if (own > 1) parts.push_back({Bind::Register, own});
-    if (lanes > 1) parts.push_back({Bind::Lane, lanes});
+    if (lanes > 1) {
+      append_lanes(parts, own, lanes, n, t);
+    } else if (own > 1) {
+      parts.push_back({Bind::Register, own});
+    }
   };
   if (g.rows != g.lanes) split(g.rows, g.own_rows, 1);
   split(g.lanes, g.columns, t.subgroup_size);

@@ -112,13 +112,15 @@ ReduceSchedule staged(const ReduceFacts& f, const Target& t) {
   return s;
 }
 
-// Elements that lanes hold at a time: as many as there are lanes, or the whole axis, or a divisor of it that leaves few
-// lanes without one.
-int64_t broadcast_length(const ReduceFacts& f) {
+// Elements that lanes hold at a time: as many as there are lanes, twice as many where they load pairs, or the whole axis, or
+// a divisor of it that leaves few lanes without one.
+int64_t broadcast_length(const ReduceFacts& f, const Target& t) {
   constexpr int64_t kBroadcastCode = 4000;  // of what is written out
+  constexpr int64_t kPairs = 16;            // elements that are worth it for half of the loads of what lanes have in common
   const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points * f.copies);
   const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, worth_writing_out(kBroadcastCode, operations(f)) / code));
   if (n <= most) return n;
+  if (takes_pairs(t) && n % (2 * f.lanes) == 0 && 2 * f.lanes <= std::min(most, kPairs)) return 2 * f.lanes;
   if (n % f.lanes == 0 && f.lanes <= most) return f.lanes;
   for (int64_t length = most; 2 * length >= std::min(f.lanes, most); --length)
     if (n % length == 0) return length;
@@ -126,16 +128,16 @@ int64_t broadcast_length(const ReduceFacts& f) {
 }
 
 // Where code is so large that little of it is written out, most lanes would load for nothing.
-bool lanes_are_used(const ReduceFacts& f) {
-  const int64_t length = broadcast_length(f);
+bool lanes_are_used(const ReduceFacts& f, const Target& t) {
+  const int64_t length = broadcast_length(f, t);
   return 2 * length >= f.lanes || length == f.extents.back();
 }
 
 // Sums that are compensated are plain over several lengths of what is written out.
-ReduceSchedule broadcasting(const ReduceFacts& f) {
+ReduceSchedule broadcasting(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
-  const int64_t n = f.extents.back(), length = broadcast_length(f), blocks = (n + length - 1) / length;
+  const int64_t n = f.extents.back(), length = broadcast_length(f, t), blocks = (n + length - 1) / length;
   int64_t together = f.plain > 0 && n > f.plain ? std::max<int64_t>(1, f.plain / length) : blocks;
   while (n % length == 0 && 2 * together > f.plain / length && together > 1 && blocks % together != 0) --together;
   Split& last = s.axes.back();
@@ -153,8 +155,8 @@ ReduceSchedule broadcasting(const ReduceFacts& f) {
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.group == 0 && f.extents.back() >= kStaged)
     if (ReduceSchedule in_blocks = staged(f, t); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
-  if (f.lanes > 0 && f.common > 0 && lanes_are_used(f))
-    if (ReduceSchedule by_lanes = broadcasting(f); !check(f, by_lanes, t)) return by_lanes;
+  if (f.lanes > 0 && f.common > 0 && lanes_are_used(f, t))
+    if (ReduceSchedule by_lanes = broadcasting(f, t); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && 2 * f.extents.back() > f.group)
     if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;
   ReduceSchedule s;

@@ -35,14 +35,20 @@ bool wants_several(const MapFacts& f, const Target& t) {
   return e.registers * e.in_turn > 1;
 }
 
+void append_lanes(Split& split, int64_t own, int64_t lanes, int64_t n, const Target& t) {
+  const int64_t side_by_side = takes_pairs(t) && own % 2 == 0 && n % 2 == 0 ? 2 : 1;  // a row of odd length begins anywhere
+  if (own > side_by_side) split.push_back({Bind::Register, own / side_by_side});
+  if (lanes > 1) split.push_back({Bind::Lane, lanes});
+  if (side_by_side > 1) split.push_back({Bind::Register, side_by_side});
+}
+
 MapSchedule several(const MapFacts& f, const Target& t) {
   const Elements e = elements_per_invocation(f, t);
   const int64_t n = f.domain.count(), width = t.price.lanes;
   const int64_t groups = divided_up(n, e.registers * e.in_turn * width);
   Split split = {{Bind::Grid, groups}};
   if (e.in_turn > 1) split.push_back({Bind::Serial, e.in_turn});
-  if (e.registers > 1) split.push_back({Bind::Register, e.registers});
-  split.push_back({Bind::Lane, width});
+  append_lanes(split, e.registers, width, n, t);
   const Tail tail = extent(split) == n ? Tail::Exact : Tail::Recompute;
   return {true, {std::move(split)}, tail};
 }
@@ -114,8 +120,7 @@ MapSchedule stretches(const MapFacts& f, const Target& t) {
   along.push_back({Bind::Register, own});
   Split& neighbours = s.axes.back();
   neighbours = {{Bind::Grid, divided_up(f.domain[last], columns * width)}};
-  if (columns > 1) neighbours.push_back({Bind::Register, columns});
-  neighbours.push_back({Bind::Lane, width});
+  append_lanes(neighbours, columns, width, f.domain[last], t);
   if (extent(along) != f.domain[across] || extent(neighbours) != f.domain[last]) s.tail = Tail::Recompute;
   return s;
 }
@@ -162,13 +167,17 @@ namespace {
 // column compute in vain. It is memory that they wait for: more may be written out than in other tiles.
 int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
   constexpr int64_t kColumnCode = 2 * kTileCode;
+  constexpr double kMostInVain = 0.3;  // of the columns: tiles leave none out
   const int64_t columns = f.domain[f.domain.rank() - 1], width = t.price.lanes;
   int64_t best = 1;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t c = 1; c <= static_cast<int64_t>(t.price.tile) && c * f.code <= kColumnCode &&
                       (c == 1 || c * width <= columns + width) && c * wanted_invocations(t) <= f.domain.count();
        ++c) {
-    const double cost = static_cast<double>(divided_up(columns, c * width) * width) * static_cast<double>(c + 1);
+    const auto computed = static_cast<double>(divided_up(columns, c * width) * c * width);
+    if (computed > (1 + kMostInVain) * static_cast<double>(columns)) continue;
+    const bool pairs = takes_pairs(t) && c % 2 == 0 && columns % 2 == 0;
+    const double cost = computed * ((pairs ? kPairedLoad : 1) + 1 / static_cast<double>(c));
     if (cost < least) least = cost, best = c;
   }
   return best;
@@ -177,20 +186,19 @@ int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
 }  // namespace
 
 bool wants_columns(const MapFacts& f, const Target& t) {
-  constexpr double kMostInVain = 0.3;  // of the columns: tiles leave none out
   if (!f.reduces || f.stores || t.price.coalesces || f.domain.rank() == 0 || !reads_columns(f) || f.reductions.empty())
     return false;
-  if (std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; })) return false;
-  const int64_t c = columns_per_invocation(f, t), n = f.domain[f.domain.rank() - 1], width = t.price.lanes;
-  return c > 1 && static_cast<double>(divided_up(n, c * width) * c * width) <= (1 + kMostInVain) * static_cast<double>(n);
+  return std::none_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.contiguous; }) &&
+         columns_per_invocation(f, t) > 1;
 }
 
 MapSchedule columns(const MapFacts& f, const Target& t) {
   const int64_t c = columns_per_invocation(f, t), width = t.price.lanes;
   MapSchedule s = plain_map(f);
-  s.axes.back() = {
-      {Bind::Grid, divided_up(f.domain[f.domain.rank() - 1], c * width)}, {Bind::Register, c}, {Bind::Lane, width}};
-  if (f.domain[f.domain.rank() - 1] % (c * width) != 0) s.tail = Tail::Recompute;
+  const int64_t n = f.domain[f.domain.rank() - 1];
+  s.axes.back() = {{Bind::Grid, divided_up(n, c * width)}};
+  append_lanes(s.axes.back(), c, width, n, t);
+  if (n % (c * width) != 0) s.tail = Tail::Recompute;
   return s;
 }
 

@@ -7,6 +7,10 @@
 
 namespace spirograd::schedule {
 
+/// Appends to the split of an axis of `n` elements what neighbouring lanes and each of them have: `own` elements, every
+/// so manyth, or where two neighbours are read and written at once, pairs. Pre: what is in front is bound to the grid.
+void append_lanes(Split& split, int64_t own, int64_t lanes, int64_t n, const Target& t);
+
 /// Whether each element that is read there is for one point alone.
 bool reads_alone(const MapFacts& f, const Read& r);
 

@@ -52,6 +52,41 @@ class EmittedKernels : public Gpu {
   }
 };
 
+// Wherever the arrays begin.
+TEST_F(EmittedKernels, NeighboursAreReadAndWrittenInPairs) {
+  if (!device->target().float64 || !device->target().device_address) GTEST_SKIP() << "no numbers of 64 bits at addresses";
+  Builder b("swap", 64, 500);
+  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);
+  b.begin_guard();
+  const Value even = b.op(KOp::Mul, b.index(), b.constant(Scalar::U32, 2));
+  const Value odd = b.op(KOp::Add, even, b.constant(Scalar::U32, 1));
+  const Value second = b.load(x, odd), first = b.load(x, even);
+  b.store(y, odd, first);
+  b.store(y, even, second);
+  b.end_if();
+  const kernel::Kernel k = std::move(b).finish();
+  const uint64_t bytes = 1000 * 4;
+  for (const uint64_t offset : {0, 4, 8}) {
+    if (offset % 8 != 0 && device->target().price.coalesces) continue;  // no processor: kernels have no pairs there
+    Executable e;
+    e.kernels = {spirv::emit(k, device->target(), BindingForm::Address, {.pairs = {true, true}})};
+    e.n_inputs = e.n_outputs = 1;
+    e.buffers = {array(Role::Input, "x", f32({1002})), array(Role::Output, "y", f32({1002}))};
+    e.steps = {{Step::Kind::Fill, 0, 1, 0, {{1, 0, 1002 * 4, false, true}}, "zeros"},
+               {Step::Kind::Dispatch, 0, 8, 0, {{0, offset, bytes, true, false}, {1, offset, bytes, false, true}}, "swap"}};
+    const auto s = session(e);
+    ASSERT_TRUE(s);
+    const auto out = s->run(std::vector{ramp(1002)});
+    ASSERT_TRUE(out) << out.error().str();
+    const std::vector<double> given = ramp(1002).values(), got = (*out)[0].values();
+    for (uint64_t i = 0; i < 1000; ++i)
+      ASSERT_EQ(got[offset / 4 + i], given[offset / 4 + (i ^ 1)]) << i << " from " << offset;
+    if (offset == 0) {
+      EXPECT_EQ(got[1000], 0);
+    }
+  }
+}
+
 TEST_F(EmittedKernels, AtomicAddsLoseNothing) {
   constexpr uint32_t kAdds = 20000;
   for (const bool native : {true, false})

@@ -17,8 +17,8 @@ TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
     return MapFacts{{n, m}, {{0, 1, false, true, true, 0}, {1, 2, false, true, true, 2}}, 8, true, {{3, k, true}}, true};
   };
   const auto map = [&](const MapFacts& f) { return to_string(scheduler.map(f, target)); };
-  EXPECT_EQ(map(product(512, 512, 512)), "i = grid 64 register 8; j = grid 16 register 4 lane 8; outer j");
-  EXPECT_EQ(map(product(512, 8, 512)), "i = grid 16 register 4 lane 8; j = grid 1 register 8")
+  EXPECT_EQ(map(product(512, 512, 512)), "i = grid 64 register 8; j = grid 16 register 2 lane 8 register 2; outer j");
+  EXPECT_EQ(map(product(512, 8, 512)), "i = grid 16 register 2 lane 8 register 2; j = grid 1 register 8")
       << "a tile of 32 points, if far apart";
   EXPECT_EQ(map(product(512, 512, 4)).find("lane"), std::string::npos) << "written out";
   MapFacts merged = product(512, 512, 512);
@@ -28,9 +28,9 @@ TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
     return map(
         {{4096}, {{0, 1, false, true, true, 0, true}, {1, 0, false, true, true}}, 8, true, {{1, length, true}}, true});
   };
-  EXPECT_EQ(matrix_vector(4000), "i = grid 64 register 8 lane 8");
-  EXPECT_EQ(matrix_vector(4096), "i = grid 256 register 2 lane 8") << "rows fall into the same sets of a cache";
-  EXPECT_EQ(matrix_vector(512), "i = grid 64 register 8 lane 8") << "into enough of them";
+  EXPECT_EQ(matrix_vector(4000), "i = grid 64 register 4 lane 8 register 2");
+  EXPECT_EQ(matrix_vector(4096), "i = grid 256 lane 8 register 2") << "rows fall into the same sets of a cache";
+  EXPECT_EQ(matrix_vector(512), "i = grid 64 register 4 lane 8 register 2") << "into enough of them";
   const auto reduction = [&](int64_t n, int64_t points, int64_t results = 1 << 20) {
     ReduceFacts f{DType::F32, {n}, points, 7, kPlainSum};
     f.lanes = 8;
@@ -40,16 +40,16 @@ TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
     EXPECT_FALSE(check(f, s, target)) << to_string(s);
     return to_string(s);
   };
-  EXPECT_EQ(reduction(512, 32), "k = serial 8 serial 8 unroll 8; broadcast 8");
+  EXPECT_EQ(reduction(512, 32), "k = serial 8 serial 4 unroll 16; broadcast 8");
   EXPECT_EQ(reduction(10, 32), "k = serial 1 unroll 10; broadcast 8");
   EXPECT_EQ(reduction(500, 32), "k = serial 10 serial 5 unroll 10; broadcast 8") << "a divisor";
   EXPECT_EQ(reduction(37, 32), "k = serial 5 unroll 8; broadcast 8") << "what is left is a loop";
-  EXPECT_EQ(reduction(64, 32), "k = serial 8 unroll 8; broadcast 8") << "as long as plain sums may be";
+  EXPECT_EQ(reduction(64, 32), "k = serial 4 unroll 16; broadcast 8") << "as long as plain sums may be";
   EXPECT_EQ(reduction(41, 32), "k = serial 6 unroll 8; broadcast 8") << "of one element, too";
   EXPECT_EQ(reduction(997, 32), "k = serial 16 serial 8 unroll 8; broadcast 8");
-  EXPECT_EQ(reduction(512, 4), "k = serial 8 serial 8 unroll 8; accumulators 4; broadcast 8")
+  EXPECT_EQ(reduction(512, 4), "k = serial 8 serial 4 unroll 16; accumulators 4; broadcast 8")
       << "few points, one chain each";
-  EXPECT_EQ(reduction(512, 5), "k = serial 8 serial 8 unroll 8; broadcast 8");
+  EXPECT_EQ(reduction(512, 5), "k = serial 8 serial 4 unroll 16; broadcast 8");
   EXPECT_EQ(reduction(16, 32, 1000), "k = serial 16")
       << "over before its code would be compiled: one at a time, most lanes would hold nothing";
   EXPECT_EQ(reduction(16, 8, 1000), "k = serial 4 unroll 4; broadcast 8");

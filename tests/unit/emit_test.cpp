@@ -60,6 +60,25 @@ TEST(Emit, ElementsAreAsAlignedAsTheyAreLarge) {
   }
 }
 
+TEST(Emit, NeighboursAreOneNumberOf64Bits) {
+  for (const Scalar type : {Scalar::F32, Scalar::I32}) {
+    Builder k("swap", 64, 64);
+    const uint32_t x = k.bind("x", type, Access::Read), y = k.bind("y", type, Access::Write);
+    const Value even = k.op(KOp::Mul, k.index(), k.constant(Scalar::U32, 2)),
+                odd = k.op(KOp::Add, even, k.constant(Scalar::U32, 1));
+    const Value b = k.load(x, odd), a = k.load(x, even);
+    k.store(y, even, b);
+    k.store(y, odd, a);
+    const Kernel kernel = std::move(k).finish();
+    const std::string both = valid_text(kernel, device(), BindingForm::Address, {.pairs = {true, true}});
+    EXPECT_EQ(occurrences(both, "Aligned 8"), 2u) << both;
+    EXPECT_EQ(occurrences(both, "Aligned 4"), 0u) << both;
+    const std::string read = valid_text(kernel, device(), BindingForm::Address, {.pairs = {true, false}});
+    EXPECT_EQ(occurrences(read, "Aligned 8"), 1u) << read;
+    EXPECT_EQ(occurrences(read, "Aligned 4"), 2u) << read;
+  }
+}
+
 TEST(Emit, EveryOperationIsValidInBothForms) {
   for (const bool f64 : {false, true})
     for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})

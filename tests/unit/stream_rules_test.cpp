@@ -19,7 +19,7 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
     return to_string(s);
   };
   MapFacts chain{{1 << 20}, {{0, 1, true}}, 100, false};
-  EXPECT_EQ(map(chain), "e = grid 8192 serial 4 register 4 lane 8");
+  EXPECT_EQ(map(chain), "e = grid 8192 serial 4 register 2 lane 8 register 2");
   chain.code = 401;
   EXPECT_EQ(map(chain), "e = grid 8192 serial 16 lane 8");
   chain.domain = {2047};
@@ -48,43 +48,43 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   one_row.reads[0].axes = 2;
   EXPECT_EQ(map(one_row), "i = grid 1; j = grid 4096") << "nobody shares an axis of one";
 
-  EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 32 lane 8");
-  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 18 register 7 lane 8; tail recompute");
+  EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 16 lane 8 register 2");
+  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 21 register 3 lane 8 register 2; tail recompute");
   EXPECT_EQ(map(reduction({16, 256}, 4096, false)).find("lane"), std::string::npos) << "j is read by several";
   MapFacts chunks = reduction({16, 256}, 4096, false);
   chunks.reads[0].axes = 3;
-  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 1 register 32 lane 8");
+  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 1 register 16 lane 8 register 2");
   Target subgroups = cpu;
   subgroups.subgroup_size = 8;
   subgroups.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
   MapFacts weighted = chunks;
   weighted.alone = true;
   weighted.reads.push_back({1, 1, false, true, true, 0});
-  EXPECT_EQ(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 32 lane 8")
+  EXPECT_EQ(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 16 lane 8 register 2")
       << "weights of rows are loaded once for 32 columns";
   weighted.reads[1].axes = 2;
-  EXPECT_NE(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 32 lane 8")
+  EXPECT_NE(to_string(scheduler.map(weighted, subgroups)), "i = grid 16; j = grid 1 register 16 lane 8 register 2")
       << "those of columns are shared by rows";
   chunks.domain = {60, 24};
   EXPECT_EQ(map(chunks), "i = grid 60; j = grid 1 register 3 lane 8");
   chunks.domain = {60, 19};
   EXPECT_EQ(map(chunks), "i = grid 60; j = grid 1 register 3 lane 8; tail recompute") << "five lanes in vain";
   chunks.domain = {40, 100};
-  EXPECT_EQ(map(chunks), "i = grid 40; j = grid 1 register 13 lane 8; tail recompute");
+  EXPECT_EQ(map(chunks), "i = grid 40; j = grid 2 register 4 lane 8 register 2; tail recompute");
   chunks.domain = {600, 12};
   EXPECT_EQ(map(chunks).find("lane"), std::string::npos) << "a third in vain";
   chunks.domain = {16, 256};
   chunks.code = 600;
-  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 8 register 4 lane 8") << "code";
+  EXPECT_EQ(map(chunks), "i = grid 16; j = grid 8 register 2 lane 8 register 2") << "code";
 
   const auto turned = [](const Shape& domain) {
     MapFacts f{domain, {{0, 3, false}}, 2, false};
     f.reads[0].last = 1;
     return f;
   };
-  EXPECT_EQ(map(turned({4096, 4096})), "i = grid 64 serial 4 register 16; j = grid 256 register 2 lane 8");
-  EXPECT_EQ(map(turned({1001, 1000})), "i = grid 16 serial 4 register 16; j = grid 63 register 2 lane 8; tail recompute");
-  EXPECT_EQ(map(turned({64, 64})), "i = grid 4 register 16; j = grid 4 register 2 lane 8");
+  EXPECT_EQ(map(turned({4096, 4096})), "i = grid 64 serial 4 register 16; j = grid 256 lane 8 register 2");
+  EXPECT_EQ(map(turned({1001, 1000})), "i = grid 16 serial 4 register 16; j = grid 63 lane 8 register 2; tail recompute");
+  EXPECT_EQ(map(turned({64, 64})), "i = grid 4 register 16; j = grid 4 lane 8 register 2");
   EXPECT_EQ(map(turned({63, 64})).find("register 16"), std::string::npos) << "little work";
   EXPECT_EQ(map(turned({15, 4096})).find("register 16; j"), std::string::npos) << "a short axis";
   EXPECT_EQ(map(turned({4096, 15})).find("register 16; j"), std::string::npos) << "a short axis";
