@@ -67,9 +67,9 @@ std::vector<size_t> numbered_axes(const schedule::MapSchedule& m, schedule::Bind
 std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split& axis, int64_t n) {
   const schedule::Part pair{schedule::Bind::Register, 2};
   const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
-  const Value number = b.op(KOp::Quot, at, b.i32(side)), last = b.i32(n / side - 1);
-  const Value kept = b.mul(b.op(KOp::Min, number, last), b.i32(side));
-  return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Le, number, last)};
+  const Value number = b.op(KOp::Quot, at, b.i32(side));
+  const Value kept = b.mul(b.op(KOp::Min, number, b.i32(n / side - 1)), b.i32(side));
+  return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Lt, number, b.i32(n / side))};
 }
 
 // Opens the loops of the schedule. `index` numbers the invocations.
