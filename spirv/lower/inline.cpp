@@ -131,13 +131,19 @@ std::vector<Value> Inliner::param(int scope, NodeId id, std::span<const Point> p
       return out;
     }
     case ParamSource::Kind::Outer: {
-      std::vector<Point> outer(points.begin(), points.end());
-      if (source.stacked)
-        for (Point& p : outer) p.insert(p.begin(), source.step);
+      std::vector<Point> outer;
+      for (const Point& p : points) outer.push_back(outer_point(source, p));
       return eval(source.scope, source.node, outer);
     }
   }
   return {};
+}
+
+// Where the scope around has the element.
+Point Inliner::outer_point(const ParamSource& source, Point at) {
+  if (source.rows) at = among_all_rows(b_, std::move(at), source.rows->first, source.rows->second);
+  if (source.stacked) at.insert(at.begin(), source.step);
+  return at;
 }
 
 Inliner::Element Inliner::element(BufferRef array, const Type& type, kernel::Access access, const Point& point) {

@@ -16,6 +16,7 @@
 #include "spirv/kernel/builder.h"
 #include "spirv/lower/arms.h"
 #include "spirv/lower/plan.h"
+#include "spirv/lower/row_blocks.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
@@ -44,6 +45,8 @@ struct ParamSource {
   ir::NodeId node;
   bool stacked = false;           // the node is a stack with one element per step:
   kernel::Value step = kUnknown;  // this index comes before the point; unknown while the loop is not open yet
+  // Of a block of rows: the axis that they lie along, of what a step is given, and the first of them.
+  std::optional<std::pair<int, kernel::Value>> rows = {};
 };
 
 /// Nodes of a scope that have a buffer.
@@ -81,7 +84,12 @@ struct StateLayout {
   std::vector<std::vector<ir::NodeId>> shared = {};  // these nodes of the body (loops.h)
   std::set<uint32_t> in_turn = {};                   // of these, one element after another, as nth says
   std::function<std::pair<Point, kernel::Value>(const Shape&, kernel::Value)> nth = {};  // own element: at, slot
+  const RowBlocks* blocks = nullptr;  // none: all rows; else one block of them,
+  kernel::Value first_row = 0;        // which begins here
 };
+
+/// A point of a block of rows, as one of all rows: they lie along `axis` (or kNoRow) and begin at `first`.
+Point among_all_rows(kernel::Builder& b, Point at, int axis, kernel::Value first);
 
 struct ScheduledReduction {
   std::string what;  // "sum of f32[512,512]"
@@ -266,7 +274,9 @@ class Inliner {
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
                                       std::optional<kernel::Value>& inside);
-  int open_loop_scope(int scope, ir::NodeId loop, std::optional<int> whole_behind);
+  int open_loop_scope(int scope, const ir::LoopParts& parts, std::span<const RowBlocks::Operand> operands,
+                      const StateLayout& layout);
+  Point outer_point(const ParamSource& source, Point at);
   void set_step(int scope, kernel::Value step);
   std::vector<RunningSum> running_sums(const ir::Function& body, const ir::LoopParts& parts,
                                        std::span<const ParamSource> state);

@@ -156,9 +156,7 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
       if (n.op != Op::Param) return;
       const ParamSource source = scopes_[static_cast<size_t>(scope)].params[static_cast<size_t>(n.attr[0])];
       if (source.kind != ParamSource::Kind::Outer) return;
-      Point outer = point;
-      if (source.stacked) outer.insert(outer.begin(), source.step);
-      hoist_below(source.scope, source.node, outer, guard);
+      hoist_below(source.scope, source.node, outer_point(source, point), guard);
       return;
     }
     case Kind::Binder:

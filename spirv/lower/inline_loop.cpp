@@ -6,6 +6,7 @@
 #include "spirv/lower/goes_on.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/loops.h"
+#include "spirv/lower/row_axis.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
 
@@ -31,21 +32,29 @@ OwnElements all_elements(kernel::Builder& b, Inliner& inliner, const Shape& shap
 
 }  // namespace
 
-int Inliner::open_loop_scope(int scope, NodeId loop, std::optional<int> whole_behind) {
-  const Node& n = node(loop);
-  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+Point among_all_rows(kernel::Builder& b, Point at, int axis, Value first) {
+  if (axis == kNoRow) return at;
+  Value& row = at[static_cast<size_t>(axis)];
+  if (row != kUnknown) row = b.add(row, first);
+  return at;
+}
+
+int Inliner::open_loop_scope(int scope, const ir::LoopParts& parts, std::span<const RowBlocks::Operand> operands,
+                             const StateLayout& layout) {
   Scope inner;
   inner.function = parts.function;
   const auto [arms, fresh] = body_arms_.try_emplace(parts.function);
   if (fresh) arms->second = Arms(graph_, graph_.function(parts.function).results);
   inner.arms = &arms->second;
-  inner.whole_behind = whole_behind;
-  for (int j = 0; j < static_cast<int>(n.in.size()); ++j) {
+  inner.whole_behind = layout.whole_behind;
+  for (int j = 0; j < static_cast<int>(operands.size()); ++j) {
+    const RowBlocks::Operand& operand = operands[static_cast<size_t>(j)];
     ParamSource s;
     s.kind = j < parts.n_acc ? ParamSource::Kind::Register : ParamSource::Kind::Outer;
     s.scope = scope;
-    s.node = n.in[static_cast<size_t>(j)];
+    s.node = operand.node;
     s.stacked = j >= parts.n_acc && j < parts.n_acc + parts.n_es;
+    if (operand.axis != kNoRow) s.rows = {operand.axis, layout.first_row};
     inner.params.push_back(s);
     inner.varying.push_back(j < parts.n_acc + parts.n_es);
   }
@@ -106,17 +115,22 @@ Value Inliner::has_ended(int scope, std::span<const GoesOn> conditions) {
 
 Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& layout, const AfterStep& after_step) {
   const Node& n = node(loop);
-  const ir::LoopParts parts = ir::loop_parts(graph_, n);
+  const ir::LoopParts parts = layout.blocks ? layout.blocks->parts : ir::loop_parts(graph_, n);
+  const std::vector<RowBlocks::Operand> operands = operands_of(n, layout.blocks);
   const ir::Function& body = graph_.function(parts.function);
   const auto n_acc = static_cast<size_t>(parts.n_acc);
   std::vector<OwnElements> own;  // by result
   for (NodeId r : body.results) own.push_back(layout.own(node(r).type.shape));
   // What loops beside this one keep for it.
   for (size_t j = n_acc; scope > 0 && j < n_acc + static_cast<size_t>(parts.n_es); ++j)
-    if (is_stack(graph_, node(n.in[j]))) loop_inside(scope, node(n.in[j]).in[0], own[0].at);
+    if (is_stack(graph_, node(operands[j].node))) loop_inside(scope, node(operands[j].node).in[0], own[0].at);
   std::vector<std::vector<Value>> initial;
-  for (size_t j = 0; j < n_acc; ++j) initial.push_back(eval(scope, n.in[j], own[j].at));
-  const int inner = open_loop_scope(scope, loop, layout.whole_behind);
+  for (size_t j = 0; j < n_acc; ++j) {
+    std::vector<Point> at;
+    for (const Point& p : own[j].at) at.push_back(among_all_rows(b_, p, operands[j].axis, layout.first_row));
+    initial.push_back(eval(scope, operands[j].node, at));
+  }
+  const int inner = open_loop_scope(scope, parts, operands, layout);
   for (size_t j = own.size(); j-- > 0;)
     if (node(body.results[j]).type.shape.rank() > 0) scopes_[static_cast<size_t>(inner)].own = own[j];
   const auto state = [&] { return std::span(scopes_[static_cast<size_t>(inner)].params).first(n_acc); };

@@ -40,7 +40,8 @@ ByShape by_shape(const ir::Graph& g, std::span<const NodeId> results) {
 }  // namespace
 
 void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layout, const StoreElement& store) {
-  const ir::LoopParts parts = ir::loop_parts(graph_, node(loop));
+  const ir::LoopParts parts = layout.blocks ? layout.blocks->parts : ir::loop_parts(graph_, node(loop));
+  const std::vector<RowBlocks::Operand> operands = operands_of(node(loop), layout.blocks);
   const ir::Function& body = graph_.function(parts.function);
   const auto n_acc = static_cast<size_t>(parts.n_acc);
   const auto shape_of = [&](size_t j) -> const Shape& { return node(body.results[j]).type.shape; };
@@ -52,7 +53,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
   std::vector<std::optional<Value>> initial(n_acc);  // of scalars
   std::vector<uint32_t> memory(n_acc);               // of arrays
   for (size_t j = 0; j < n_acc; ++j) {
-    const NodeId from = node(loop).in[j];
+    const auto [from, axis] = operands[j];
     if (shape_of(j).rank() == 0) {
       initial[j] = eval(scope, from, Point{});
       continue;
@@ -60,12 +61,13 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
     memory[j] = b_.shared("resident" + std::to_string(j), scalar_of(node(from).type.dtype),
                           static_cast<uint32_t>(2 * slots(shape_of(j))));
     hoist(scope, from, anywhere(shape_of(j)));
-    for_own(shape_of(j), layout,
-            [&](const Point& at, Value number) { b_.shared_store(memory[j], number, eval(scope, from, at)); });
+    for_own(shape_of(j), layout, [&, from = from, axis = axis](const Point& at, Value number) {
+      b_.shared_store(memory[j], number, eval(scope, from, among_all_rows(b_, at, axis, layout.first_row)));
+    });
   }
   b_.barrier();
 
-  const int inner = open_loop_scope(scope, loop, std::nullopt);
+  const int inner = open_loop_scope(scope, parts, operands, layout);
   const auto state = [&](size_t j) -> ParamSource& { return scopes_[static_cast<size_t>(inner)].params[j]; };
   for (size_t j = 0; j < n_acc; ++j) {
     if (!initial[j]) continue;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "spirv/lower/compute.h"
+#include "spirv/lower/row_axis.h"
 
 namespace spirograd::lower {
 
@@ -54,6 +55,11 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   layout.members = form.members;
   layout.shared = form.shared;
   layout.in_turn = form.in_turn;
+  if (form.blocks) {
+    layout.blocks = &*form.blocks;
+    layout.first_row = b.mul(b.bitcast(kernel::Scalar::I32, b.group_index()), b.i32(form.blocks->block));
+    index = b.bitcast(kernel::Scalar::I32, b.local_index());
+  }
   if (form.kind == LoopForm::Kind::Together && form.members == 1) layout.whole_behind = 0;
   if (form.kind == LoopForm::Kind::Rows) return rows_of(inliner, b, form, index);
   const bool elements = form.kind == LoopForm::Kind::Elements;
@@ -96,6 +102,14 @@ void store_result(Inliner& inliner, Builder& b, const ir::Graph& g, const Comput
                   Point at, std::optional<Value> stores, Value value) {
   const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
   Type t = g[g.function(parts.function).results[j]].type;
+  if (const RowBlocks* blocks = s.loop.blocks ? &*s.loop.blocks : nullptr) {
+    const Value block = b.bitcast(kernel::Scalar::I32, b.group_index());
+    at = among_all_rows(b, std::move(at), blocks->axes[j], b.mul(block, b.i32(blocks->block)));
+    if (blocks->axes[j] == kNoRow) {  // all blocks have found the same
+      const Value first = b.op(KOp::Lt, block, b.i32(1));
+      stores = stores ? b.logical_and(*stores, first) : first;
+    }
+  }
   if (stores) b.begin_if(*stores);
   if (step) t.shape = t.shape.inserted(0, parts.length), at.insert(at.begin(), *step);
   store_element(inliner, b, s, j, t, at, value);
@@ -103,7 +117,7 @@ void store_result(Inliner& inliner, Builder& b, const ir::Graph& g, const Comput
 }
 
 void emit_loop_in_memory(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, const StateLayout& layout) {
-  const ir::Function& f = g.function(ir::loop_parts(g, g[s.node]).function);
+  const ir::Function& f = g.function(parts_of(g, g[s.node], s.loop).function);
   const auto store = [&](size_t j, std::optional<Value> step, const Point& at, Value number, Value value) {
     if (!s.results[j]) return;
     const int64_t n = g[f.results[j]].type.shape.count();
@@ -117,7 +131,7 @@ void emit_loop_in_memory(Inliner& inliner, Builder& b, const ir::Graph& g, const
 }  // namespace
 
 void emit_loop(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
-  const ir::LoopParts parts = ir::loop_parts(g, g[s.node]);
+  const ir::LoopParts parts = parts_of(g, g[s.node], s.loop);
   const ir::Function& f = g.function(parts.function);
   const StateLayout layout = layout_of(inliner, b, s.loop, index);
   if (s.loop.in_memory) return emit_loop_in_memory(inliner, b, g, s, layout);

@@ -127,11 +127,16 @@ void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const 
   if (iterations * length <= schedule::most_elements(t)) form = std::move(turns);
 }
 
+int64_t largest_result(const Graph& g, const ir::Function& f) {
+  int64_t largest = 1;
+  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
+  return largest;
+}
+
 // By neighbouring invocations of one workgroup; more than usual where each would have more elements of one array than `own`.
 LoopForm one_workgroup(const Graph& g, const ir::Function& f, int64_t own, const Target& t) {
   LoopForm form{LoopForm::Kind::Together};
-  int64_t largest = 1;
-  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
+  const int64_t largest = largest_result(g, f);
   form.members = members_for(largest, t);
   while (t.price.cooperates && own * form.members < largest && 2 * form.members <= t.max_invocations) form.members *= 2;
   return form;
@@ -152,11 +157,9 @@ std::optional<double> code_of_step(const Graph& g, const ir::Function& f, const 
 }
 
 // With the state in registers.
-std::optional<LoopForm> by_one_workgroup(const Graph& g, NodeId id, const Target& t) {
+std::optional<LoopForm> by_one_workgroup(const Graph& g, const ir::LoopParts& parts, LoopForm form, const Target& t) {
   if (!t.shared_memory) return std::nullopt;
-  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   const ir::Function& f = g.function(parts.function);
-  LoopForm form = one_workgroup(g, f, kOwnElements, t);
   int64_t state = 0;
   const auto own = [&](NodeId n) { return own_elements(g, n, form); };
   for (NodeId r : f.results) {
@@ -184,11 +187,10 @@ bool is_running_sum(const Graph& g, const ir::LoopParts& parts, int slot) {
 }
 
 // With the state in memory: any size, little code.
-std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, NodeId id, const Target& t) {
+std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, const ir::LoopParts& parts, LoopForm form,
+                                                   const Target& t) {
   if (!t.shared_memory) return std::nullopt;
-  const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   const ir::Function& f = g.function(parts.function);
-  LoopForm form = one_workgroup(g, f, kOwnInMemory, t);
   form.in_memory = true;
   for (NodeId r : f.results)
     if (own_elements(g, r, form) > kOwnInMemory || g[r].type.dtype == DType::Bool) return std::nullopt;
@@ -210,7 +212,7 @@ std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, NodeId id, co
 
 // Operations of one step that a member of the workgroup does: what all have to know, each computes for itself.
 double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target& t) {
-  const std::vector<NodeId> results = g.function(ir::loop_parts(g, g[id]).function).results;
+  const std::vector<NodeId> results = g.function(parts_of(g, g[id], form).function).results;
   const std::vector<NodeId> order = ir::postorder(g, results);
   std::unordered_map<uint32_t, double> times;
   std::set<uint32_t> shared;
@@ -249,6 +251,26 @@ double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
   return count * t.price.dispatch / (t.price.cooperates ? 1 : kWakingThreads);
 }
 
+// A workgroup for each block of rows, as few as fill a subgroup, if that takes less than `least` operations of a busy device
+// for each step. Where barriers are dear it never did: on lavapipe a step is as fast as its dispatches at best.
+std::optional<LoopForm> by_blocks(Graph& g, NodeId id, const Target& t, double least) {
+  const ir::LoopParts whole = ir::loop_parts(g, g[id]);
+  const std::optional<int64_t> rows = rows_of_state(g, whole);
+  if (!rows || *rows < 2 || !t.price.cooperates || !t.shared_memory) return std::nullopt;
+  const int64_t row = std::max<int64_t>(1, largest_result(g, g.function(whole.function)) / *rows);
+  int64_t block = std::clamp<int64_t>(t.price.lanes / row, 1, *rows / 2);
+  while (*rows % block != 0) --block;
+  std::optional<RowBlocks> blocks = in_row_blocks(g, id, block);
+  if (!blocks) return std::nullopt;
+  const ir::Function& f = g.function(blocks->parts.function);
+  std::optional<LoopForm> form = by_one_workgroup(g, blocks->parts, one_workgroup(g, f, kOwnElements, t), t);
+  if (!form) form = by_one_workgroup_in_memory(g, blocks->parts, one_workgroup(g, f, kOwnInMemory, t), t);
+  if (!form) return std::nullopt;
+  form->blocks = std::move(blocks);
+  const double at_once = std::max<double>(t.price.busy, static_cast<double>(invocations(*form)));
+  return member_work(g, id, *form, t) * at_once <= least ? form : std::nullopt;
+}
+
 int64_t code_with_loops_inside(const Graph& g, NodeId loop) {
   int64_t code = 0;
   for (NodeId at : ir::postorder(g, g.function(ir::loop_parts(g, g[loop]).function).results))
@@ -267,7 +289,7 @@ int64_t elements_per_invocation(const Graph& g, NodeId id, const Shape& state, c
 
 }  // namespace
 
-LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
+LoopForm loop_form(Graph& g, NodeId id, const Target& t) {
   const ir::LoopParts parts = ir::loop_parts(g, g[id]);
   if (parts.length == 0 || calls_kernels(g, parts.function)) return {};
   for (NodeId r : g.function(parts.function).results)
@@ -296,17 +318,26 @@ LoopForm loop_form(const Graph& g, NodeId id, const Target& t) {
     best = LoopForm{LoopForm::Kind::Together};
     least = work * schedule::idle(1, t);
   }
-  if (std::optional<LoopForm> group = by_one_workgroup(g, id, t)) {
-    if (member_work(g, id, *group, t) * schedule::idle(1, t) <= least) best = std::move(group);
-  } else if (std::optional<LoopForm> in_memory = by_one_workgroup_in_memory(g, id, t)) {
-    if (member_work(g, id, *in_memory, t) * schedule::idle(1, t) <= std::min(least, dispatches_of_little_work(g, id, t)))
-      best = std::move(in_memory);
+  const ir::Function& f = g.function(parts.function);
+  if (std::optional<LoopForm> group = by_one_workgroup(g, parts, one_workgroup(g, f, kOwnElements, t), t)) {
+    const double time = member_work(g, id, *group, t) * schedule::idle(1, t);
+    if (time <= least) best = std::move(group), least = time;
+  } else if (std::optional<LoopForm> in_memory =
+                 by_one_workgroup_in_memory(g, parts, one_workgroup(g, f, kOwnInMemory, t), t)) {
+    const double time = member_work(g, id, *in_memory, t) * schedule::idle(1, t);
+    if (time <= std::min(least, dispatches_of_little_work(g, id, t))) best = std::move(in_memory), least = time;
   }
+  if (!best) least = work + dispatches_of_little_work(g, id, t);
+  if (std::optional<LoopForm> blocks = by_blocks(g, id, t, least)) return *std::move(blocks);
   return best.value_or(LoopForm{});
 }
 
+ir::LoopParts parts_of(const Graph& g, const Node& map_accum, const LoopForm& form) {
+  return form.blocks ? form.blocks->parts : ir::loop_parts(g, map_accum);
+}
+
 int64_t invocations(const LoopForm& form) {
-  if (form.kind == LoopForm::Kind::Together) return form.members;
+  if (form.kind == LoopForm::Kind::Together) return form.members * (form.blocks ? form.blocks->count() : 1);
   return schedule::divided_up(form.state.count(), form.own * form.beside) * form.beside;
 }
 

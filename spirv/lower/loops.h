@@ -1,11 +1,13 @@
 // Which loops run inside of one kernel, and how their state is spread over its invocations.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "frontend/ir/graph.h"
 #include "spirograd/target.h"
+#include "spirv/lower/row_blocks.h"
 
 namespace spirograd::lower {
 
@@ -30,9 +32,15 @@ struct LoopForm {
   /// Together, of several: the arrays of state themselves are in memory, and each is computed one element after another,
   /// in one of two places by turns. Scalars beside them are kept by every invocation.
   bool in_memory = false;
+  /// Together, of several: each workgroup runs the loop of one block of rows. None: there is one workgroup.
+  std::optional<RowBlocks> blocks = {};
 };
 
-LoopForm loop_form(const ir::Graph& g, ir::NodeId map_accum, const Target& target);
+/// May add a function to the graph: that of a block of rows.
+LoopForm loop_form(ir::Graph& g, ir::NodeId map_accum, const Target& target);
+
+/// The loop that a workgroup runs: the whole, or that of a block.
+ir::LoopParts parts_of(const ir::Graph& g, const ir::Node& map_accum, const LoopForm& form);
 
 /// Invocations that run such a loop.
 int64_t invocations(const LoopForm& form);

@@ -32,8 +32,8 @@ constexpr double kForMemory = 1.05;   // so much longer may it take to do withou
 
 class Chooser {
  public:
-  Chooser(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
-          const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target)
+  Chooser(Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced, const std::set<uint32_t>& dispatched,
+          const Scans& scans, Beside beside, const Target& target)
       : g_(g), target_(target), dispatched_(dispatched), scans_(scans), forced_(forced) {
     c_.order = ir::postorder(g, results);
     for (const auto& [id, reduction] : beside) shared_.insert(reduction);
@@ -169,7 +169,7 @@ class Chooser {
   // others.
   void use_operands_together(NodeId id, const ir::LoopParts& parts, const LoopForm& form) {
     const Node& n = g_[id];
-    const auto members = static_cast<double>(form.members);
+    const auto members = static_cast<double>(invocations(form));
     const std::vector<bool> anywhere = read_anywhere(g_, id, true);
     for (size_t j = 0; j < n.in.size(); ++j) {
       const Shape& s = g_[n.in[j]].type.shape;
@@ -250,7 +250,7 @@ class Chooser {
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
   }
 
-  const Graph& g_;
+  Graph& g_;
   const Target& target_;
   const std::set<uint32_t>& dispatched_;
   const Scans& scans_;
@@ -285,7 +285,7 @@ uint32_t kernel_buffers(const Target& t) {
   return std::min(max_bindings(t, form), kMost);
 }
 
-Partition choose_partition(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
+Partition choose_partition(Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& forced,
                            const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target) {
   return Chooser(g, results, forced, dispatched, scans, std::move(beside), target).run();
 }

@@ -30,7 +30,7 @@ struct Partition {
 
 /// `results` are always roots unless they are parameters; `forced` too. The loops in `dispatched` run as dispatches, those
 /// in `scans` as kernels of their kind. Of `beside` the kernels are one.
-Partition choose_partition(const ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
+Partition choose_partition(ir::Graph& g, std::span<const ir::NodeId> results, const std::set<uint32_t>& forced,
                            const std::set<uint32_t>& dispatched, const Scans& scans, Beside beside, const Target& target);
 
 /// Buffers that these arrays are in: loops in kernels leave several results in one.

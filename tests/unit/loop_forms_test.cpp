@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
@@ -63,14 +64,15 @@ TEST(LoopForms, ALoopInALoopKeepsItsStateInRegistersToo) {
 TEST(LoopForms, AnInvocationKeepsNoLargerStateOfALoopInALoop) {
   const auto form = [](int inner) {
     const std::string n = std::to_string(inner);
-    const Program p =
+    Program p =
         rewrite::optimise_for_lowering(program("def main(a: f32[2]) -> (y: f32[2]) = fori(7, fn(i, s) => {\n"
                                                "  let u = fori(2, fn(j, u) => u * u + s[1], for k: " +
                                                n +
                                                " => s[0] * f32(k))\n"
                                                "  [sum(u), u[1]]\n}, a)\n"));
-    for (ir::NodeId at : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[0].node}}))
-      if ((*p.graph)[at].op == ir::Op::MapAccum) return lower::loop_form(*p.graph, at, test::cpu_target()).kind;
+    ir::Graph& g = *ir::make_graph_private(p);
+    for (ir::NodeId at : ir::postorder(g, std::vector<ir::NodeId>{{p.results[0].node}}))
+      if (g[at].op == ir::Op::MapAccum) return lower::loop_form(g, at, test::cpu_target()).kind;
     return lower::LoopForm::Kind::Elements;
   };
   EXPECT_EQ(form(8), lower::LoopForm::Kind::Together);
