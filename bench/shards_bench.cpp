@@ -10,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/shared_data.h"
 #include "spirograd/grad.h"
 #include "spirograd/shards.h"
 #include "spirograd/text.h"
@@ -26,18 +27,8 @@ struct Problem {
 const Problem kProblems[] = {
     {"classes",
      "def loss(w: f32[64,10], x: f32[N,64], y: f32[N,10]) -> (loss: f32) = -mean(sum(log_softmax(x @ w) * y, axis=1))"},
-    {"mixture",
-     "def loss(w: f32[64,10], x: f32[N,64], y: f32[N,10]) -> (loss: f32) =\n"
-     "  -mean(logsumexp(for i: N, k: 10 => y[i,k] - sum(for j: 64 => square(x[i,j] - w[j,k])), axis=1))"},
+    {"mixture", bench::kMixture},
 };
-
-// Positive, so that sums over the data do not cancel.
-HostArray waves(const Type& type, double frequency, double size) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < type.shape.count(); ++i)
-    values.push_back(size * std::abs(std::sin(frequency * static_cast<double>(i))));
-  return HostArray(type, values);
-}
 
 struct Measured {
   double milliseconds = 0;
@@ -87,8 +78,8 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
 int main(int argc, char** argv) try {
   const int64_t extent = argc > 1 ? std::atoll(argv[1]) : 400'000;
   const std::vector<std::shared_ptr<vk::Device>> devices = usable_devices().value();
-  const std::vector<HostArray> inputs = {waves(f32({64, 10}), 1.3, 0.1), waves(f32({extent, 64}), 0.7, 1),
-                                         waves(f32({extent, 10}), 0.9, 0.5)};
+  const std::vector<HostArray> inputs = {bench::waves(f32({64, 10}), 1.3, 0.1), bench::waves(f32({extent, 64}), 0.7, 1),
+                                         bench::waves(f32({extent, 10}), 0.9, 0.5)};
   for (const Problem& p : kProblems) {
     const text::Module module = text::parse(p.text, "shards.sg").value();
     nlohmann::json out = {{"problem", p.name}, {"extent", extent}, {"alone", nlohmann::json::array()}};
