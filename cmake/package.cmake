@@ -26,6 +26,7 @@ if(TARGET spirograd_c)  # shared, with all of the others in it: not a part of sp
   set_target_properties(spirograd_c PROPERTIES EXPORT_NAME c)
 endif()
 
+include(${PROJECT_SOURCE_DIR}/cmake/spirograd-bundle.cmake)
 if(NOT SPIROGRAD_INSTALL)
   return()
 endif()
@@ -49,6 +50,10 @@ if(TARGET spirograd_c)  # an export of its own: who uses C alone needs nothing t
   install(TARGETS spirograd_c EXPORT spirograd-c-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(EXPORT spirograd-c-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
+  # For those who do not use CMake. It tells its folders from where it lies.
+  file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/spirograd.pc.in ${PROJECT_BINARY_DIR}/spirograd.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/spirograd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   install(FILES $<TARGET_FILE:spirograd_c> DESTINATION . RENAME libspirograd.so.0 COMPONENT python EXCLUDE_FROM_ALL)  # pip install .
 endif()
 install(EXPORT spirograd-targets NAMESPACE spirograd:: DESTINATION ${package_dir})
@@ -61,7 +66,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/spirograd-config.cmake
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/spirograd-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/spirograd-config.cmake ${PROJECT_BINARY_DIR}/spirograd-config-version.cmake
-  DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/spirograd-bundle.cmake DESTINATION ${package_dir})
 install(FILES ${library_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/spirograd/library)  # for reading: the binaries hold them
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

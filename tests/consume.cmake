@@ -33,10 +33,14 @@ else()
 endif()
 find_program(DPKG_DEB dpkg-deb)
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+find_program(PKG_CONFIG pkg-config)
+if(NOT PKG_CONFIG)
+  message(WARNING "what the package tells pkg-config is NOT tested: there is none")
+endif()
 if(DPKG_DEB AND DPKG_SHLIBDEPS AND TARGET spirograd_c AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   add_test(NAME consume.DebianPackage
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/consume/debian
-            -DCPACK=${CMAKE_CPACK_COMMAND} -DCC=${CMAKE_C_COMPILER} -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/debian.cmake)
+            -DCPACK=${CMAKE_CPACK_COMMAND} -DCC=${CMAKE_C_COMPILER} -DPKG_CONFIG=${PKG_CONFIG} -P ${CMAKE_CURRENT_SOURCE_DIR}/consume/debian.cmake)
   set_tests_properties(consume.DebianPackage PROPERTIES LABELS consume TIMEOUT 600
     ENVIRONMENT "VK_DRIVER_FILES=${LAVAPIPE_ICD};VK_ICD_FILENAMES=${LAVAPIPE_ICD}")
 else()

@@ -1,5 +1,5 @@
 # Makes the Debian package of BUILD, unpacks it and uses it as a machine does that has nothing else of ours.
-#   cmake -DSOURCE=... -DBUILD=... -DWORK=... -DCPACK=... -DCC=... -P debian.cmake
+#   cmake -DSOURCE=... -DBUILD=... -DWORK=... -DCPACK=... -DCC=... -DPKG_CONFIG=... -P debian.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 function(expect what pattern)
   if(NOT output MATCHES "${pattern}")
@@ -21,4 +21,12 @@ expect("the manual" "TH SPIROGRAD 1")
 run("the compiler" ${CC} -std=c11 -I${prefix}/include ${SOURCE}/samples/c_abi.c -L${prefix}/lib -lspirograd -Wl,-rpath,${prefix}/lib -o ${WORK}/c_abi)
 run("the program in C" ${WORK}/c_abi)
 expect("the program in C" "loss 14\nd_w -6 -14\n")
+if(PKG_CONFIG)
+  file(GLOB_RECURSE description ${prefix}/*/spirograd.pc)
+  run("pkg-config" ${PKG_CONFIG} --cflags --libs ${description})
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run("the compiler, told by pkg-config" ${CC} -std=c11 ${SOURCE}/samples/c_abi.c ${flags} -Wl,-rpath,${prefix}/lib -o ${WORK}/by_pkg_config)
+  run("the program, told by pkg-config" ${WORK}/by_pkg_config)
+  expect("the program, told by pkg-config" "loss 14\nd_w -6 -14\n")
+endif()
 file(REMOVE_RECURSE ${WORK})
