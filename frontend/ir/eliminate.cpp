@@ -60,8 +60,8 @@ Panel factored(Expr panel, Expr first, Expr det, Expr places) {
     const Expr left = swapped - factors * broadcast(top, panel.shape(), {1});
     const Expr low = broadcast(below, panel.shape(), {0});
     const Expr next = select(both(low, here), factors, select(both(low, right), left, swapped));
-    const Expr det = s[2] * pivot * minus_one_where(binary(Op::Ne, q, r), pivot);
-    return std::vector<Expr>{next, order, det, swapped_numbers(s[3], q, r)};
+    const Expr product = s[2] * pivot * minus_one_where(binary(Op::Ne, q, r), pivot);
+    return std::vector<Expr>{next, order, product, swapped_numbers(s[3], q, r)};
   };
   const std::vector<Expr> out = counted_loop(panel.shape()[1], start, false, step);
   return {out[0], out[1], out[2], out[3]};
