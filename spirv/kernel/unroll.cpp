@@ -6,7 +6,8 @@ namespace {
 constexpr int64_t kLongBody = 100, kLongLoop = 16;  // instructions, iterations: compilers take minutes over longer ones
 constexpr int64_t kWholeLoop = 32;                  // iterations of loops that compilers unroll as a whole, at most
 // Accesses with checked bounds that a kernel gains by what is unrolled, at most; none where barriers are not cheap: llvmpipe
-// makes several branches of each, and its compilers take time that grows with the second to third power of their number.
+// makes several branches of each, for bounds, and for each lane where the processor does not gather, and its compilers take
+// time that grows with the second to third power of their number.
 constexpr int64_t kMoreAccesses = 80;
 
 struct Loop {
@@ -25,7 +26,7 @@ std::vector<bool> unrollable(const Kernel& k, bool checks_bounds, bool cheap_bar
   for (size_t at = 0; at < k.body.size(); ++at) {
     const Inst& i = k.body[at];
     ++open.back().instructions;
-    open.back().accesses += checks_bounds && info(i.op).memory == Memory::Binding;
+    open.back().accesses += (checks_bounds || !cheap_barriers) && info(i.op).memory == Memory::Binding;
     if (i.op == KOp::Loop) open.push_back({at});
     if (i.op == KOp::Break) open.back().breaks = true;
     if (i.op == KOp::Barrier) open.back().waits = true;
