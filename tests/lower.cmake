@@ -6,6 +6,7 @@ spirograd_test(unit/shared_parts_test.cpp LABELS unit LINK spirograd_test_suppor
 spirograd_test(unit/turns_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/turned_stacks_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/row_kernels_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/nested_reductions_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/together_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/lower_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/exact_ops_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)

@@ -108,7 +108,7 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
 
 schedule::Read read_of(const Access& a, uint32_t buffer) {
   const bool along = (a.last & kLastReducedAxis) != 0;
-  return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxes, along};
+  return {buffer, a.axes, a.own, a.reduced, a.reduced && a.sums, a.last & ~kReducedAxes, along, a.outer};
 }
 
 Place place_of_operand(const ir::Graph& g, const Node& n, size_t j, const Place& place) {
@@ -125,7 +125,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   const Place own = place_of_point(g[root].type.shape);
   std::set<std::pair<uint32_t, Place>> seen;
   std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
-  bool contiguous = true;
+  bool contiguous = true, loops = false;
   while (!stack.empty() && seen.size() < most) {
     const auto [id, place] = stack.back();
     stack.pop_back();
@@ -137,19 +137,24 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     if (n.op == Op::Param || constant_array || stored) {
       const uint32_t last = last_axes(n.type.shape, place);
       out.reads.push_back({id, axes & ~kReducedAxes, place == own && n.type.shape == g[root].type.shape,
-                           (axes & kReducedAxis) != 0, all_sums(place), last});
+                           (axes & kReducedAxis) != 0, all_sums(place), (axes & kOuterReducedAxis) != 0, last});
       contiguous = contiguous && (!(axes & kReducedAxis) || (last & kReducedAxis));
       continue;
     }
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
+    const double results = std::max<double>(1, static_cast<double>(n.type.shape.count()));
+    const double length = reduces ? static_cast<double>(g[n.in[0]].type.shape.count()) / results : 0;
+    loops = loops || ((axes & kReducedAxis) && length > kUnrolled);
     if (reduces && !(axes & kReducedAxis)) {
-      const double results = std::max<double>(1, static_cast<double>(n.type.shape.count()));
       const bool position = n.op == Op::ArgMax || n.op == Op::ArgMin;
-      out.reductions.push_back({axes, static_cast<double>(g[n.in[0]].type.shape.count()) / results, true, position});
+      out.reductions.push_back({axes, length, true, position});
     }
-    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, place));
+    Place from_here = place;
+    for (Coordinate& c : from_here)
+      if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;
+    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, from_here));
   }
-  for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous;
+  for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous, r.loops = loops;
   return out;
 }
 

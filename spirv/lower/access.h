@@ -9,6 +9,9 @@
 
 namespace spirograd::lower {
 
+/// Reductions of at most this many elements are unrolled whole: they are no loops.
+inline constexpr int64_t kUnrolled = 4;
+
 /// A set of nodes of one graph, asked far more often than changed.
 class NodeSet {
  public:
@@ -48,13 +51,14 @@ struct Access {
   bool own = false;      // the place is the point itself
   bool reduced = false;  // it depends on a reduction that runs for the point
   bool sums = true;      // its coordinates are sums of multiples of coordinates
+  bool outer = false;    // it depends on a reduction inside of which another one runs that reads it
   uint32_t last = 0;     // bit a: the last coordinate depends on coordinate a of the point, or on one of kReducedAxes
 };
 
-/// Bits beside those of a point's coordinates: depends on an axis that a reduction runs over for the point, and on the last
-/// of them.
-inline constexpr uint32_t kReducedAxis = 1u << 31, kLastReducedAxis = 1u << 30,
-                          kReducedAxes = kReducedAxis | kLastReducedAxis;
+/// Bits beside those of a point's coordinates: depends on an axis that a reduction runs over for the point, on the last of
+/// them, and on one of a reduction inside of which another one runs.
+inline constexpr uint32_t kReducedAxis = 1u << 31, kLastReducedAxis = 1u << 30, kOuterReducedAxis = 1u << 29,
+                          kReducedAxes = kReducedAxis | kLastReducedAxis | kOuterReducedAxis;
 
 /// Like operand_place; what is reduced depends on kReducedAxis, and on kLastReducedAxis along the last axis that has more
 /// than one element.

@@ -52,9 +52,6 @@ struct ParamSource {
 /// Nodes of a scope that have a buffer.
 using Materialised = std::unordered_map<uint32_t, BufferRef>;
 
-/// Reductions of at most this many elements are unrolled whole: they are no loops.
-inline constexpr int64_t kUnrolled = 4;
-
 /// The points that a workgroup computes together: a range along each axis of the domain.
 struct GroupTile {
   struct Axis {
@@ -242,7 +239,11 @@ class Inliner {
   class CommonValues;
   std::vector<kernel::Value> reduce_loop(int scope, ir::NodeId id, std::span<const Point> points);
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
-  int64_t code_per_element(int scope, const ir::Node& reduction);
+  struct ReducedElement {
+    int64_t code = 0;    // instructions
+    bool loops = false;  // another reduction runs for it
+  };
+  ReducedElement reduced_element(int scope, const ir::Node& reduction);
   /// Invocations that are here together, all of them at the same points; 0: there are none.
   int64_t together(std::span<const Point> points) const;
   /// How what two invocations have found becomes one; symmetric: the same bits whichever comes first.

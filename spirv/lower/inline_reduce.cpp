@@ -1,5 +1,5 @@
-// Reductions inside kernels: short ones unrolled, others as loops. Long f32 sums go through blocks whose partial sums are
-// added with compensation (Kahan), so that the error does not grow with the length.
+// Reductions inside kernels that are loops. Long f32 sums go through blocks whose partial sums are added with compensation
+// (Kahan), so that the error does not grow with the length.
 #include <algorithm>
 #include <utility>
 
@@ -23,80 +23,6 @@ using kernel::Value;
 namespace {
 
 constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many elements need no compensation
-
-}  // namespace
-
-std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> points) {
-  const Node& n = node(id);
-  const int64_t length = reduced_length(n);
-  if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
-  const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]) || (scope == 0 && length == row_);
-  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
-}
-
-// The elements that one result is made of.
-std::vector<Point> Inliner::reduced_points(const Node& n, const Point& point) {
-  const Shape& from = node(n.in[0]).type.shape;
-  Shape extents;
-  for (int64_t a : n.attr) extents.push_back(from[static_cast<int>(a)]);
-  std::vector<Point> out;
-  for (int64_t j = 0; j < extents.count(); ++j) {
-    Point q = reduced_operand_point(n, point);
-    int64_t rest = j;
-    for (int a = extents.rank() - 1; a >= 0; --a) {
-      q[static_cast<size_t>(n.attr[static_cast<size_t>(a)])] = b_.i32(rest % extents[a]);
-      rest /= extents[a];
-    }
-    out.push_back(std::move(q));
-  }
-  return out;
-}
-
-std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
-  std::vector<Point> all;
-  for (const Point& p : points) std::ranges::move(reduced_points(n, p), std::back_inserter(all));
-  const std::vector<Value> values = eval(scope, n.in[0], all);
-  const size_t length = all.size() / points.size();
-  std::vector<Value> out;
-  for (size_t u = 0; u < points.size(); ++u) {
-    Value acc = values[u * length];
-    for (size_t j = 1; j < length; ++j) acc = combine(b_, n.op, acc, values[u * length + j]);
-    out.push_back(acc);
-  }
-  return out;
-}
-
-int64_t Inliner::reduced_length(const Node& n) const {
-  int64_t length = 1;
-  for (int64_t a : n.attr) length *= node(n.in[0]).type.shape[static_cast<int>(a)];
-  return length;
-}
-
-// Instructions that one element of a reduction takes, about: down to what is in memory, and to the parameters of a loop's
-// body. What does not depend on the place along the reduced axes stands before the loops.
-int64_t Inliner::code_per_element(int scope, const Node& reduction) {
-  constexpr Coordinate moves = {1, -1};
-  int64_t code = 0;
-  std::set<uint32_t> seen;
-  std::vector<std::pair<NodeId, Place>> stack;
-  const auto visit_operands = [&](const Node& n, const Place& place) {
-    for (size_t j = 0; j < n.in.size(); ++j) stack.emplace_back(n.in[j], operand_place(graph_, n, j, place, moves));
-  };
-  visit_operands(reduction, Place(static_cast<size_t>(reduction.type.shape.rank())));
-  while (!stack.empty()) {
-    const auto [at, place] = std::move(stack.back());
-    stack.pop_back();
-    const bool inside = std::any_of(place.begin(), place.end(), [](const Coordinate& c) { return c.axes != 0; });
-    if (!inside || !seen.insert(at.v).second) continue;
-    const Node& n = node(at);
-    const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
-    code += loaded ? 2 : op_cost(n);
-    if (!loaded) visit_operands(n, place);
-  }
-  return code;
-}
-
-namespace {
 
 // One loop of a reduction, or the copies of its body.
 struct Level {
@@ -142,6 +68,7 @@ struct Inliner::ReductionLoops {
   Staging* const staging;                           // none: nothing is staged
   CommonValues* const common;                       // none: each lane evaluates all that it needs
   const std::optional<Value> wanted;                // whether anybody wants the results; none: always
+  const bool side_by_side;                          // copies are evaluated together: loops inside of them are one
 
   std::vector<Result> results = {{n}};
   std::vector<Point> at = {};
@@ -160,7 +87,8 @@ struct Inliner::ReductionLoops {
   Value begin_loop(Value count);
   void set_place(size_t axis, Value v);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
-  void store_companions();
+  void accumulate_side_by_side();
+  void store_companions(std::span<const Point> points);
   void accumulate_copies();
   void accumulate_left();
   void close(int left_open);
@@ -266,18 +194,37 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
       b.set(var, combine(b, r.n.op, b.get(var), x));
     }
   }
-  store_companions();
+  store_companions(at);
 }
 
-void Inliner::ReductionLoops::store_companions() {
+void Inliner::ReductionLoops::accumulate_side_by_side() {
+  const Value first = place[inner];
+  std::vector<Point> all;  // those of a copy beside each other
+  for (int64_t k = 0; k < copies; ++k) {
+    place[inner] = b.add(first, b.i32(k * copy_stride));
+    for (const auto& [axis, v] : place) set_place(axis, v);
+    all.insert(all.end(), at.begin(), at.end());
+  }
+  for (const Result& r : results) {
+    const std::vector<Value> values = inliner.eval(scope, r.n.in[0], all);
+    for (size_t e = 0; e < all.size(); ++e) {
+      const Value var = r.partial[e % at.size() * chains + e / at.size() % chains];
+      b.set(var, combine(b, r.n.op, b.get(var), values[e]));
+    }
+  }
+  store_companions(all);
+}
+
+void Inliner::ReductionLoops::store_companions(std::span<const Point> points) {
   for (const Companion* c : companions)
-    for (const Point& p : at) {
+    for (const Point& p : points) {
       const Guarded own = inliner.uncut_point(n, p, inliner.node(c->node).type.shape);
       c->store(own.point, inliner.eval(scope, c->node, own.point), own.inside);
     }
 }
 
 void Inliner::ReductionLoops::accumulate_copies() {
+  if (side_by_side) return accumulate_side_by_side();
   const Value first = place[inner];
   inliner.copies_ *= copies;
   if (common) {
@@ -331,8 +278,13 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   schedule::ReduceFacts facts;
   facts.dtype = n.type.dtype;
   facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
-  facts.code = code_per_element(scope, n);
-  for (NodeId other : others) facts.code += code_per_element(scope, node(other));
+  const auto count_element = [&](const Node& reduction) {
+    const ReducedElement e = reduced_element(scope, reduction);
+    facts.code += e.code;
+    facts.loops = facts.loops || e.loops;
+  };
+  count_element(n);
+  for (NodeId other : others) count_element(node(other));
   for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
@@ -371,7 +323,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
                        .team = facts.team,
                        .staging = s.stages.empty() ? nullptr : &*staging,
                        .common = s.broadcast > 1 ? &*common : nullptr,
-                       .wanted = holds(scope, wanted)};
+                       .wanted = holds(scope, wanted),
+                       .side_by_side = schedule::side_by_side(facts, s)};
   for (NodeId other : others) {
     loops.results.push_back({node(other)});
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});

@@ -50,7 +50,7 @@ bool reduce_alike(const Compute& a, const Compute& b) {
   return std::any_of(a.reads.begin(), a.reads.end(), [&](const schedule::Read& r) {
     return r.reduced && std::any_of(b.reads.begin(), b.reads.end(), [&](const schedule::Read& other) {
              return other.reduced && other.buffer == r.buffer && other.axes == r.axes && other.last == r.last &&
-                    other.along == r.along;
+                    other.along == r.along && other.outer == r.outer;
            });
   });
 }

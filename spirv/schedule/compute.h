@@ -23,7 +23,8 @@ struct Read {
   bool reduced = false;  // a reduction that runs for each point reads it,
   bool sums = false;     // at places that are sums of coordinates, so that it may be staged (Leaf)
   uint32_t last = 0;     // axes of the domain along which neighbours read neighbours in memory, about;
-  bool along = false;    // so do neighbours along the last reduced axis
+  bool along = false;    // so do neighbours along the last reduced axis;
+  bool outer = false;    // the place depends on the element of a reduction around the one that reads it
 };
 
 /// A reduction that runs for each point, not inside of another one.
@@ -32,6 +33,7 @@ struct Reduction {
   double length = 1;       // elements per result
   bool contiguous = true;  // neighbours along its last axis are neighbours in memory wherever it reads
   bool position = false;   // it finds the place of an element, one after the other
+  bool loops = false;      // another reduction runs for each of its elements, or those of one beside it
 };
 
 /// Whether it reduces a row of so many elements as it lies in memory, to a value.
@@ -80,6 +82,7 @@ struct ReduceFacts {
   int64_t common = 0;        // values that change along the last axis and are the same for these lanes, per point
   int64_t copies = 1;        // of the reduction itself, where those around it are written out
   int64_t results = 1;       // of all invocations, each of so many elements
+  bool loops = false;        // another reduction runs for each element
 };
 
 /// A reduction as a whole, before it is known in which kernel it runs.

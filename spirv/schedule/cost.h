@@ -74,6 +74,20 @@ inline int64_t worth_writing_out(int64_t most, double operations) {
   constexpr double kOperations = 2000;  // of a run, for each instruction
   return std::clamp(static_cast<int64_t>(std::min(operations / kOperations, 1e9)), std::min(kUnrolledCode, most), most);
 }
+
 inline constexpr size_t kMostCode = 6000;  // made in fact, before dead instructions are dropped, at most
+
+/// Processors with narrow vectors have few, and lose more by spilling than a loop costs.
+inline bool has_few_registers(const Target& t) { return !t.price.coalesces && t.price.lanes <= 4; }
+
+/// Copies of a reduction, of so many points, whose elements are reductions in loops of their own: as many results of these
+/// as are computed side by side elsewhere; none where the code of its elements is large, or not even a few would stay in
+/// registers.
+inline int64_t copies_around_loops(int64_t points, int64_t code, const Target& t) {
+  constexpr int64_t kMost = 8, kFew = 4;
+  if ((has_few_registers(t) ? kFew : 1) * code * points > kTileCode) return 1;
+  const int64_t results = std::min<int64_t>(t.price.tile, kTileCode / std::max<int64_t>(1, code));
+  return std::clamp<int64_t>(results / points, 1, kMost);
+}
 
 }  // namespace spirograd::schedule

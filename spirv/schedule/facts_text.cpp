@@ -51,14 +51,15 @@ std::string to_string(const MapFacts& f) {
     const int64_t number = known - buffers.begin();
     if (known == buffers.end()) buffers.push_back(r.buffer);
     line.next("read").word(std::to_string(number)).with("axes", int64_t{r.axes}).with("last", int64_t{r.last});
-    line.flag("own", r.own).flag("reduced", r.reduced).flag("sums", r.sums).flag("along", r.along);
+    line.flag("own", r.own).flag("reduced", r.reduced).flag("sums", r.sums).flag("along", r.along).flag("outer", r.outer);
   }
   for (const Reduction& r : f.reductions)
     line.next("reduction")
         .with("axes", int64_t{r.axes})
         .with("length", r.length)
         .flag("contiguous", r.contiguous)
-        .flag("position", r.position);
+        .flag("position", r.position)
+        .flag("loops", r.loops);
   return std::move(line).text();
 }
 
@@ -70,7 +71,7 @@ std::string to_string(const ReduceFacts& f) {
       .with("members", f.members)
       .with("shared", f.shared)
       .with("lanes", f.lanes);
-  line.with("common", f.common).with("copies", f.copies).with("results", f.results);
+  line.with("common", f.common).with("copies", f.copies).with("results", f.results).flag("loops", f.loops);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);
     for (const auto& [tile, step] : leaf.place) line.with("tile", tile).with("step", step);

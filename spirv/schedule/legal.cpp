@@ -81,6 +81,10 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad) {
   return size;
 }
 
+bool side_by_side(const ReduceFacts& facts, const ReduceSchedule& s) {
+  return facts.loops && s.broadcast == 1 && s.stages.empty() && s.axes.back().back().bind == Bind::Unroll;
+}
+
 double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& s) {
   const auto count = [](int64_t n) { return static_cast<double>(n); };
   double loads = 0;

@@ -11,17 +11,23 @@
 namespace spirograd::schedule {
 namespace {
 
-// Cost of one element in a tile: loads are shared by the elements that agree on the axes they depend on.
+bool around_loops(const MapFacts& f, const Target& t) {
+  return !t.price.coalesces && std::ranges::any_of(f.reductions, &Reduction::loops);
+}
+
+// Cost of one element in a tile: loads are shared by the elements that agree on the axes they depend on, and by the copies
+// of a reduction around another one that reads the same for each of its elements.
 double cost_per_element(const MapFacts& f, const Shape& tile, const Target& t) {
+  const double copies = around_loops(f, t) ? static_cast<double>(copies_around_loops(tile.count(), f.code, t)) : 1;
   double loads = 0;
   for (const Read& r : f.reads) {
-    double different = 1;
+    double different = r.outer ? copies : 1;
     for (int a = 0; a < tile.rank(); ++a)
       if (r.axes >> a & 1) different *= static_cast<double>(tile[a]);
     loads += different;
   }
   constexpr double kLoopOverhead = 30;
-  return (t.price.load * loads + kLoopOverhead) / static_cast<double>(tile.count());
+  return (t.price.load * loads + kLoopOverhead) / (static_cast<double>(tile.count()) * copies);
 }
 
 // Instructions that one invocation may have for the points of its tile.
@@ -101,12 +107,13 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
   constexpr double kBroadcast = 1;  // of one lane's value
   constexpr double kLoopOverhead = 4;
   const auto lanes = static_cast<double>(t.subgroup_size);
+  const int64_t points = g.columns * g.own_rows, copies = around_loops(f, t) ? copies_around_loops(points, f.code, t) : 1;
   const bool pairs = takes_pairs(t) && g.columns % 2 == 0 && f.domain[static_cast<int>(g.lanes)] % 2 == 0;
   double loads = kLoopOverhead;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
     const auto along = [&](size_t axis) { return (r.axes >> axis & 1) != 0; };
-    const auto rows = static_cast<double>(g.rows != g.lanes && along(g.rows) ? g.own_rows : 1);
+    const auto rows = static_cast<double>((g.rows != g.lanes && along(g.rows) ? g.own_rows : 1) * (r.outer ? copies : 1));
     if (along(g.lanes)) {
       const bool neighbours = (r.last >> g.lanes & 1) != 0;
       const double strided = r.along ? kSameLines : kStrided;
@@ -115,7 +122,7 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
       loads += rows * (t.price.load / lanes + kBroadcast);
     }
   }
-  return loads / static_cast<double>(g.columns * g.own_rows);
+  return loads / static_cast<double>(points * copies);
 }
 
 constexpr double kArithmetic = 2;  // of one element at one point

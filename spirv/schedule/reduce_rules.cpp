@@ -29,9 +29,6 @@ double operations(const ReduceFacts& f) {
   return out;
 }
 
-// Processors with narrow vectors have few, and lose more by spilling than a loop costs.
-bool has_few_registers(const Target& t) { return !t.price.coalesces && t.price.lanes <= 4; }
-
 // Small enough to be written out several times; with few registers, all copies together.
 bool small_body(const ReduceFacts& f, const Target& t) {
   const int64_t together = has_few_registers(t) ? kUnroll : 1;
@@ -65,6 +62,16 @@ ReduceSchedule shared(const ReduceFacts& f, const Target& t) {
   if (unrolls && f.points <= 4 && unroll % kUnroll == 0) s.accumulators = kUnroll;
   if (exchanges_lanes(t) && f.group % t.subgroup_size == 0) s.lanes = t.subgroup_size;
   return s;
+}
+
+// Of a reduction around others: a divisor of the axis, unless that is far fewer; the code of a rest is worth it where that
+// is a small part.
+int64_t unrolled_around_loops(const ReduceFacts& f, const Target& t) {
+  constexpr int64_t kLong = 4;  // times what is unrolled
+  const int64_t n = f.extents.back(), most = std::min(n, copies_around_loops(f.points * f.copies, f.code, t));
+  for (int64_t copies = most; 2 * copies > most; --copies)
+    if (n % copies == 0) return copies;
+  return std::max<int64_t>(1, std::min(most, n / kLong));
 }
 
 // What divides the axis leaves no shorter block, which could not be unrolled.
@@ -164,15 +171,17 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   const int64_t last = f.extents.back();
   const bool blocks = f.plain > 0 && last > f.plain;
   // What is repeated may be large only once: neighbours share loads and address arithmetic.
-  const bool small = f.points <= 16 && small_body(f, t);
-  int64_t unroll = kUnroll;
-  while (2 * unroll <= static_cast<int64_t>(t.price.unroll) && 2 * unroll * f.code * f.points * f.copies <= kUnrolledCode)
+  const bool small = f.loops ? f.dtype != DType::F64 : f.points <= 16 && small_body(f, t);
+  int64_t unroll = f.loops ? unrolled_around_loops(f, t) : kUnroll;
+  while (!f.loops && 2 * unroll <= static_cast<int64_t>(t.price.unroll) &&
+         2 * unroll * f.code * f.points * f.copies <= kUnrolledCode)
     unroll *= 2;
   int64_t length = blocks ? block_length(last, unroll) : last;
-  while (length % unroll != 0 && unroll > kUnroll) unroll /= 2;
+  while (!f.loops && length % unroll != 0 && unroll > kUnroll) unroll /= 2;
   const bool exact = last % length == 0 && length % unroll == 0;
+  const bool dear = f.loops || (!has_few_registers(t) && f.code >= kWorthARest);
   const bool unrolls =
-      small && length > unroll && (exact || (!t.price.coalesces && !has_few_registers(t) && f.code >= kWorthARest));
+      small && unroll > 1 && (f.loops ? length >= unroll : length > unroll) && (exact || (!t.price.coalesces && dear));
   // Blocks of whole copies: only the last one is shorter.
   if (unrolls && blocks) length = divided_up(length, unroll) * unroll;
   Split& inner = s.axes.back();
@@ -181,7 +190,7 @@ ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const
   inner.push_back({Bind::Serial, unrolls ? divided_up(length, unroll) : length});
   if (unrolls) inner.push_back({Bind::Unroll, unroll});
   // Independent partial results shorten the chain of dependent operations and keep rounding small.
-  if (unrolls && f.points <= 4) s.accumulators = kUnroll;
+  if (unrolls && !f.loops && f.points <= 4) s.accumulators = kUnroll;
   return s;
 }
 

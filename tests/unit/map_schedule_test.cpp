@@ -48,6 +48,44 @@ TEST(MapSchedule, DearReductionsAreWrittenOutWithALoopForTheRest) {
   EXPECT_EQ(reduction(100, 101, 8), "k = serial 25 unroll 4; accumulators 4");
 }
 
+// Where another reduction runs for each element, copies are side by side in its loops, like points: what these share and
+// what copies share is weighed.
+TEST(MapSchedule, ReductionsOfReductionsAreTiles) {
+  const Scheduler scheduler;
+  Target t = test::cpu_target();
+  t.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto map = [&](bool loops, bool outer, int64_t code = 20) {
+    MapFacts f{{10000}, {{0, 1, false, true, true, 0, true}, {1, 0, false, true, true, 0, true, outer}}, code, true};
+    f.reductions = {{1, 100, true, false, loops}};
+    f.alone = true;
+    return tile(scheduler.map(f, t));
+  };
+  EXPECT_EQ(map(false, false), 7);
+  EXPECT_EQ(map(true, true), 4) << "by eight copies";
+  EXPECT_EQ(map(true, false), 4);
+  t.price = software_prices(4, 2);
+  EXPECT_EQ(map(true, true), 4);
+  EXPECT_EQ(map(true, true, 301), map(false, false, 301)) << "more than the few registers there are";
+  t.price = software_prices(8, 2);
+  const auto reduction = [&](int64_t length, int64_t points, bool loops) {
+    ReduceFacts f{DType::F32, {length}, points, 12};
+    f.loops = loops;
+    const ReduceSchedule s = scheduler.reduction(f, t);
+    EXPECT_FALSE(check(f, s, t)) << to_string(s);
+    EXPECT_EQ(side_by_side(f, s), loops && extent(s.axes[0], Bind::Unroll) > 1) << to_string(s);
+    return to_string(s);
+  };
+  EXPECT_EQ(reduction(100, 4, true), "k = serial 20 unroll 5") << "a divisor";
+  EXPECT_EQ(reduction(96, 4, true), "k = serial 12 unroll 8");
+  EXPECT_EQ(reduction(97, 4, true), "k = serial 13 unroll 8") << "what is left is a loop";
+  EXPECT_EQ(reduction(7, 4, true), "k = serial 1 unroll 7");
+  EXPECT_EQ(reduction(23, 4, true), "k = serial 5 unroll 5");
+  EXPECT_EQ(reduction(7, 8, true), "k = serial 7") << "as much code as all";
+  EXPECT_EQ(reduction(96, 8, true), "k = serial 24 unroll 4");
+  EXPECT_EQ(reduction(96, 8, false), "k = serial 24 unroll 4");
+  EXPECT_EQ(reduction(96, 17, true), "k = serial 96") << "as many results as there should be";
+}
+
 // Devices whose workgroups have fewer get one invocation per element.
 TEST(MapSchedule, AWorkgroupPerElementHasAtLeast64Invocations) {
   const Scheduler scheduler;

@@ -153,11 +153,15 @@ TEST(Facts, EveryFieldIsInTheLine) {
   map([](MapFacts& f) { f.reductions[0].axes = 1; });
   map([](MapFacts& f) { f.reductions[0].length = 2; });
   map([](MapFacts& f) { f.reductions[0].contiguous = false; });
+  map([](MapFacts& f) { f.reductions[0].loops = true; });
   const ReduceFacts r{DType::F32, {7}};
   add(r);
   ReduceFacts team = r;
   team.team = true;
   add(team);
+  ReduceFacts loops = r;
+  loops.loops = true;
+  add(loops);
   for (int64_t ReduceFacts::*field :
        {&ReduceFacts::points, &ReduceFacts::code, &ReduceFacts::plain, &ReduceFacts::group, &ReduceFacts::members,
         &ReduceFacts::shared, &ReduceFacts::lanes, &ReduceFacts::common, &ReduceFacts::copies, &ReduceFacts::results}) {

@@ -1,0 +1,89 @@
+// What reductions inside kernels run over: how many elements, at which points, of how much code; short ones are written out.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "spirv/lower/combine.h"
+#include "spirv/lower/inline.h"
+#include "spirv/lower/partition.h"
+#include "spirv/lower/scalar_ops.h"
+
+namespace spirograd::lower {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using kernel::Value;
+
+std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> points) {
+  const Node& n = node(id);
+  const int64_t length = reduced_length(n);
+  if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
+  const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]) || (scope == 0 && length == row_);
+  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
+}
+
+// The elements that one result is made of.
+std::vector<Point> Inliner::reduced_points(const Node& n, const Point& point) {
+  const Shape& from = node(n.in[0]).type.shape;
+  Shape extents;
+  for (int64_t a : n.attr) extents.push_back(from[static_cast<int>(a)]);
+  std::vector<Point> out;
+  for (int64_t j = 0; j < extents.count(); ++j) {
+    Point q = reduced_operand_point(n, point);
+    int64_t rest = j;
+    for (int a = extents.rank() - 1; a >= 0; --a) {
+      q[static_cast<size_t>(n.attr[static_cast<size_t>(a)])] = b_.i32(rest % extents[a]);
+      rest /= extents[a];
+    }
+    out.push_back(std::move(q));
+  }
+  return out;
+}
+
+std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<const Point> points) {
+  std::vector<Point> all;
+  for (const Point& p : points) std::ranges::move(reduced_points(n, p), std::back_inserter(all));
+  const std::vector<Value> values = eval(scope, n.in[0], all);
+  const size_t length = all.size() / points.size();
+  std::vector<Value> out;
+  for (size_t u = 0; u < points.size(); ++u) {
+    Value acc = values[u * length];
+    for (size_t j = 1; j < length; ++j) acc = combine(b_, n.op, acc, values[u * length + j]);
+    out.push_back(acc);
+  }
+  return out;
+}
+
+int64_t Inliner::reduced_length(const Node& n) const {
+  int64_t length = 1;
+  for (int64_t a : n.attr) length *= node(n.in[0]).type.shape[static_cast<int>(a)];
+  return length;
+}
+
+// Instructions that one element of a reduction takes, about: down to what is in memory, and to the parameters of a loop's
+// body. What does not depend on the place along the reduced axes stands before the loops.
+Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reduction) {
+  constexpr Coordinate moves = {1, -1};
+  ReducedElement out;
+  std::set<uint32_t> seen;
+  std::vector<std::pair<NodeId, Place>> stack;
+  const auto visit_operands = [&](const Node& n, const Place& place) {
+    for (size_t j = 0; j < n.in.size(); ++j) stack.emplace_back(n.in[j], operand_place(graph_, n, j, place, moves));
+  };
+  visit_operands(reduction, Place(static_cast<size_t>(reduction.type.shape.rank())));
+  while (!stack.empty()) {
+    const auto [at, place] = std::move(stack.back());
+    stack.pop_back();
+    const bool inside = std::any_of(place.begin(), place.end(), [](const Coordinate& c) { return c.axes != 0; });
+    if (!inside || !seen.insert(at.v).second) continue;
+    const Node& n = node(at);
+    const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
+    out.code += loaded ? 2 : op_cost(n);
+    out.loops = out.loops || (!loaded && ir::kind(n.op) == ir::Kind::Reduce && reduced_length(n) > kUnrolled);
+    if (!loaded) visit_operands(n, place);
+  }
+  return out;
+}
+
+}  // namespace spirograd::lower
