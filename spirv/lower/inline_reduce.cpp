@@ -68,7 +68,7 @@ struct Inliner::ReductionLoops {
   Staging* const staging;                           // none: nothing is staged
   CommonValues* const common;                       // none: each lane evaluates all that it needs
   const std::optional<Value> wanted;                // whether anybody wants the results; none: always
-  const bool side_by_side;                          // copies are evaluated together: loops inside of them are one
+  const bool jammed;                                // copies are evaluated together, so that loops inside of them are one
 
   std::vector<Result> results = {{n}};
   std::vector<Point> at = {};
@@ -87,7 +87,7 @@ struct Inliner::ReductionLoops {
   Value begin_loop(Value count);
   void set_place(size_t axis, Value v);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
-  void accumulate_side_by_side();
+  void accumulate_jammed();
   void store_companions(std::span<const Point> points);
   void accumulate_copies();
   void accumulate_left();
@@ -197,7 +197,7 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
   store_companions(at);
 }
 
-void Inliner::ReductionLoops::accumulate_side_by_side() {
+void Inliner::ReductionLoops::accumulate_jammed() {
   const Value first = place[inner];
   std::vector<Point> all;  // those of a copy beside each other
   for (int64_t k = 0; k < copies; ++k) {
@@ -224,7 +224,7 @@ void Inliner::ReductionLoops::store_companions(std::span<const Point> points) {
 }
 
 void Inliner::ReductionLoops::accumulate_copies() {
-  if (side_by_side) return accumulate_side_by_side();
+  if (jammed) return accumulate_jammed();
   const Value first = place[inner];
   inliner.copies_ *= copies;
   if (common) {
@@ -324,7 +324,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
                        .staging = s.stages.empty() ? nullptr : &*staging,
                        .common = s.broadcast > 1 ? &*common : nullptr,
                        .wanted = holds(scope, wanted),
-                       .side_by_side = schedule::side_by_side(facts, s)};
+                       .jammed = schedule::jams_loops(facts, s)};
   for (NodeId other : others) {
     loops.results.push_back({node(other)});
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});

@@ -81,7 +81,7 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad) {
   return size;
 }
 
-bool side_by_side(const ReduceFacts& facts, const ReduceSchedule& s) {
+bool jams_loops(const ReduceFacts& facts, const ReduceSchedule& s) {
   return facts.loops && s.broadcast == 1 && s.stages.empty() && s.axes.back().back().bind == Bind::Unroll;
 }
 

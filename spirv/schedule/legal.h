@@ -39,9 +39,9 @@ inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
 /// what can be counted.
 int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);
 
-/// Whether copies of what is unrolled are computed side by side: where another reduction runs for each of them, its loops
-/// are those of all copies, and read once what these have in common.
-bool side_by_side(const ReduceFacts& facts, const ReduceSchedule& schedule);
+/// Unroll and jam: whether copies of what is unrolled are computed together, as where another reduction runs for each of
+/// them. Its loops then are those of all copies, and read once what these have in common.
+bool jams_loops(const ReduceFacts& facts, const ReduceSchedule& schedule);
 
 /// Elements of memory that are loaded for each element that is reduced, of the arrays that could be staged.
 double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& schedule);

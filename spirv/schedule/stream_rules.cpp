@@ -36,10 +36,10 @@ bool wants_several(const MapFacts& f, const Target& t) {
 }
 
 void append_lanes(Split& split, int64_t own, int64_t lanes, int64_t n, const Target& t) {
-  const int64_t side_by_side = takes_pairs(t) && own % 2 == 0 && n % 2 == 0 ? 2 : 1;  // a row of odd length begins anywhere
-  if (own > side_by_side) split.push_back({Bind::Register, own / side_by_side});
+  const int64_t pair = takes_pairs(t) && own % 2 == 0 && n % 2 == 0 ? 2 : 1;  // a row of odd length begins anywhere
+  if (own > pair) split.push_back({Bind::Register, own / pair});
   if (lanes > 1) split.push_back({Bind::Lane, lanes});
-  if (side_by_side > 1) split.push_back({Bind::Register, side_by_side});
+  if (pair > 1) split.push_back({Bind::Register, pair});
 }
 
 MapSchedule several(const MapFacts& f, const Target& t) {

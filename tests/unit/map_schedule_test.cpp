@@ -72,7 +72,7 @@ TEST(MapSchedule, ReductionsOfReductionsAreTiles) {
     f.loops = loops;
     const ReduceSchedule s = scheduler.reduction(f, t);
     EXPECT_FALSE(check(f, s, t)) << to_string(s);
-    EXPECT_EQ(side_by_side(f, s), loops && extent(s.axes[0], Bind::Unroll) > 1) << to_string(s);
+    EXPECT_EQ(jams_loops(f, s), loops && extent(s.axes[0], Bind::Unroll) > 1) << to_string(s);
     return to_string(s);
   };
   EXPECT_EQ(reduction(100, 4, true), "k = serial 20 unroll 5") << "a divisor";
