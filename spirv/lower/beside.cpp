@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spirv/lower/access.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/partition.h"
 

@@ -6,6 +6,7 @@
 
 #include "frontend/ir/strip_mine.h"
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/access.h"
 #include "spirv/lower/ordered.h"
 #include "spirv/lower/panels.h"
 

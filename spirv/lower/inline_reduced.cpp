@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "spirv/lower/access.h"
 #include "spirv/lower/combine.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/partition.h"
