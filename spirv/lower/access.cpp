@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/index_map.h"
@@ -127,7 +128,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
   bool contiguous = true, loops = false;
   while (!stack.empty() && seen.size() < most) {
-    const auto [id, place] = stack.back();
+    auto [id, place] = std::move(stack.back());
     stack.pop_back();
     if (!seen.emplace(id.v, place).second) continue;
     const Node& n = g[id];
@@ -149,10 +150,9 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
       const bool position = n.op == Op::ArgMax || n.op == Op::ArgMin;
       out.reductions.push_back({axes, length, true, position});
     }
-    Place from_here = place;
-    for (Coordinate& c : from_here)
+    for (Coordinate& c : place)
       if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;
-    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, from_here));
+    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, place));
   }
   for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous, r.loops = loops;
   return out;

@@ -11,14 +11,16 @@
 namespace spirograd::schedule {
 namespace {
 
-bool around_loops(const MapFacts& f, const Target& t) {
-  return !t.price.coalesces && std::ranges::any_of(f.reductions, &Reduction::loops);
+// Of the reductions around others, where an invocation computes so many points.
+int64_t copies_of_reductions(const MapFacts& f, int64_t points, const Target& t) {
+  const bool around = !t.price.coalesces && std::ranges::any_of(f.reductions, &Reduction::loops);
+  return around ? copies_around_loops(points, f.code, t) : 1;
 }
 
 // Cost of one element in a tile: loads are shared by the elements that agree on the axes they depend on, and by the copies
 // of a reduction around another one that reads the same for each of its elements.
 double cost_per_element(const MapFacts& f, const Shape& tile, const Target& t) {
-  const double copies = around_loops(f, t) ? static_cast<double>(copies_around_loops(tile.count(), f.code, t)) : 1;
+  const auto copies = static_cast<double>(copies_of_reductions(f, tile.count(), t));
   double loads = 0;
   for (const Read& r : f.reads) {
     double different = r.outer ? copies : 1;
@@ -107,7 +109,7 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
   constexpr double kBroadcast = 1;  // of one lane's value
   constexpr double kLoopOverhead = 4;
   const auto lanes = static_cast<double>(t.subgroup_size);
-  const int64_t points = g.columns * g.own_rows, copies = around_loops(f, t) ? copies_around_loops(points, f.code, t) : 1;
+  const int64_t points = g.columns * g.own_rows, copies = copies_of_reductions(f, points, t);
   const bool pairs = takes_pairs(t) && g.columns % 2 == 0 && f.domain[static_cast<int>(g.lanes)] % 2 == 0;
   double loads = kLoopOverhead;
   for (const Read& r : f.reads) {
