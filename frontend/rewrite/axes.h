@@ -1,7 +1,9 @@
 // Lists of axes, and the axes of a shape that an index can move along.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "spirograd/shape.h"
@@ -9,6 +11,10 @@
 namespace spirograd::rewrite {
 
 using Axes = std::vector<int64_t>;
+
+inline bool contains(std::span<const int64_t> axes, int64_t axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 /// Axes of extent other than 1, in order.
 Axes wide_axes(const Shape& s);

@@ -12,7 +12,6 @@ using namespace ir;
 
 namespace {
 
-bool contains(const Axes& axes, int64_t t) { return std::find(axes.begin(), axes.end(), t) != axes.end(); }
 Expr reduce_empty(Facts&, Expr e) {
   if (e.in(0).shape().count() != 0) return no();
   return full(*e.graph, e.type(), reduction_of_nothing(e.op(), e.dtype()));
