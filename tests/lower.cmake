@@ -1,5 +1,6 @@
 spirograd_test(unit/merge_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/rebase_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/invariant_test.cpp LABELS unit LINK spirograd_kernel)
 spirograd_test(unit/ordered_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/panels_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/shared_parts_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

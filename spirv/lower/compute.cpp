@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "spirv/kernel/invariant.h"
 #include "spirv/kernel/rebase.h"
 #include "spirv/lower/gates.h"
 #include "spirv/schedule/cost.h"
@@ -370,6 +371,7 @@ MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const
   if (gated) b.end_if();
   if (surplus) b.end_if();
   MadeKernel made{std::move(b).finish(), inliner.bound(), false, {}, inliner.reductions()};
+  if (!target.price.coalesces) kernel::move_loads_out_of_loops(made.kernel);
   const std::vector<kernel::Reach> reached = kernel::rebase(made.kernel);
   for (size_t j = 0; j < reached.size(); ++j) {
     Inliner::Bound& bound = made.bound[j];
