@@ -16,7 +16,8 @@ Value identity(Builder& b, Op op, Scalar t) {
   if (op == Op::Sum) return b.constant(t, 0);
   if (op == Op::Prod) return b.constant(t, 1);
   if (is_float(t)) return b.constant(t, std::numeric_limits<double>::quiet_NaN());
-  if (op == Op::ReduceMax) return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
+  if (op == Op::ReduceMax || op == Op::ArgMax)
+    return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::min() : 0.0);
   return b.constant(t, t == Scalar::I32 ? std::numeric_limits<int32_t>::max() : 4294967295.0);
 }
 
@@ -39,6 +40,13 @@ Value combine(Builder& b, Op op, Value acc, Value x) {
   if (!floats) return b.op(max ? KOp::Max : KOp::Min, acc, x);
   const Value keep = b.op(KOp::Or, b.op(max ? KOp::Ge : KOp::Le, acc, x), is_nan(b, x));
   return b.select(keep, acc, x);
+}
+
+Value is_better(Builder& b, Op op, Value x, Value best) {
+  const bool max = op == Op::ArgMax;
+  if (!is_float(b.type(x))) return b.op(max ? KOp::Gt : KOp::Lt, x, best);
+  const Value no_worse_before = b.op(max ? KOp::Ge : KOp::Le, best, x);  // not where either is NaN
+  return b.logical_and(b.op(KOp::Not, no_worse_before), b.op(KOp::Not, is_nan(b, x)));
 }
 
 }  // namespace spirograd::lower

@@ -88,8 +88,7 @@ std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point>
     case Kind::Layout:
       if (ir::is_unary_layout(n.op)) return moved(scope, n, points);
       return each([&](const Point& p) { return piecewise(scope, n, p); });
-    case Kind::Reduce:
-      return n.op == Op::ArgMax || n.op == Op::ArgMin ? arg_reduce(scope, id, points) : reduce(scope, id, points);
+    case Kind::Reduce: return reduce(scope, id, points);
     case Kind::Indexed:
       if (n.op == Op::Gather) return gather(scope, n, points);
       if (ir::is_scatter(n.op)) return each([&](const Point& p) { return single_update(scope, n, p); });

@@ -256,7 +256,9 @@ class Inliner {
   Join join_of(ir::Op op);
   std::vector<kernel::Value> joined(const Join& join, std::vector<kernel::Value> parts, uint32_t lanes, uint32_t sharers);
   void exchange(const Join& join, std::vector<kernel::Value>& parts, uint32_t among);
-  std::vector<kernel::Value> arg_reduce(int scope, ir::NodeId id, std::span<const Point> points);
+  /// Of an argmax or argmin: what it has found, by invocation; `place_vars`: where. sharers: that look together, or 0.
+  std::vector<kernel::Value> places(const ir::Node& n, std::span<const kernel::Value> best,
+                                    std::span<const kernel::Value> place_vars, int64_t sharers);
   kernel::Value comes_before(ir::Op op, kernel::Value x, kernel::Value x_place, kernel::Value y, kernel::Value y_place);
   kernel::Value joined_place(ir::Op op, kernel::Value best, kernel::Value place, int64_t sharers);
   kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
@@ -313,7 +315,7 @@ class Inliner {
   int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
   int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
-  int64_t points_ = 1;  // that all invocations compute
+  int64_t points_ = 1;  // at which all invocations compute what is written now; 2^31 - 1 at most
   int64_t row_ = 0;     // elements of a row that an invocation has all points of
   std::vector<Companion> companions_;
   std::vector<Streamed> streamed_;

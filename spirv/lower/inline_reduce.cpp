@@ -1,6 +1,7 @@
 // Reductions inside kernels that are loops. Long f32 sums go through blocks whose partial sums are added with compensation
 // (Kahan), so that the error does not grow with the length.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "spirv/lower/combine.h"
@@ -52,6 +53,7 @@ struct Inliner::ReductionLoops {
   struct Result {
     const Node& n;
     std::vector<Value> total = {}, lost = {}, partial = {};  // lost: by the compensated additions so far
+    std::vector<Value> place = {}, partial_place = {};       // of the extreme, where that is asked for
   };
 
   Inliner& inliner;
@@ -86,14 +88,16 @@ struct Inliner::ReductionLoops {
   void open_loop(const Level& l, bool around_copies);
   Value begin_loop(Value count);
   void set_place(size_t axis, Value v);
+  void take(const Result& r, size_t partial, Value x, Value at_place);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
   void accumulate_jammed();
   void store_companions(std::span<const Point> points);
   void accumulate_copies();
   void accumulate_left();
   void close(int left_open);
-  Value combined_chains(const Result& r, size_t u);
+  void add_chains(const Result& r, size_t u);
   void add_to_total(const Result& r, size_t u, Value part);
+  void find_in_chains(const Result& r, size_t u);
 };
 
 void Inliner::ReductionLoops::start(std::span<const Point> points) {
@@ -105,6 +109,7 @@ void Inliner::ReductionLoops::start(std::span<const Point> points) {
     for (size_t u = 0; u < points.size(); ++u) {
       r.total.push_back(b.var(identity(b, r.n.op, t)));
       if (compensated) r.lost.push_back(b.var(b.constant(t, 0)));
+      if (finds_place(r.n.op)) r.place.push_back(b.var(b.i32(0)));
     }
     for (const Companion& c : inliner.companions_) {
       if (scope != 0 || &inliner.node(c.of) != &r.n) continue;
@@ -112,7 +117,7 @@ void Inliner::ReductionLoops::start(std::span<const Point> points) {
       const Shape& shape = inliner.node(c.node).type.shape;
       inliner.hoist(scope, c.node, Point(static_cast<size_t>(shape.rank()), kUnknown));
     }
-    if (direct) r.partial = r.total;
+    if (direct) r.partial = r.total, r.partial_place = r.place;
   }
   for (int64_t a : n.attr) place[static_cast<size_t>(a)] = b.i32(0);
 }
@@ -120,7 +125,10 @@ void Inliner::ReductionLoops::start(std::span<const Point> points) {
 void Inliner::ReductionLoops::start_partials() {
   open_around = open;
   for (Result& r : results)
-    while (r.partial.size() < at.size() * chains) r.partial.push_back(b.var(identity(b, r.n.op, t)));
+    while (r.partial.size() < at.size() * chains) {
+      r.partial.push_back(b.var(identity(b, r.n.op, t)));
+      if (finds_place(r.n.op)) r.partial_place.push_back(b.var(b.i32(0)));
+    }
 }
 
 void Inliner::ReductionLoops::open_loops() {
@@ -182,6 +190,15 @@ void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
   for (Point& p : at) p[axis] = v;
 }
 
+// An element, into a partial result.
+void Inliner::ReductionLoops::take(const Result& r, size_t partial, Value x, Value at_place) {
+  const Value var = r.partial[partial], before = b.get(var);
+  if (!finds_place(r.n.op)) return b.set(var, combine(b, r.n.op, before, x));
+  const Value better = is_better(b, r.n.op, x, before), place_var = r.partial_place[partial];
+  b.set(var, b.select(better, x, before));
+  b.set(place_var, b.select(better, at_place, b.get(place_var)));
+}
+
 void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> copy) {
   for (const auto& [axis, v] : place) set_place(axis, v);
   for (size_t u = 0; u < at.size() && staging; ++u) staging->provide(place, u, at[u]);
@@ -189,9 +206,8 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
   for (const Result& r : results) {
     const std::vector<Value> values = inliner.eval(scope, r.n.in[0], at);
     for (size_t u = 0; u < at.size(); ++u) {
-      const Value var = r.partial[u * chains + chain];
       const Value x = inside ? b.select(*inside, values[u], identity(b, r.n.op, t)) : values[u];
-      b.set(var, combine(b, r.n.op, b.get(var), x));
+      take(r, u * chains + chain, x, at[u][inner]);
     }
   }
   store_companions(at);
@@ -207,10 +223,8 @@ void Inliner::ReductionLoops::accumulate_jammed() {
   }
   for (const Result& r : results) {
     const std::vector<Value> values = inliner.eval(scope, r.n.in[0], all);
-    for (size_t e = 0; e < all.size(); ++e) {
-      const Value var = r.partial[e % at.size() * chains + e / at.size() % chains];
-      b.set(var, combine(b, r.n.op, b.get(var), values[e]));
-    }
+    for (size_t e = 0; e < all.size(); ++e)
+      take(r, e % at.size() * chains + e / at.size() % chains, values[e], all[e][inner]);
   }
   store_companions(all);
 }
@@ -253,12 +267,23 @@ void Inliner::ReductionLoops::close(int left_open) {
   }
 }
 
-Value Inliner::ReductionLoops::combined_chains(const Result& r, size_t u) {
+void Inliner::ReductionLoops::add_chains(const Result& r, size_t u) {
+  if (finds_place(r.n.op)) return find_in_chains(r, u);
   std::vector<Value> parts;
   for (size_t j = 0; j < chains; ++j) parts.push_back(b.get(r.partial[u * chains + j]));
   for (; parts.size() > 1; parts.resize(parts.size() / 2))  // a power of two of them, neighbours first
     for (size_t j = 0; 2 * j < parts.size(); ++j) parts[j] = combine(b, r.n.op, parts[2 * j], parts[2 * j + 1]);
-  return parts[0];
+  add_to_total(r, u, parts[0]);
+}
+
+void Inliner::ReductionLoops::find_in_chains(const Result& r, size_t u) {
+  for (size_t j = u * chains; j < (u + 1) * chains; ++j) {
+    const Value best = b.get(r.total[u]), at_place = b.get(r.place[u]);
+    const Value x = b.get(r.partial[j]), x_place = b.get(r.partial_place[j]);
+    const Value before = inliner.comes_before(r.n.op, x, x_place, best, at_place);
+    b.set(r.total[u], b.select(before, x, best));
+    b.set(r.place[u], b.select(before, x_place, at_place));
+  }
 }
 
 void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part) {
@@ -273,10 +298,11 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
 std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
-  const Scalar t = scalar_of(n.type.dtype);
+  const DType elements = node(n.in[0]).type.dtype;
+  const Scalar t = scalar_of(elements);
   const std::vector<NodeId> others = reduced_with(scope, n, points);
   schedule::ReduceFacts facts;
-  facts.dtype = n.type.dtype;
+  facts.dtype = elements;
   facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
   const auto count_element = [&](const Node& reduction) {
     const ReducedElement e = reduced_element(scope, reduction);
@@ -330,20 +356,26 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});
   }
   loops.start(points);
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t around = std::exchange(points_, std::min(kMost, points_ * reduced_length(n)));
   loops.open_loops();
   loops.accumulate_copies();
   loops.accumulate_left();
   loops.close(loops.open_around);
+  points_ = around;
   for (const ReductionLoops::Result& r : loops.results)
-    for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_to_total(r, u, loops.combined_chains(r, u));
+    for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_chains(r, u);
   loops.close(0);
   std::vector<std::vector<Value>> out;
   for (const ReductionLoops::Result& r : loops.results) {
     std::vector<Value>& values = out.emplace_back();
     for (Value v : r.total) values.push_back(b_.get(v));
-    if (loops.shared)
+    if (finds_place(r.n.op)) {
+      values = places(r.n, values, r.place, loops.shared ? facts.group : 0);
+    } else if (loops.shared) {
       values =
           joined(join_of(r.n.op), std::move(values), static_cast<uint32_t>(s.lanes), static_cast<uint32_t>(facts.group));
+    }
   }
   for (size_t j = 0; j < others.size(); ++j)
     for (size_t u = 0; u < points.size(); ++u) memo_.back()[Key{scope, others[j].v, points[u]}] = out[j + 1][u];

@@ -49,9 +49,18 @@ std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<
   const size_t length = all.size() / points.size();
   std::vector<Value> out;
   for (size_t u = 0; u < points.size(); ++u) {
-    Value acc = values[u * length];
-    for (size_t j = 1; j < length; ++j) acc = combine(b_, n.op, acc, values[u * length + j]);
-    out.push_back(acc);
+    Value acc = values[u * length], place = b_.i32(0);
+    for (size_t j = 1; j < length; ++j) {
+      const Value x = values[u * length + j];
+      if (finds_place(n.op)) {
+        const Value better = is_better(b_, n.op, x, acc);
+        acc = b_.select(better, x, acc);
+        place = b_.select(better, b_.i32(static_cast<int64_t>(j)), place);
+      } else {
+        acc = combine(b_, n.op, acc, x);
+      }
+    }
+    out.push_back(finds_place(n.op) ? place : acc);
   }
   return out;
 }
@@ -66,7 +75,9 @@ int64_t Inliner::reduced_length(const Node& n) const {
 // body. What does not depend on the place along the reduced axes stands before the loops.
 Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reduction) {
   constexpr Coordinate moves = {1, -1};
+  constexpr int64_t kFindsPlace = 6;  // comparisons, tests for NaN, choices
   ReducedElement out;
+  if (finds_place(reduction.op)) out.code = kFindsPlace;
   std::set<uint32_t> seen;
   std::vector<std::pair<NodeId, Place>> stack;
   const auto visit_operands = [&](const Node& n, const Place& place) {

@@ -2,6 +2,7 @@
 // what they read comes from memory once. Rows of a layer's normalisation ask for several sums in the way back.
 #include <algorithm>
 
+#include "spirv/lower/combine.h"
 #include "spirv/lower/inline.h"
 
 namespace spirograd::lower {
@@ -16,7 +17,7 @@ namespace {
 constexpr size_t kMostVisited = 200;  // nodes between results and their reductions
 constexpr size_t kMostTogether = 4;   // accumulators stay in registers
 
-bool is_plain_reduction(const Node& n) { return ir::kind(n.op) == Kind::Reduce && n.op != Op::ArgMax && n.op != Op::ArgMin; }
+bool is_plain_reduction(const Node& n) { return ir::kind(n.op) == Kind::Reduce && !finds_place(n.op); }
 
 }  // namespace
 
