@@ -13,6 +13,7 @@ spirograd_test(unit/lower_test.cpp LABELS unit LINK spirograd_test_support spiro
 spirograd_test(unit/exact_ops_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/beside_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/factor_sums_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_rewrite)
+spirograd_test(unit/exchange_sums_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_rewrite)
 spirograd_test(unit/read_chosen_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_rewrite)
 spirograd_test(unit/spread_updates_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_rewrite)
 spirograd_test(unit/passes_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_ad spirograd_rewrite)

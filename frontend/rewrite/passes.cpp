@@ -6,6 +6,7 @@
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/traverse.h"
 #include "frontend/ir/verify.h"
+#include "frontend/rewrite/exchange_sums.h"
 #include "frontend/rewrite/factor_sums.h"
 #include "frontend/rewrite/read_chosen.h"
 #include "frontend/rewrite/split_loops.h"
@@ -20,13 +21,15 @@ Program without_rules(const Program& p, RuleLog*) {
   return ir::with_replaced(p, {ir::Op::WithJvp, ir::Op::WithVjp}, [](ir::Graph&, const ir::Node& n) { return n.in[0]; });
 }
 
-constexpr std::array<Pass, 7> kPasses = {{
+constexpr std::array<Pass, 8> kPasses = {{
     {"without_rules", "drops derivatives that users have given: none is asked for any more", without_rules,
      ir::check_well_formed},
     {"vectorise", "removes builds", [](const Program& p, RuleLog*) { return vectorise(p); }, ir::check_bulk},
     {"simplify", "fewer and cheaper operations, equal values", simplify, ir::check_well_formed},
     {"split_loops", "what no step waits for leaves loops: equal over the reals", split_loops, ir::check_well_formed},
     {"factor_sums", "factors leave sums: equal over the reals", factor_sums, ir::check_well_formed},
+    {"exchange_sums", "sums of sums in the order that keeps less: equal over the reals", exchange_sums,
+     ir::check_well_formed},
     {"read_chosen", "one element of each row is read where it is: equal over the reals", read_chosen, ir::check_well_formed},
     {"spread_updates", "one element for each row is a choice by position", spread_updates, ir::check_well_formed},
 }};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "frontend/ir/composite.h"
+#include "frontend/rewrite/named_axes.h"
 
 namespace spirograd::rewrite {
 
@@ -73,29 +74,18 @@ class Reader {
     return {};
   }
 
-  // An array of some of the result's axes, in any order, repeated along the others.
-  Expr spread(Expr x, const Axes& own, const Axes& all, const Shape& shape) const {
-    Axes order = all_axes(x), to;
-    const auto position = [&](int64_t j) { return index_in(all, own[static_cast<size_t>(j)]); };
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return position(a) < position(b); });
-    for (int64_t j : order) to.push_back(position(j));
-    const Expr sorted = std::is_sorted(order.begin(), order.end()) ? x : transpose(x, order);
-    return sorted.shape() == shape ? sorted : broadcast(sorted, shape, to);
-  }
-
   Expr iota_there(Expr x, const Axes& axes) const {
     const Axes out = result_axes(axes);
     const Shape shape = result_shape(x, axes);
     const int64_t along = axes[static_cast<size_t>(axis_of(x))];
-    if (along == at_.axis) return spread(at_.place, at_.by, out, shape);
+    if (along == at_.axis) return spread({at_.place, at_.by}, out, shape);
     return iota(g_, shape, static_cast<int>(index_in(out, along)));
   }
 
   Expr repeated(Expr x, const Axes& axes) {
-    Axes own;
-    for (int64_t t : x.node().attr) own.push_back(axes[static_cast<size_t>(t)]);
+    const Axes own = names_below(x, axes);
     const Expr in = read(x.in(0), own);
-    return in ? spread(in, result_axes(own), result_axes(axes), result_shape(x, axes)) : Expr{};
+    return in ? spread({in, result_axes(own)}, result_axes(axes), result_shape(x, axes)) : Expr{};
   }
 
   Expr reduced(Expr x, const Axes& axes) {
@@ -130,7 +120,7 @@ class Reader {
       own.push_back(axes[j]);
     }
     const Expr table = std::is_sorted(perm.begin(), perm.end()) ? x : transpose(x, perm);
-    return spread(gather(table, index), own, result_axes(axes), result_shape(x, axes));
+    return spread({gather(table, index), own}, result_axes(axes), result_shape(x, axes));
   }
 
   Graph& g_;

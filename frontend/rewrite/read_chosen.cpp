@@ -7,6 +7,7 @@
 
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
+#include "frontend/rewrite/named_axes.h"
 #include "frontend/rewrite/read_at.h"
 #include "frontend/rewrite/simplify_rules.h"
 
@@ -34,19 +35,13 @@ class Choices {
       case Op::Div:
       case Op::Neg:
       case Op::Cast: return of(x.in(0), axes);
-      case Op::Broadcast: return of(x.in(0), outer_axes(x, axes));
+      case Op::Broadcast: return of(x.in(0), names_below(x, axes));
       case Op::Eq: return joined(where_equal(x.in(0), x.in(1), axes), where_equal(x.in(1), x.in(0), axes));
       default: return {};
     }
   }
 
  private:
-  static Axes outer_axes(Expr broadcast, const Axes& axes) {
-    Axes out;
-    for (int64_t t : broadcast.node().attr) out.push_back(axes[static_cast<size_t>(t)]);
-    return out;
-  }
-
   static std::vector<PlaceAlong> joined(std::vector<PlaceAlong> a, std::vector<PlaceAlong> b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -55,7 +50,7 @@ class Choices {
   static std::vector<PlaceAlong> where_equal(Expr position, Expr place, const Axes& axes) {
     if (position.op() != Op::Iota || position.dtype() != DType::I32 || place.op() != Op::Broadcast) return {};
     const int64_t axis = axes[static_cast<size_t>(axis_of(position))];
-    const Axes by = outer_axes(place, axes);
+    const Axes by = names_below(place, axes);
     if (contains(by, axis)) return {};
     return {{axis, place.in(0), by}};
   }

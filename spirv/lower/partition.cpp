@@ -213,13 +213,29 @@ class Chooser {
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
-      const double e = evaluations(u), slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
+      const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
+                   slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
       const bool inside = evaluations(u) > u.invocations && !(reduces && shares_reads(id, u));
       again += e * (inside ? in_loop(cost, reduces, target_) : alone) * slow;
       stored += e * target_.price.load * slow;
     }
     if (again <= stored || !ir::is_pointwise(n.op)) return again > stored;
     return again - saved_with_others(g_, id, cost, it->second, stored_before_, target_) > kForMemory * stored;
+  }
+
+  // Points of the kernel that share an element of what its reductions go through, where an invocation computes a tile of
+  // them: neighbours along a long axis that the element does not depend on. No more than use the element.
+  double points_that_share(NodeId id, const Use& u) {
+    constexpr double kPoints = 4;
+    constexpr int64_t kLongAxis = 16;
+    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
+    if (target_.price.coalesces || u.loops.empty() || u.point.empty()) return 1;
+    uint32_t depends = 0;
+    for (const Coordinate& c : u.point) depends |= c.axes;
+    for (int d = 0; d < domain.rank(); ++d)
+      if (domain[d] >= kLongAxis && !(depends >> d & 1))
+        return std::clamp(evaluations(u) / std::max(1.0, count(g_[id].type.shape)), 1.0, kPoints);
+    return 1;
   }
 
   // Whether neighbouring points of the kernel, which it computes side by side, share all that a reduction inside of its

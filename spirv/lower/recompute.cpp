@@ -17,7 +17,8 @@ using ir::Op;
 namespace {
 
 constexpr int64_t kFraction = 4;
-constexpr int64_t kInMemory = int64_t{1} << 20;  // elements: beyond caches
+constexpr int64_t kInMemory = int64_t{1} << 20;   // elements: beyond caches
+constexpr int64_t kStretched = int64_t{1} << 16;  // elements: worth a dispatch for what they are made of
 constexpr double kGiven = 0.4;      // of the price of a load: inputs, which expressions often read at the same place
 constexpr double kMostSaved = 0.8;  // of what it costs to compute a node, by loads that are made in any case
 constexpr size_t kMostBelow = 100;
@@ -80,7 +81,7 @@ double recompute_cost(const Graph& g, NodeId id, const NodeSet& stored, const Co
   const auto used = [&](NodeId in) {
     const int64_t all = g[in].type.shape.count();
     const bool stretched =
-        g[in].op == Op::Broadcast && all >= kInMemory && g[g[in].in[0]].type.shape.count() * kFraction <= all;
+        g[in].op == Op::Broadcast && all >= kStretched && g[g[in].in[0]].type.shape.count() * kFraction <= all;
     return stored.contains(in.v) ? t.price.load : stretched ? std::min(below.at(in.v), t.price.load) : below.at(in.v);
   };
   const Node& n = g[id];

@@ -6,6 +6,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/ir/verify.h"
+#include "frontend/rewrite/exchange_sums.h"
 #include "frontend/rewrite/factor_sums.h"
 #include "frontend/rewrite/passes.h"
 #include "frontend/rewrite/read_chosen.h"
@@ -78,8 +79,8 @@ std::vector<Values> without_nan(std::vector<Values> want, const std::vector<Valu
 std::string kernels_agree(const Program& simplified, const std::vector<Values>& inputs, std::vector<Values> want,
                           uint64_t number, Counts& counts) {
   const rewrite::Pass& drop_rules = rewrite::lowering_passes().front();
-  const Program simple = rewrite::spread_updates(
-      rewrite::read_chosen(rewrite::factor_sums(rewrite::split_loops(drop_rules.run(simplified, nullptr)))));
+  const Program factored = rewrite::factor_sums(rewrite::split_loops(drop_rules.run(simplified, nullptr)));
+  const Program simple = rewrite::spread_updates(rewrite::read_chosen(rewrite::exchange_sums(factored)));
   if (const auto defect = ir::check_well_formed(simple)) return "contracted: " + defect->str();
   const std::vector<Values> contracted = run(simple, inputs);
   const std::string changed = difference(want, contracted, kExact);

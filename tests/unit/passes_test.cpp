@@ -29,9 +29,9 @@ TEST(Passes, RunInOrderAndReport) {
                       EXPECT_GE(r.seconds, 0);
                     }});
   EXPECT_EQ(names, (std::vector<std::string>{"without_rules", "vectorise", "simplify", "split_loops", "factor_sums",
-                                             "read_chosen", "spread_updates"}));
+                                             "exchange_sums", "read_chosen", "spread_updates"}));
   EXPECT_GT(sizes[1], sizes[2]);
-  EXPECT_EQ(sizes[6], operations(p));
+  EXPECT_EQ(sizes[7], operations(p));
   EXPECT_EQ(text::print(last), text::print(p));
   int64_t sum = 0;
   for (const auto& [name, n] : rules.applied) sum += n;
