@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPlainBlock = 32;  // elements summed plainly before one compensated addition, about
 constexpr int64_t kUnroll = 4;
-constexpr int64_t kWorthARest = 30;  // instructions of an element, for which a second loop over what is left over is written
+constexpr int64_t kWorthARest = 30;  // instructions of an element, for which a loop over what is left over is written
 
 // Length of the blocks of a long axis: a divisor near kPlainBlock, a multiple of what is unrolled if there is one, so that
 // blocks are equal and unroll.
@@ -157,41 +157,63 @@ ReduceSchedule broadcasting(const ReduceFacts& f, const Target& t) {
   return s;
 }
 
+// Loops over all axes, the last one perhaps in blocks of this length; `copies` of what is innermost are written out.
+ReduceSchedule in_loops(const ReduceFacts& f, bool blocks, int64_t length, int64_t copies) {
+  ReduceSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
+  Split& inner = s.axes.back();
+  inner.clear();
+  if (blocks) inner.push_back({Bind::Serial, divided_up(f.extents.back(), length)});
+  inner.push_back({Bind::Serial, divided_up(length, copies)});
+  if (copies > 1) inner.push_back({Bind::Unroll, copies});
+  return s;
+}
+
+bool in_blocks(const ReduceFacts& f) { return f.plain > 0 && f.extents.back() > f.plain; }
+
+// Whether all blocks are equal, and whole copies.
+bool leaves_nothing(const ReduceFacts& f, int64_t length, int64_t copies) {
+  return f.extents.back() % length == 0 && length % copies == 0;
+}
+
+// Of a reduction whose elements are reductions: copies of it share their loops and loads.
+ReduceSchedule around_loops(const ReduceFacts& f, const Target& t) {
+  const int64_t copies = f.dtype == DType::F64 ? 1 : unrolled_around_loops(f, t);
+  const int64_t length = in_blocks(f) ? block_length(f.extents.back(), copies) : f.extents.back();
+  if (copies == 1 || length < copies || (t.price.coalesces && !leaves_nothing(f, length, copies)))
+    return in_loops(f, in_blocks(f), length, 1);
+  // Blocks of whole copies: only the last one is shorter.
+  return in_loops(f, in_blocks(f), in_blocks(f) ? divided_up(length, copies) * copies : length, copies);
+}
+
+// What is repeated may be large only once: neighbours share loads and address arithmetic.
+ReduceSchedule alone(const ReduceFacts& f, const Target& t) {
+  int64_t copies = kUnroll;
+  while (2 * copies <= static_cast<int64_t>(t.price.unroll) && 2 * copies * f.code * f.points * f.copies <= kUnrolledCode)
+    copies *= 2;
+  int64_t length = in_blocks(f) ? block_length(f.extents.back(), copies) : f.extents.back();
+  while (length % copies != 0 && copies > kUnroll) copies /= 2;
+  const bool small = f.points <= 16 && small_body(f, t);
+  const bool worth_a_rest = !t.price.coalesces && !has_few_registers(t) && f.code >= kWorthARest;
+  if (!small || length <= copies || (!worth_a_rest && !leaves_nothing(f, length, copies)))
+    return in_loops(f, in_blocks(f), length, 1);
+  if (in_blocks(f)) length = divided_up(length, copies) * copies;
+  ReduceSchedule s = in_loops(f, in_blocks(f), length, copies);
+  // Independent partial results shorten the chain of dependent operations and keep rounding small.
+  if (f.points <= 4) s.accumulators = kUnroll;
+  return s;
+}
+
 }  // namespace
 
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.group == 0 && f.extents.back() >= kStaged)
-    if (ReduceSchedule in_blocks = staged(f, t); !in_blocks.stages.empty() && !check(f, in_blocks, t)) return in_blocks;
+    if (ReduceSchedule in_stages = staged(f, t); !in_stages.stages.empty() && !check(f, in_stages, t)) return in_stages;
   if (f.lanes > 0 && f.common > 0 && lanes_are_used(f, t))
     if (ReduceSchedule by_lanes = broadcasting(f, t); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && 2 * f.extents.back() > f.group)
     if (ReduceSchedule together = shared(f, t); !check(f, together, t)) return together;
-  ReduceSchedule s;
-  for (int64_t n : f.extents) s.axes.push_back({{Bind::Serial, n}});
-  const int64_t last = f.extents.back();
-  const bool blocks = f.plain > 0 && last > f.plain;
-  // What is repeated may be large only once: neighbours share loads and address arithmetic.
-  const bool small = f.loops ? f.dtype != DType::F64 : f.points <= 16 && small_body(f, t);
-  int64_t unroll = f.loops ? unrolled_around_loops(f, t) : kUnroll;
-  while (!f.loops && 2 * unroll <= static_cast<int64_t>(t.price.unroll) &&
-         2 * unroll * f.code * f.points * f.copies <= kUnrolledCode)
-    unroll *= 2;
-  int64_t length = blocks ? block_length(last, unroll) : last;
-  while (!f.loops && length % unroll != 0 && unroll > kUnroll) unroll /= 2;
-  const bool exact = last % length == 0 && length % unroll == 0;
-  const bool dear = f.loops || (!has_few_registers(t) && f.code >= kWorthARest);
-  const bool unrolls =
-      small && unroll > 1 && (f.loops ? length >= unroll : length > unroll) && (exact || (!t.price.coalesces && dear));
-  // Blocks of whole copies: only the last one is shorter.
-  if (unrolls && blocks) length = divided_up(length, unroll) * unroll;
-  Split& inner = s.axes.back();
-  inner.clear();
-  if (blocks) inner.push_back({Bind::Serial, divided_up(last, length)});
-  inner.push_back({Bind::Serial, unrolls ? divided_up(length, unroll) : length});
-  if (unrolls) inner.push_back({Bind::Unroll, unroll});
-  // Independent partial results shorten the chain of dependent operations and keep rounding small.
-  if (unrolls && !f.loops && f.points <= 4) s.accumulators = kUnroll;
-  return s;
+  return f.loops ? around_loops(f, t) : alone(f, t);
 }
 
 }  // namespace spirograd::schedule
