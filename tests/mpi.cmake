@@ -6,7 +6,8 @@ endif()
 add_executable(ranks_test mpi/ranks_test.cpp)
 target_include_directories(ranks_test PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(ranks_test PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-target_link_libraries(ranks_test PRIVATE spirograd_mpi spirograd_ad spirograd_text MPI::MPI_C GTest::gtest spirograd_warnings)
+target_link_libraries(ranks_test PRIVATE spirograd_mpi spirograd_ad spirograd_text MPI::MPI_C $<TARGET_NAME_IF_EXISTS:keep_loaded>
+  GTest::gtest spirograd_warnings)
 
 # Open MPI asks twice before it runs as root, and wants to know of every process more than there are processors.
 function(spirograd_mpi_test name)
@@ -26,5 +27,8 @@ spirograd_mpi_test(Ranks.StartedByHandAreOne COMMAND ranks_test)
 string(JOIN " " dying ${mpirun} 3 $<TARGET_FILE:ranks_test> dies)
 spirograd_mpi_test(Ranks.ThatDieEndTheJob COMMAND sh -c "${dying} && exit 1 || test $? -eq 3")
 if(TARGET ranks)
+  if(TARGET keep_loaded)
+    target_link_libraries(ranks PRIVATE keep_loaded)
+  endif()
   spirograd_mpi_test(Sample COMMAND ${mpirun} 4 $<TARGET_FILE:ranks> PROPERTIES PASS_REGULAR_EXPRESSION "^line 1.000 \\+ 2.000 x, loss below 1e-6: 1, by 4 ranks\n$")
 endif()
