@@ -31,7 +31,10 @@ class Choices {
         if (!is_uniform(x.in(2), 0)) return {};
         return joined(of(x.in(0), axes), of(x.in(1), axes));
       case Op::Mul:
+      case Op::StrongMul:
       case Op::And: return joined(of(x.in(0), axes), of(x.in(1), axes));
+      case Op::MaskedMul:
+      case Op::MaskedDiv:
       case Op::Div:
       case Op::Neg:
       case Op::Cast: return of(x.in(0), axes);

@@ -101,6 +101,15 @@ TEST(ReadChosen, ASumOverWhatTheChoiceIsMadeForIsAScatter) {
   EXPECT_EQ(count_ops(summed, Op::Sum), 1) << "over e";
 }
 
+TEST(ReadChosen, WhatMasksMultiplyIsChosenToo) {
+  const Program p = program(
+      "def f(c: f32[40], x: f32[6,40], t: i32[6]) = sum(for i: 6 => exp(sum(for k: 40 => where(k == t[i], c[k] * x[i, k], "
+      "0.0))))");
+  const Program g = grad(p, {"c"}).value();
+  EXPECT_GT(count_ops(rewrite::simplify(rewrite::vectorise(g)), Op::MaskedMul), 0);
+  EXPECT_EQ(count_ops(chosen(g, {numbers(40, 1), numbers(240, 1), {0, 39, 40, 5, 5, -1}}), Op::Scatter), 1);
+}
+
 TEST(ReadChosen, AShortAxisIsComparedFaster) {
   const Program made =
       chosen(program("def f(x: f32[6,3], t: i32[6]) = for k: 8, d: 3 => sum(for i: 6 => where(k == t[i], x[i, d], 0.0))"),
