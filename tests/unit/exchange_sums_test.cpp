@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "frontend/ir/traverse.h"
 #include "frontend/rewrite/vectorise.h"
 #include "spirograd/grad.h"
 #include "support/golden_plans.h"
@@ -66,11 +67,48 @@ TEST(ExchangeSums, TheGradientOfAQuadraticFormKeepsNothingForEachElement) {
     EXPECT_LT(lower::lower(lowered, t).scratch_bytes, 1000u * 4 * 16 * 4);
 }
 
+// Products of matrices in the order that computes least, unless what is in between is wanted as well.
+TEST(ExchangeSums, ProductsOfMatrices) {
+  const auto largest = [](const std::string& source) {
+    const Program after = rewrite::exchange_sums(rewrite::simplify(rewrite::vectorise(program(source))));
+    int64_t most = 0;
+    std::vector<ir::NodeId> roots;
+    for (const ProgramResult& r : after.results) roots.push_back({r.node});
+    for (ir::NodeId id : ir::postorder(*after.graph, roots))
+      if ((*after.graph)[id].op == ir::Op::Sum) most = std::max(most, (*after.graph)[id].type.shape.count());
+    return most;
+  };
+  const std::string of = "def f(a: f32[20,30], b: f32[30,25], c: f32[25,28], v: f32[28]) = ";
+  EXPECT_EQ(largest(of + "((a @ b) @ c) @ v"), 30);
+  EXPECT_EQ(largest(of + "a @ (b @ (c @ v))"), 30);
+  EXPECT_EQ(largest(of + "{ let m = a @ b\n (m, m @ (c @ v)) }"), 500);
+  EXPECT_EQ(largest(of + "(a @ b) @ c"), 560) << "no order is twice as fast";
+  EXPECT_TRUE(changes(of + "((a @ b) @ c) @ v"));
+  EXPECT_FALSE(changes(of + "{ let m = a @ b\n (m, m @ (c @ v)) }"));
+  const std::string large = "def f(a: f32[50,60], b: f32[60,55], v: f32[55], w: f32[50]) = { let m = a @ b\n ";
+  EXPECT_EQ(largest(large + "(m @ v, w @ m) }"), 60) << "nobody needs the product";
+  EXPECT_EQ(largest(large + "(m @ v, m) }"), 50 * 55);
+}
+
+// Of the gradient of a product of a matrix with a vector nothing is a product of matrices.
+TEST(ExchangeSums, FactorsOfProductsOfVectorsLeave) {
+  EXPECT_TRUE(
+      changes("def f(b: f32[20,30], v: f32[30], r: f32[25]) = "
+              "for i: 25, k: 20 => sum(for j: 30 => b[k, j] * (v[j] * r[i]))"));
+  const Program g =
+      value_and_grad(program("def f(a: f32[40,50], b: f32[50,60], v: f32[60]) = sum(square((a @ b) @ v))"), {"a", "b", "v"})
+          .value();
+  EXPECT_TRUE(changes(g));
+  const Program after = rewrite::optimise_for_lowering(g, {.verify = true});
+  for (uint32_t id = 1; id < after.graph->size(); ++id)
+    EXPECT_LE((*after.graph)[ir::NodeId{id}].type.shape.rank(), 2) << text::print(after);
+}
+
 TEST(ExchangeSums, NothingElseChanges) {
   const auto same = [](const std::string& source) { EXPECT_FALSE(changes(source)) << source; };
   same(
-      "def f(a: f32[10,30], b: f32[10,4], c: f32[4,40]) = "
-      "for m: 30, n: 40 => sum(for i: 10 => a[i, m] * sum(for k: 4 => b[i, k] * c[k, n]))");  // the array would be larger
+      "def f(a: f32[10,30], b: f32[10,8], c: f32[8,40]) = "
+      "for m: 30, n: 40 => sum(for i: 10 => a[i, m] * sum(for k: 8 => b[i, k] * c[k, n]))");  // the array would be larger
   same(
       "def f(a: f32[100,3], b: f32[100,90], c: f32[90,5]) = "
       "for m: 3, n: 5 => sum(for i: 100 => a[i, m] * sum(for k: 90 => b[i, k] * c[k, n]))");  // more work
