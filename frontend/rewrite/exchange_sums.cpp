@@ -76,7 +76,7 @@ bool depends(const Named& x, std::span<const int64_t> axes) {
   return std::any_of(x.axes.begin(), x.axes.end(), [&](int64_t t) { return contains(axes, t); });
 }
 
-// Two sums in one another, as products of arrays of named axes.
+// A sum, and perhaps one inside of it, as products of arrays of named axes.
 class Sums {
  public:
   Sums(Expr outer, const Readers& readers)
@@ -152,7 +152,7 @@ class Sums {
     std::set<int64_t> of_in(removed_.begin(), removed_.end()), all;
     for (int64_t t : all_axes(outer_.in(0))) all.insert(t);
     for (const Factor& f : product_.factors) {
-      const std::vector<double>& data = f.e.node().data;
+      const auto& data = f.e.node().data;
       const bool finite = std::all_of(data.begin(), data.end(), [](double x) { return std::isfinite(x); });
       const bool stays = depends(f, removed_) || !finite;
       (stays ? in : out).push_back(f);
