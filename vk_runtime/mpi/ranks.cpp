@@ -162,6 +162,7 @@ HostArray concatenated(Messages& messages, const HostArray& mine, const JoinedRe
 struct Ranks::Impl {
   bool began;  // MPI, which then is ours to end
   std::optional<Messages> messages;
+  explicit Impl(bool begins) : began(begins) {}
   ~Impl() {
     messages.reset();
     int ended = 0;
