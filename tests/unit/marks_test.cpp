@@ -39,8 +39,8 @@ size_t count(const std::string& text, const std::string& what) {
 }
 
 constexpr const char* kPrograms[] = {
-    "def main(x: f32[40, 30]) -> (a: f32[40], b: f32[30]) = { let y = MARK(exp(x) * sin(x))\n  (sum(y, axis=1), sum(y, "
-    "axis=0)) }",
+    ("def main(x: f32[40, 30]) -> (a: f32[40], b: f32[30]) = { let y = MARK(exp(x) * sin(x))\n  (sum(y, axis=1), sum(y, "
+     "axis=0)) }"),
     "def main(x: f32[40, 30]) -> f32[40, 30] = MARK(x) * MARK(x + 1.0)",
     "def main(x: f32[40, 30]) -> (a: f32, b: f32) = { let s = MARK(sum(MARK(x * x), axis=1))\n  (sum(s * s), max(s)) }",
     "def main(x: f32[6]) = sum(fori(20, fn(i, s) => MARK(sin(s)) * 0.5 + MARK(s), x))",

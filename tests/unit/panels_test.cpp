@@ -54,7 +54,7 @@ TEST(Panels, TheLastOfLongAxesStaysTheInnermost) {
 // lanes.
 TEST(Panels, GradientsOfConvolutionsLieAlongRowsAsTheConvolutionsDo) {
   const Program loss = program("def f(x: f32[4, 16, 32, 32], w: f32[8, 16, 3, 3]) -> f32 = sum(square(conv(x, w)))");
-  const std::string found = loops(grad(loss, {.wrt = {"x"}}).value());
+  const std::string found = loops(grad(loss, {"x"}).value());
   EXPECT_TRUE(has(
       found,
       "transpose f32[4,16,32,32]: i = grid 4; j = grid 2 register 8; k = grid 32; l = grid 1 register 2 lane 8 register 2"))
@@ -74,7 +74,7 @@ TEST(Panels, WorkgroupsCopyElementsOfAnAxisThatIsLongEnough) {
 // The parts are whole rows of the image.
 TEST(Panels, WorkgroupsCopyRowsForTheGradientsOfFilters) {
   const Program loss = program("def f(x: f32[4, 16, 34, 34], w: f32[16, 16, 3, 3]) -> f32 = sum(square(conv(x, w)))");
-  const std::string found = loops(grad(loss, {.wrt = {"w"}}).value(), test::gpu());
+  const std::string found = loops(grad(loss, {"w"}).value(), test::gpu());
   EXPECT_TRUE(has(found, "partial results: k = grid 4; a = grid 4 serial 8; b = serial 32\n")) << found;
   EXPECT_TRUE(has(found, "k = serial 8; a = serial 2 serial 2 unroll 8; accumulators 4; stage A pad 4, B pad 4")) << found;
 }
