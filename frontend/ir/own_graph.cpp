@@ -105,7 +105,13 @@ Program with_replaced(const Program& program, std::initializer_list<Op> ops,
                       const std::function<NodeId(Graph&, const Node&)>& f) {
   if (!reaches(program, ops)) return program;
   Program out = program;
-  Graph& g = *make_graph_private(out);
+  const std::shared_ptr<Graph> own = make_graph_private(out);
+  replace(out, *own, ops, f);
+  return out;
+}
+
+void replace(Program& program, Graph& g, std::initializer_list<Op> ops,
+             const std::function<NodeId(Graph&, const Node&)>& f) {
   std::map<int64_t, int64_t> functions;
   const std::function<std::vector<NodeId>(const std::vector<NodeId>&)> scope = [&](const auto& roots) {
     Memo memo;
@@ -125,10 +131,9 @@ Program with_replaced(const Program& program, std::initializer_list<Op> ops,
     });
   };
   std::vector<NodeId> roots;
-  for (const ProgramResult& r : out.results) roots.push_back({r.node});
+  for (const ProgramResult& r : program.results) roots.push_back({r.node});
   roots = scope(roots);
-  for (size_t j = 0; j < roots.size(); ++j) out.results[j].node = roots[j].v;
-  return out;
+  for (size_t j = 0; j < roots.size(); ++j) program.results[j].node = roots[j].v;
 }
 
 }  // namespace spirograd::ir

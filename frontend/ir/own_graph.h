@@ -33,5 +33,8 @@ std::shared_ptr<Graph> make_graph_private(Program& program);
 /// the same type; its operands are replaced already.
 Program with_replaced(const Program& program, std::initializer_list<Op> ops,
                       const std::function<NodeId(Graph& g, const Node& built)>& f);
+/// The same in the program's own graph, which make_graph_private() gave it.
+void replace(Program& program, Graph& own, std::initializer_list<Op> ops,
+             const std::function<NodeId(Graph& g, const Node& built)>& f);
 
 }  // namespace spirograd::ir

@@ -9,7 +9,7 @@
 
 namespace spirograd::rewrite {
 
-/// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals. Loop bodies are left alone.
+/// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals.
 Program factor_sums(const Program& p, RuleLog* rules = nullptr);
 
 /// One step: sum over axes of a product with a factor that is the same all along one of them -> that factor times the sum

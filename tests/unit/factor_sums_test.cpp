@@ -76,6 +76,24 @@ TEST(Contract, InfiniteConstantsStayInTheSum) {
   EXPECT_TRUE(std::isnan(ir::evaluate(q, inputs)[0].data[0])) << text::print(q);
 }
 
+TEST(Contract, FactorsOfARepeatedProductLeaveOneByOne) {
+  const Program p = bulk(
+      "def f(u: f32[5], v: f32[6], w: f32[5, 7]) = "
+      "sum(for k: 6, i: 5, j: 7 => (u[i] * v[k]) * w[i, j], axis=1)");
+  const Program q = rewrite::factor_sums(p);
+  expect_equal(p, q, some_inputs(p));
+  EXPECT_LE(summed_elements(q), 5 * 7) << text::print(q);
+}
+
+TEST(Contract, FactorsLeaveSumsInLoops) {
+  const Program p = bulk(
+      "def f(a: f32[5], b: f32[5, 7]) = "
+      "fori(3, fn(i, s) => s + sum(for i: 5, j: 7 => s * a[i] * b[i, j]) * 0.01, 1.0)");
+  const Program q = rewrite::factor_sums(p);
+  expect_equal(p, q, some_inputs(p));
+  EXPECT_NE(text::print(q), text::print(p));
+}
+
 TEST(Contract, EmptyAxesAndScalarsStayRight) {
   for (const char* source : {"def f(a: f32[5], b: f32[5, 0]) = sum(for i: 5, j: 0 => a[i] * b[i, j])",
                              "def f(a: f32[0], b: f32[0, 3]) = sum(for i: 0, j: 3 => a[i] * b[i, j], axis=1)",
