@@ -234,7 +234,7 @@ Expr with_operands(Graph& g, const Node& n, std::span<const Expr> in) {
     case Kind::Pointwise: return pointwise_of(n, in);
     case Kind::Layout: return layout_with(n, in);
     case Kind::Reduce:
-      if (n.op == Op::ArgMax || n.op == Op::ArgMin) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
+      if (finds_place(n.op)) return arg_reduce(n.op, in[0], static_cast<int>(n.attr[0]));
       return reduce(n.op, in[0], n.attr);
     case Kind::Indexed:
       return n.op == Op::Gather ? gather(in[0], in.subspan(1)) : scatter_by(n.op, in[0], in.subspan(1), Shape(n.attr));

@@ -232,6 +232,8 @@ constexpr bool is_pointwise(Op op) { return kind(op) == Kind::Pointwise; }
 constexpr bool has_flag(Op op, uint8_t flag) { return (info(op).flags & flag) != 0; }
 /// Whose attribute 0 is the number of a function.
 constexpr bool has_function(Op op) { return op == Op::MapAccum || op == Op::WithJvp || op == Op::WithVjp; }
+/// Whether it is where an extreme is that is asked for, not what it is.
+constexpr bool finds_place(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
 /// Of one operand: all but concat and stack.
 constexpr bool is_unary_layout(Op op) { return kind(op) == Kind::Layout && info(op).arity == 1; }
 // Pre: the operation is of that kind.

@@ -48,7 +48,7 @@ Step push_reduce(Context c, const Slice& s) {
     std::vector<int64_t> moved;
     for (int64_t a : s.table.node().attr) moved.push_back(a - indexed_before(slots, a));
     const Op op = s.table.op();
-    if (op == Op::ArgMax || op == Op::ArgMin) return finished(arg_reduce(op, v[0], static_cast<int>(moved[0])));
+    if (finds_place(op)) return finished(arg_reduce(op, v[0], static_cast<int>(moved[0])));
     const Expr e = reduce(op, v[0], moved);
     return finished(op == Op::Sum || terms > 0 ? e : c.guarded(s, e));
   });

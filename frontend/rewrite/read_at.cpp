@@ -99,7 +99,7 @@ class Reader {
     const Axes all = result_axes(own);
     for (size_t j = 0; j < all.size(); ++j)
       if (all[j] >= kInside && !contains(axes, all[j])) positions.push_back(static_cast<int64_t>(j));
-    const bool place = n.op == Op::ArgMax || n.op == Op::ArgMin;
+    const bool place = finds_place(n.op);
     return place ? arg_reduce(n.op, in, static_cast<int>(positions[0])) : reduce(n.op, in, positions);
   }
 

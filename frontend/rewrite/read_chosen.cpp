@@ -161,8 +161,7 @@ class Searched {
     if (!known_) {
       known_.emplace();
       for (uint32_t id = 1; id < g.size(); ++id)
-        if (const Node& n = g[NodeId{id}]; n.op == Op::ArgMax || n.op == Op::ArgMin)
-          known_->emplace(n.op, n.in[0].v, n.attr[0]);
+        if (const Node& n = g[NodeId{id}]; finds_place(n.op)) known_->emplace(n.op, n.in[0].v, n.attr[0]);
     }
     return known_->contains({op, array.v, axis});
   }

@@ -144,7 +144,7 @@ class InOrder {
 // stored.
 Expr transpose_reduce(Facts&, Expr e) {
   const Expr r = e.in(0);
-  if (info(r.op()).kind != Kind::Reduce || r.op() == Op::ArgMax || r.op() == Op::ArgMin) return no();
+  if (info(r.op()).kind != Kind::Reduce || finds_place(r.op())) return no();
   Axes kept, perm;
   for (int t = 0; t < r.in(0).rank(); ++t) {
     perm.push_back(t);

@@ -264,7 +264,7 @@ class DefPrinter {
       case Kind::Pointwise: return pointwise(n);
       case Kind::Layout: return layout(n);
       case Kind::Reduce:
-        if (n.op == Op::ArgMax || n.op == Op::ArgMin) return call(ir::name(n.op), n, axis(n));
+        if (finds_place(n.op)) return call(ir::name(n.op), n, axis(n));
         return call(ir::name(n.op), n, ", axis=" + list(n.attr));
       case Kind::Indexed:
         if (ir::is_scatter(n.op)) return std::string(ir::name(n.op)) + "(" + list(n.attr) + ", " + arguments(in) + ")";

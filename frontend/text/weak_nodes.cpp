@@ -20,7 +20,7 @@ std::unordered_set<uint32_t> weak_nodes(const Graph& g, std::span<const NodeId> 
     if (n.op == Op::Select) from = 1;
     if (n.op == Op::Gather || ir::is_scatter(n.op)) to = 1;
     if (n.op == Op::Const && n.type.shape.rank() == 0 && (t == DType::F32 || t == DType::I32)) weak.insert(id.v);
-    if (t == DType::Bool || from == to || n.op == Op::Cast || n.op == Op::Quot || n.op == Op::ArgMax || n.op == Op::ArgMin ||
+    if (t == DType::Bool || from == to || n.op == Op::Cast || n.op == Op::Quot || finds_place(n.op) ||
         n.op == Op::MapAccum || n.op == Op::Proj)
       continue;
     const bool all = std::all_of(n.in.begin() + static_cast<int64_t>(from), n.in.begin() + static_cast<int64_t>(to),

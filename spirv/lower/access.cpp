@@ -147,7 +147,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const double length = reduces ? static_cast<double>(g[n.in[0]].type.shape.count()) / results : 0;
     loops = loops || ((axes & kReducedAxis) && length > kUnrolled);
     if (reduces && !(axes & kReducedAxis)) {
-      const bool position = n.op == Op::ArgMax || n.op == Op::ArgMin;
+      const bool position = finds_place(n.op);
       out.reductions.push_back({axes, length, true, position});
     }
     for (Coordinate& c : place)

@@ -79,7 +79,7 @@ Beside find_beside(const Graph& g, std::span<const NodeId> results, const Partia
     if (!ir::is_pointwise(g[result].op) || alone.contains(result.v) || partial.contains(result.v)) continue;
     for (const auto& [reduction, schedule] : partial) {
       const Op op = g[{reduction}].op;
-      const bool folds = ir::kind(op) == Kind::Reduce && op != Op::ArgMax && op != Op::ArgMin;
+      const bool folds = ir::kind(op) == Kind::Reduce && !finds_place(op);
       if (folds && !alone.contains(reduction) && fits(g, result, {reduction})) {
         out[result.v] = reduction;
         break;

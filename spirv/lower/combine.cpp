@@ -42,11 +42,35 @@ Value combine(Builder& b, Op op, Value acc, Value x) {
   return b.select(keep, acc, x);
 }
 
+namespace {
+
+Value comes_before(Builder& b, Op op, const Found& x, const Found& y) {
+  Value before = b.op(op == Op::ArgMax ? KOp::Gt : KOp::Lt, x.value, y.value), same = b.op(KOp::Eq, x.value, y.value);
+  if (is_float(b.type(x.value))) {
+    const Value nan = is_nan(b, x.value), other = is_nan(b, y.value);
+    before = b.op(KOp::Or, before, b.logical_and(other, b.op(KOp::Not, nan)));
+    same = b.op(KOp::Or, same, b.logical_and(nan, other));
+  }
+  return b.op(KOp::Or, before, b.logical_and(same, b.op(KOp::Lt, x.place, y.place)));
+}
+
 Value is_better(Builder& b, Op op, Value x, Value best) {
   const bool max = op == Op::ArgMax;
   if (!is_float(b.type(x))) return b.op(max ? KOp::Gt : KOp::Lt, x, best);
   const Value no_worse_before = b.op(max ? KOp::Ge : KOp::Le, best, x);  // not where either is NaN
   return b.logical_and(b.op(KOp::Not, no_worse_before), b.op(KOp::Not, is_nan(b, x)));
+}
+
+Found one_of(Builder& b, Value first, const Found& x, const Found& y) {
+  return {b.select(first, x.value, y.value), b.select(first, x.place, y.place)};
+}
+
+}  // namespace
+
+Found better(Builder& b, Op op, const Found& x, const Found& y) { return one_of(b, comes_before(b, op, x, y), x, y); }
+
+Found better_in_order(Builder& b, Op op, const Found& best, const Found& next) {
+  return one_of(b, is_better(b, op, next.value, best.value), next, best);
 }
 
 }  // namespace spirograd::lower

@@ -6,9 +6,6 @@
 
 namespace spirograd::lower {
 
-/// Whether it is where an extreme is that is asked for, not what it is.
-inline bool finds_place(ir::Op reduction) { return reduction == ir::Op::ArgMax || reduction == ir::Op::ArgMin; }
-
 /// Start value of a loop, such that combining it with x gives x. NaN for float extremes: NaN loses against everything.
 kernel::Value identity(kernel::Builder& b, ir::Op reduction, kernel::Scalar t);
 
@@ -18,8 +15,15 @@ kernel::Value of_nothing(kernel::Builder& b, ir::Op reduction, kernel::Scalar t)
 /// Where both are equal extremes the first is kept: it matters for the sign of zero.
 kernel::Value combine(kernel::Builder& b, ir::Op reduction, kernel::Value acc, kernel::Value x);
 
-/// Whether x, further behind, takes the place of the best so far: the first extreme wins; NaN wins only where nothing else
-/// is. Pre: finds_place(reduction).
-kernel::Value is_better(kernel::Builder& b, ir::Op reduction, kernel::Value x, kernel::Value best);
+/// An element and where it is.
+struct Found {
+  kernel::Value value, place;
+};
+
+/// The one of two elements that an extreme's place is asked of: the first extreme wins; NaN wins only where nothing else is.
+/// Pre: ir::finds_place(reduction).
+Found better(kernel::Builder& b, ir::Op reduction, const Found& x, const Found& y);
+/// The same where `next` is known to lie behind the best so far.
+Found better_in_order(kernel::Builder& b, ir::Op reduction, const Found& best, const Found& next);
 
 }  // namespace spirograd::lower

@@ -259,7 +259,6 @@ class Inliner {
   /// Of an argmax or argmin: what it has found, by invocation; `place_vars`: where. sharers: that look together, or 0.
   std::vector<kernel::Value> places(const ir::Node& n, std::span<const kernel::Value> best,
                                     std::span<const kernel::Value> place_vars, int64_t sharers);
-  kernel::Value comes_before(ir::Op op, kernel::Value x, kernel::Value x_place, kernel::Value y, kernel::Value y_place);
   kernel::Value joined_place(ir::Op op, kernel::Value best, kernel::Value place, int64_t sharers);
   kernel::Value single_update(int scope, const ir::Node& n, const Point& point);
   kernel::Value piecewise(int scope, const ir::Node& n, const Point& point);

@@ -194,9 +194,10 @@ void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
 void Inliner::ReductionLoops::take(const Result& r, size_t partial, Value x, Value at_place) {
   const Value var = r.partial[partial], before = b.get(var);
   if (!finds_place(r.n.op)) return b.set(var, combine(b, r.n.op, before, x));
-  const Value better = is_better(b, r.n.op, x, before), place_var = r.partial_place[partial];
-  b.set(var, b.select(better, x, before));
-  b.set(place_var, b.select(better, at_place, b.get(place_var)));
+  const Value place_var = r.partial_place[partial];
+  const Found found = better_in_order(b, r.n.op, {before, b.get(place_var)}, {x, at_place});
+  b.set(var, found.value);
+  b.set(place_var, found.place);
 }
 
 void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> copy) {
@@ -278,11 +279,10 @@ void Inliner::ReductionLoops::add_chains(const Result& r, size_t u) {
 
 void Inliner::ReductionLoops::find_in_chains(const Result& r, size_t u) {
   for (size_t j = u * chains; j < (u + 1) * chains; ++j) {
-    const Value best = b.get(r.total[u]), at_place = b.get(r.place[u]);
-    const Value x = b.get(r.partial[j]), x_place = b.get(r.partial_place[j]);
-    const Value before = inliner.comes_before(r.n.op, x, x_place, best, at_place);
-    b.set(r.total[u], b.select(before, x, best));
-    b.set(r.place[u], b.select(before, x_place, at_place));
+    const Found best = {b.get(r.total[u]), b.get(r.place[u])};
+    const Found found = better(b, r.n.op, {b.get(r.partial[j]), b.get(r.partial_place[j])}, best);
+    b.set(r.total[u], found.value);
+    b.set(r.place[u], found.place);
   }
 }
 

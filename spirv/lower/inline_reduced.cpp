@@ -49,18 +49,12 @@ std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<
   const size_t length = all.size() / points.size();
   std::vector<Value> out;
   for (size_t u = 0; u < points.size(); ++u) {
-    Value acc = values[u * length], place = b_.i32(0);
+    Found acc = {values[u * length], b_.i32(0)};
     for (size_t j = 1; j < length; ++j) {
-      const Value x = values[u * length + j];
-      if (finds_place(n.op)) {
-        const Value better = is_better(b_, n.op, x, acc);
-        acc = b_.select(better, x, acc);
-        place = b_.select(better, b_.i32(static_cast<int64_t>(j)), place);
-      } else {
-        acc = combine(b_, n.op, acc, x);
-      }
+      const Found x = {values[u * length + j], b_.i32(static_cast<int64_t>(j))};
+      acc = finds_place(n.op) ? better_in_order(b_, n.op, acc, x) : Found{combine(b_, n.op, acc.value, x.value), 0};
     }
-    out.push_back(finds_place(n.op) ? place : acc);
+    out.push_back(finds_place(n.op) ? acc.place : acc.value);
   }
   return out;
 }

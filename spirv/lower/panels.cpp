@@ -65,7 +65,7 @@ struct Layout {
 
 // A reduction whose kernel may be a map in tiles.
 bool is_reduction(const Node& n) {
-  return ir::info(n.op).kind == ir::Kind::Reduce && n.op != Op::ArgMax && n.op != Op::ArgMin && n.type.shape.rank() >= 2;
+  return ir::info(n.op).kind == ir::Kind::Reduce && !finds_place(n.op) && n.type.shape.rank() >= 2;
 }
 
 // Reductions that run for the points of a kernel, not inside of other ones.

@@ -228,31 +228,29 @@ class Chooser {
   double points_that_share(NodeId id, const Use& u) {
     constexpr double kPoints = 4;
     constexpr int64_t kLongAxis = 16;
-    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
-    if (target_.price.coalesces || u.loops.empty() || u.point.empty()) return 1;
-    uint32_t depends = 0;
-    for (const Coordinate& c : u.point) depends |= c.axes;
-    for (int d = 0; d < domain.rank(); ++d)
-      if (domain[d] >= kLongAxis && !(depends >> d & 1))
-        return std::clamp(evaluations(u) / std::max(1.0, count(g_[id].type.shape)), 1.0, kPoints);
-    return 1;
+    if (target_.price.coalesces || u.loops.empty() || u.point.empty() || !stays_along_one(u, ~0u, kLongAxis)) return 1;
+    return std::clamp(evaluations(u) / std::max(1.0, count(g_[id].type.shape)), 1.0, kPoints);
   }
 
   // Whether neighbouring points of the kernel, which it computes side by side, share all that a reduction inside of its
   // loops reads, as they do in a kernel of its own. Workgroups share it through their memory, and in no loop.
   bool shares_reads(NodeId id, const Use& u) {
     if (target_.price.coalesces) return false;
-    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
-    if (count(domain) < kTiles * target_.price.busy) return false;  // so few that tiles of them are small
+    if (count(g_[NodeId{u.kernel}].type.shape) < kTiles * target_.price.busy) return false;  // so few that tiles are small
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
-    return !u.point.empty() && std::all_of(reads.begin(), reads.end(), [&](const Access& a) {
-      uint32_t depends = 0;
-      for (size_t axis = 0; axis < u.point.size(); ++axis)
-        if (a.axes >> axis & 1) depends |= u.point[axis].axes;
-      for (int d = 0; d < domain.rank(); ++d)
-        if (domain[d] >= kSideBySide && !(depends >> d & 1)) return true;
-      return false;
-    });
+    return !u.point.empty() &&
+           std::all_of(reads.begin(), reads.end(), [&](const Access& a) { return stays_along_one(u, a.axes, kSideBySide); });
+  }
+
+  // Whether the kernel has an axis so long along which these coordinates of the use (bits of axes) stay the same.
+  bool stays_along_one(const Use& u, uint32_t axes, int64_t length) const {
+    uint32_t depends = 0;
+    for (size_t axis = 0; axis < u.point.size(); ++axis)
+      if (axes >> axis & 1) depends |= u.point[axis].axes;
+    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
+    for (int d = 0; d < domain.rank(); ++d)
+      if (domain[d] >= length && !(depends >> d & 1)) return true;
+    return false;
   }
 
   // A reduction whose neighbouring elements read some of the same for long.

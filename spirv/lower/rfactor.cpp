@@ -175,7 +175,7 @@ class Factoring {
     if (x.shape().count() == 0) return schedule::whole(f);
     f.results = x.shape().count() / length;
     f.combines = combines;
-    f.position = op == Op::ArgMax || op == Op::ArgMin;
+    f.position = finds_place(op);
     f.axes_left = kMaxRank - x.rank();
     describe_reads(f, x, op, axes);
     return schedule::legal(f, scheduler_.partial(f, target_), target_);
@@ -196,7 +196,7 @@ FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots
     const ir::Node& n = g[built];
     if (ir::info(n.op).kind != ir::Kind::Reduce) return built;
     const Expr x{&g, n.in[0]};
-    if (n.op == Op::ArgMax || n.op == Op::ArgMin) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
+    if (finds_place(n.op)) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
     return factoring.reduced(x, n.op, {n.attr.begin(), n.attr.end()}).id;
   });
   return out;
