@@ -141,7 +141,8 @@ Id Emitter::integer(const Inst& i) {
   const auto one_instruction = [&](Op op) { return result(op, type(i.type), {a, b}); };
   // The extended instructions of extremes lose constants that meet in a loop on some drivers; all compilers know this form.
   const auto select_if = [&](Op op) {
-    return result(Op::OpSelect, type(i.type), {result(op, type(Scalar::Bool), {a, b}), a, b});
+    const Id smaller_or_larger = result(op, type(Scalar::Bool), {a, b});
+    return result(Op::OpSelect, type(i.type), {smaller_or_larger, a, b});
   };
   switch (as<IntegerOp>(i.op)) {
     case IntegerOp::Quot: return one_instruction(is_signed ? Op::OpSDiv : Op::OpUDiv);
@@ -184,7 +185,8 @@ Id Emitter::convert(const Inst& i) {
   // Some drivers round u32 above 2^31 twice. Halve those, with the lost bit kept in the last place so that rounding sees it.
   const Id u32 = type(Scalar::U32), i32 = type(Scalar::I32), f32 = type(Scalar::F32);
   const Id as_signed = result(Op::OpBitcast, i32, {a});
-  const Id large = result(Op::OpSLessThan, type(Scalar::Bool), {as_signed, module_.constant(Op::OpConstant, i32, {0})});
+  const Id zero = module_.constant(Op::OpConstant, i32, {0});
+  const Id large = result(Op::OpSLessThan, type(Scalar::Bool), {as_signed, zero});
   const Id half = result(Op::OpShiftRightLogical, u32, {a, word(1)}), last = result(Op::OpBitwiseAnd, u32, {a, word(1)});
   const Id reduced = result(Op::OpSelect, u32, {large, result(Op::OpBitwiseOr, u32, {half, last}), a});
   const Id converted = result(Op::OpConvertSToF, f32, {result(Op::OpBitcast, i32, {reduced})});

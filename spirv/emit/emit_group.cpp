@@ -88,8 +88,8 @@ void Emitter::barrier() {
 Id Emitter::combine_lanes(const Inst& i) {
   need_subgroups(kSubgroupArithmetic, spv::Capability::GroupNonUniformArithmetic);
   const auto how = i.op == KOp::SubgroupReduce ? spv::GroupOperation::Reduce : spv::GroupOperation::ExclusiveScan;
-  return result(combining(kernel::combiner(i), i.type), type(i.type),
-                {word(kSubgroup), static_cast<uint32_t>(how), ids_[i.in[0]]});
+  const Id scope = word(kSubgroup);
+  return result(combining(kernel::combiner(i), i.type), type(i.type), {scope, static_cast<uint32_t>(how), ids_[i.in[0]]});
 }
 
 // OpGroupNonUniformBroadcast takes a lane that is no constant only where a feature of its own says so; a shuffle always
@@ -101,8 +101,8 @@ Id Emitter::value_of_lane(const Inst& i) {
   else
     need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
   const Op op = constant ? Op::OpGroupNonUniformBroadcast : Op::OpGroupNonUniformShuffle;
-  const Id value = to_memory(i.type, ids_[i.in[0]]);
-  return from_memory(i.type, result(op, type(in_memory(i.type)), {word(kSubgroup), value, ids_[i.in[1]]}));
+  const Id value = to_memory(i.type, ids_[i.in[0]]), scope = word(kSubgroup);
+  return from_memory(i.type, result(op, type(in_memory(i.type)), {scope, value, ids_[i.in[1]]}));
 }
 
 Id Emitter::subgroup(const Inst& i) {

@@ -8,17 +8,22 @@ Id Emitter::element(uint32_t binding, Value index) {
   const Id t = type(stored(kernel_.bindings[binding]));
   Id at = ids_[index];
   if (form_ == BindingForm::Descriptors) at = result(Op::OpIAdd, type(Scalar::U32), {at, offsets_[binding]});
-  return result(Op::OpAccessChain, pointer(storage, t), {buffers_[binding], word(0), at});
+  const Id to_element = pointer(storage, t);
+  return result(Op::OpAccessChain, to_element, {buffers_[binding], word(0), at});
 }
 
 Id Emitter::to_memory(Scalar t, Id value) {
   if (t == Scalar::F16) return result(Op::OpFConvert, type(t), {value});  // exact: what is stored has been rounded
-  return t == Scalar::Bool ? result(Op::OpSelect, type(Scalar::U32), {value, word(1), word(0)}) : value;
+  if (t != Scalar::Bool) return value;
+  const Id one = word(1), zero = word(0);
+  return result(Op::OpSelect, type(Scalar::U32), {value, one, zero});
 }
 
 Id Emitter::from_memory(Scalar t, Id word_or_value) {
   if (t == Scalar::F16) return result(Op::OpFConvert, type(Scalar::F32), {word_or_value});
-  return t == Scalar::Bool ? result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, word(0)}) : word_or_value;
+  if (t != Scalar::Bool) return word_or_value;
+  const Id zero = word(0);
+  return result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, zero});
 }
 
 Id Emitter::access(const Inst& i) {
@@ -44,7 +49,8 @@ Id Emitter::array_element(const Inst& i) {
 }
 
 Id Emitter::array_load(const Inst& i) {
-  return from_memory(i.type, result(Op::OpLoad, type(in_memory(i.type)), {array_element(i)}));
+  const Id place = array_element(i);
+  return from_memory(i.type, result(Op::OpLoad, type(in_memory(i.type)), {place}));
 }
 
 void Emitter::array_store(const Inst& i) {
@@ -88,7 +94,10 @@ bool Emitter::paired(size_t at) {
 Id Emitter::pair_place(size_t at) {
   const Inst& i = kernel_.body[at];
   Id even = ids_[i.in[1]];
-  if (pairs_[at].odd) even = result(Op::OpISub, type(Scalar::U32), {even, word(1)});  // of integers of either type
+  if (pairs_[at].odd) {
+    const Id one = word(1);
+    even = result(Op::OpISub, type(Scalar::U32), {even, one});  // of integers of either type
+  }
   constexpr auto storage = spv::StorageClass::PhysicalStorageBuffer;
   const Id element = pointer(storage, type(stored(kernel_.bindings[i.in[0]])));
   const Id place = result(Op::OpAccessChain, element, {buffers_[i.in[0]], word(0), even});
@@ -98,7 +107,8 @@ Id Emitter::pair_place(size_t at) {
 void Emitter::load_pair(size_t at) {
   const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  const Id loaded = result(Op::OpLoad, type(Scalar::F64), {pair_place(at), aligned, 8});
+  const Id place = pair_place(at);
+  const Id loaded = result(Op::OpLoad, type(Scalar::F64), {place, aligned, 8});
   const Id both = result(Op::OpBitcast, module_.type(Op::OpTypeVector, {element, 2}), {loaded});
   for (const size_t half : {at, size_t{pairs_[at].other}})
     ids_[half] = result(Op::OpCompositeExtract, element, {both, pairs_[half].odd ? 1u : 0u});

@@ -83,8 +83,8 @@ void Emitter::declare_bindings() {
   for (uint32_t j = 0; j < count; ++j) module_.decorate_member(push, j, spv::Decoration::Offset, {j * (address ? 8 : 4)});
   const Id block = module_.variable(pointer(spv::StorageClass::PushConstant, push), spv::StorageClass::PushConstant);
   for (uint32_t j = 0; j < count; ++j) {
-    const Id member = members[j + 1];
-    const Id place = result(Op::OpAccessChain, pointer(spv::StorageClass::PushConstant, member), {block, word(j)});
+    const Id member = members[j + 1], number = word(j), to_member = pointer(spv::StorageClass::PushConstant, member);
+    const Id place = result(Op::OpAccessChain, to_member, {block, number});
     const Id loaded = result(Op::OpLoad, member, {place});
     if (address) {
       buffers_.push_back(loaded);

@@ -90,6 +90,22 @@ class Builder {
   Value mul(Value a, Value b) { return op(KOp::Mul, a, b); }
   Value logical_and(Value a, Value b) { return op(KOp::And, a, b); }
 
+  /// The same with operands in braces. Those are computed from left to right, while compilers differ in which argument they
+  /// compute first: where two operands are computed in place, braces keep the kernel the same whoever builds the compiler.
+  struct Two {
+    Value a, b;
+  };
+  struct Three {
+    Value a, b, c;
+  };
+  Value op(KOp op, Two x) { return this->op(op, x.a, x.b); }
+  Value add(Two x) { return op(KOp::Add, x); }
+  Value sub(Two x) { return op(KOp::Sub, x); }
+  Value mul(Two x) { return op(KOp::Mul, x); }
+  Value logical_and(Two x) { return op(KOp::And, x); }
+  Value select(Three x) { return select(x.a, x.b, x.c); }
+  void store(uint32_t binding, Two index_and_value) { store(binding, index_and_value.a, index_and_value.b); }
+
   /// As long as one lives, arithmetic of floats is exact (op.h): what is asked for, not what it is computed from. A value
   /// that others ask for as well is still one value, and exact.
   class Exact {

@@ -93,11 +93,11 @@ std::optional<Value> Builder::with_zero(KOp op, Value a, Value b) {
   if ((op == KOp::Mul && is_zero(b)) || (op == KOp::Sub && a == b)) {
     const double most = f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
     const Value above = this->op(KOp::Le, constant(t, -most), a), below = this->op(KOp::Le, a, constant(t, most));
-    return select(logical_and(above, below), op == KOp::Mul ? zero_like(a, b) : zero, nan);
+    return select({logical_and(above, below), op == KOp::Mul ? zero_like(a, b) : zero, nan});
   }
   if (op != KOp::Div || (!is_zero(a) && !is_zero(b))) return std::nullopt;
   const Value x = is_zero(b) ? a : b, positive = this->op(KOp::Lt, zero, x), negative = this->op(KOp::Lt, x, zero);
-  if (!is_zero(b)) return select(this->op(KOp::Or, positive, negative), zero_like(b, a), nan);
+  if (!is_zero(b)) return select({this->op(KOp::Or, positive, negative), zero_like(b, a), nan});
   const double infinity = is_constant(b, 0) ? HUGE_VAL : -HUGE_VAL;
   return select(positive, constant(t, infinity), select(negative, constant(t, -infinity), nan));
 }

@@ -238,6 +238,7 @@ class Machine {
     for (std::vector<Element>& array : locals_) std::fill(array.begin(), array.end(), Element{});
     const size_t end = kernel_.body.size();
     for (size_t at = 0; at < end; ++at) {
+      if (kernel_.body[at].op == KOp::Const) continue;  // where it is used it is part of the instruction
       executed_ += static_cast<uint64_t>(std::count(mask_.begin(), mask_.end(), uint8_t{1}));
       at = step(at);
     }

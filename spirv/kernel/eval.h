@@ -14,8 +14,8 @@
 namespace spirograd::kernel {
 
 /// Bytes of each binding, in order, as they lie in device memory (bool: 32-bit words). Returns the number of instructions
-/// executed, counted once per invocation. Throws SG0902 with the kernel, the instruction and the index for what is out of
-/// bounds. `latitude`: what f32 arithmetic does not do exactly.
+/// executed, constants left out, counted once per invocation. Throws SG0902 with the kernel, the instruction and the index
+/// for what is out of bounds. `latitude`: what f32 arithmetic does not do exactly.
 uint64_t evaluate(const Kernel& kernel, std::span<const std::span<uint8_t>> buffers, const Latitude* latitude = nullptr);
 
 }  // namespace spirograd::kernel

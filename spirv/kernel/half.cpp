@@ -24,7 +24,7 @@ Value rounded_to_half(Builder& b, Value x) {
   // Added to 0.5 the device rounds to multiples of the least half, and the sum counts them.
   const Value steps = b.sub(b.bitcast(Scalar::U32, b.add(as_float(size), b.constant(Scalar::F32, 0.5))), word(kOneHalf));
   const Value small = b.mul(b.convert(Scalar::F32, steps), b.constant(Scalar::F32, 0x1p-24));
-  const Value rounded = b.select(b.op(KOp::Lt, size, word(kLeastNormalHalf)), b.bitcast(Scalar::U32, small), finite);
+  const Value rounded = b.select({b.op(KOp::Lt, size, word(kLeastNormalHalf)), b.bitcast(Scalar::U32, small), finite});
   const Value nan = b.op(KOp::Gt, size, word(kInfinity));
   return as_float(b.op(KOp::Or, sign, b.select(nan, word(kQuietNan), rounded)));
 }

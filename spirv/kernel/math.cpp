@@ -6,18 +6,18 @@
 namespace spirograd::kernel {
 
 Num magnitude(Num x) {
-  if (is_f64(x)) return select(x < 0.0, -x, x) + 0.0;  // -0 + 0 = 0
+  if (is_f64(x)) return select({x < 0.0, -x, x}) + 0.0;  // -0 + 0 = 0
   return bitcast(Scalar::F32, bitcast(Scalar::U32, x) & x.bits_constant(0x7FFFFFFFu));
 }
 
 Num is_negative(Num x) {
-  if (is_f64(x)) return (x < 0.0) | (equal(x, 0.0) & (1.0 / x < 0.0));
+  if (is_f64(x)) return either({x < 0.0, both({equal(x, 0.0), 1.0 / x < 0.0})});
   return bitcast(Scalar::I32, x) < 0.0;
 }
 
 // x is at least 0 or NaN.
 Num with_sign_of(Num x, Num s) {
-  if (is_f64(x)) return select(is_negative(s), -x, x);
+  if (is_f64(x)) return select({is_negative(s), -x, x});
   const Num sign = bitcast(Scalar::U32, s) & s.bits_constant(0x80000000u);
   return bitcast(Scalar::F32, bitcast(Scalar::U32, x) | sign);
 }
@@ -29,8 +29,8 @@ Num power_of_two(Num n, Scalar t) {
 
 Num scaled(Num x, Num n) {
   if (!is_f64(x)) {
-    const Num half = shr(n, 1);
-    return x * power_of_two(half, Scalar::F32) * power_of_two(n - half, Scalar::F32);
+    const Num half = shr(n, 1), halfway = x * power_of_two(half, Scalar::F32);
+    return halfway * power_of_two(n - half, Scalar::F32);
   }
   // n = 16 q + r: powers beyond f32 are products of 2^(4q).
   const Num q = shr(n, 4), r = n & Num{n.b, n.b->i32(15)};
@@ -74,7 +74,8 @@ Pair exact_product(Num a, Num b) {
     return t - (t - x);
   };
   const Num p = a * b, ah = high_half(a), bh = high_half(b), al = a - ah, bl = b - bh;
-  return {p, al * bl - (((p - ah * bh) - al * bh) - ah * bl)};
+  const Num high = ah * bh, left = al * bh, right = ah * bl, rest = ((p - high) - left) - right;
+  return {p, al * bl - rest};
 }
 
 }  // namespace spirograd::kernel

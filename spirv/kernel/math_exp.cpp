@@ -50,7 +50,10 @@ Num asinh_tail(Num z) {
 // clang-format on
 
 // exp(r) - 1 for |r| <= 0.3475.
-Num exp_minus_one(Num r) { return r + r * r * exp_tail(r); }
+Num exp_minus_one(Num r) {
+  const Num square = r * r;
+  return r + square * exp_tail(r);
+}
 
 // x = n log 2 + r + lost for x in the range of exp(); n is an i32.
 struct Exponent {
@@ -74,7 +77,8 @@ Exponent split_logarithm(Num x) {
 // exp(x + low) 2^extra for x in the range where the result, before `extra`, is near the range of the type.
 Num exp_core(Num x, std::optional<Num> low, int extra) {
   const Exponent e = split_logarithm(x);
-  return scaled(1.0 + exp_minus_one(low ? e.r + *low : e.r), e.n + extra);
+  const Num power = 1.0 + exp_minus_one(low ? e.r + *low : e.r);
+  return scaled(power, e.n + extra);
 }
 
 // log(x) + low for finite x > 0: with x = m 2^e, f = m - 1, s = f / (2 + f): log(m) = 2 atanh(s) = f - f^2/2 + s (f^2/2 +
@@ -82,9 +86,16 @@ Num exp_core(Num x, std::optional<Num> low, int extra) {
 Num log_finite(Num x, std::optional<Num> low) {
   const Split parts = split_exponent(x);
   const Num f = parts.m - 1.0, s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
+  const Num large = parts.e * ln2_high(x);
   Num small = parts.e * ln2_low(x);
   if (low) small = small + *low;
-  return parts.e * ln2_high(x) - ((half_square - (s * (half_square + z * log_tail(z)) + small)) - f);
+  return large - ((half_square - (s * (half_square + z * log_tail(z)) + small)) - f);
+}
+
+// x, or the bound that it is beyond; NaN stays.
+Num clamped(Num x, double bottom, double top) {
+  const Num above = x > top;
+  return select(above, top, select(x < bottom, bottom, x));
 }
 
 }  // namespace
@@ -107,9 +118,10 @@ Pair log_pair(Num x) {
   const Num f = parts.m - c, d = parts.m + c, d_low = parts.m - (d - c);
   const Num s = f / d;
   const Pair product = exact_product(s, d);
-  const Num s_low = (((f - product.high) - product.low) - s * d_low) / d;
-  const Num z = s * s, tail = 2.0 * s_low + s * z * narrow_log_tail(z) + (parts.e * ln2_low(x) + log_c_low);
+  const Num remainder = (f - product.high) - product.low, s_low = (remainder - s * d_low) / d;
   const Num a = parts.e * ln2_high(x) + log_c, b = 2.0 * s;  // |a| > |b| or a = 0
+  const Num a_low = parts.e * ln2_low(x) + log_c_low, b_low = 2.0 * s_low;
+  const Num z = s * s, cube = s * z, tail = b_low + cube * narrow_log_tail(z) + a_low;
   const Num sum = a + b, rest = (b - (sum - a)) + tail, high = sum + rest;
   return {high, rest - (high - sum)};
 }
@@ -117,22 +129,21 @@ Pair log_pair(Num x) {
 Num exp_scaled(Num x, std::optional<Num> low, int extra) {
   // Beyond: infinity and 0; a negative `extra` lets larger arguments through.
   const double top = (is_f64(x) ? 712 : 91) - 0.7 * extra, bottom = is_f64(x) ? -748 : -106;
-  const Num capped = select(x > top, top, select(x < bottom, bottom, x));  // NaN stays
-  return exp_core(capped, low, extra);
+  return exp_core(clamped(x, bottom, top), low, extra);
 }
 
 Num log_of(Num x) {
-  const Num r = select(x < kInf, log_finite(x, std::nullopt), x);
-  return select(x <= 0.0, select(equal(x, 0.0), x.constant(-kInf), kNan), r);
+  const Num r = select({x < kInf, log_finite(x, std::nullopt), x});
+  return select({x <= 0.0, select(equal(x, 0.0), x.constant(-kInf), kNan), r});
 }
 
 // log(u) + c/u with u + c = 1 + x exactly.
 Num log1p(Num x) {
   const Num tiny = is_tinier(x), t = select(tiny, 0.0, x);
   const Num u = 1.0 + t, rounded = u - 1.0;
-  const Num c = (1.0 - (u - rounded)) + (t - rounded);
-  const Num inside = select(u < kInf, log_finite(u, c / u), u);
-  const Num r = select(u <= 0.0, select(equal(u, 0.0), x.constant(-kInf), kNan), inside);
+  const Num c = sum({1.0 - (u - rounded), t - rounded});
+  const Num inside = select({u < kInf, log_finite(u, c / u), u});
+  const Num r = select({u <= 0.0, select(equal(u, 0.0), x.constant(-kInf), kNan), inside});
   return select(tiny, x, r);
 }
 
@@ -140,9 +151,10 @@ Num log1p(Num x) {
 Num expm1(Num x) {
   const Num tiny = is_tinier(x);
   const double top = is_f64(x) ? 710 : 89, bottom = is_f64(x) ? -40 : -20;
-  const Exponent e = split_logarithm(select(x > top, top, select(x < bottom, bottom, select(tiny, 0.0, x))));
-  const Num p = e.r + (e.r * e.r * exp_tail(e.r) + e.lost), half = scaled(x.constant(0.5), e.n);
-  return select(tiny, x, 2.0 * ((half - 0.5) + half * p));
+  const Num above = x > top, below = x < bottom;
+  const Exponent e = split_logarithm(select(above, top, select(below, bottom, select(tiny, 0.0, x))));
+  const Num square = e.r * e.r, p = e.r + (square * exp_tail(e.r) + e.lost), half = scaled(x.constant(0.5), e.n);
+  return select(tiny, x, 2.0 * sum({half - 0.5, half * p}));
 }
 
 namespace {
@@ -156,7 +168,7 @@ Num hyperbolic_tangent(Num x) {
     return select(tiny, x, with_sign_of(e / (e + 2.0), x));
   }
   const Num large = 1.0 - 2.0 / (exp_core(2.0 * capped, std::nullopt, 0) + 1.0);
-  return select(tiny, x, select(a < 0.625, t + t * (z * tanh_tail(z)), with_sign_of(large, x)));
+  return select(tiny, x, select({a < 0.625, t + t * (z * tanh_tail(z)), with_sign_of(large, x)}));
 }
 
 Num hyperbolic_sine(Num x) {
@@ -169,7 +181,7 @@ Num hyperbolic_sine(Num x) {
     const Num z = t * t;
     small = t + t * (z * sinh_tail(z));
   }
-  return select(tiny, x, select(a < 1.0, small, with_sign_of(half - 0.25 / half, x)));
+  return select(tiny, x, select({a < 1.0, small, with_sign_of(half - 0.25 / half, x)}));
 }
 
 Num hyperbolic_cosine(Num x) {
@@ -182,23 +194,23 @@ Num inverse_hyperbolic_sine(Num x) {
   const Num large = a > 0x1p27;  // the square root of the square is the number itself; the square may overflow
   const Num root = sqrt(select(large, 0.0, square) + 1.0);
   if (is_f64(x)) {
-    const Num r = select(large, log_of(a) + 0.69314718055994530942, log1p(select(large, 0.0, a + square / (1.0 + root))));
+    const Num r = select({large, log_of(a) + 0.69314718055994530942, log1p(select(large, 0.0, a + square / (1.0 + root)))});
     return select(tiny, x, with_sign_of(r, x));
   }
-  const Num r = log_of(select(large, a, a + root)) + select(large, x.constant(0.69314718055994530942), 0.0);
-  return select(tiny, x, select(a < 1.0, t + t * (square * asinh_tail(square)), with_sign_of(r, x)));
+  const Num r = sum({log_of(select(large, a, a + root)), select(large, x.constant(0.69314718055994530942), 0.0)});
+  return select(tiny, x, select({a < 1.0, t + t * (square * asinh_tail(square)), with_sign_of(r, x)}));
 }
 
 Num inverse_hyperbolic_cosine(Num x) {
   const Num large = x > 0x1p27, t = select(large, 0.0, x - 1.0);
-  const Num near = log1p(t + sqrt(2.0 * t + t * t));
+  const Num near = log1p(t + sqrt(sum({2.0 * t, t * t})));
   const Num r = select(large, log_of(x) + 0.69314718055994530942, near);
   return select(x < 1.0, kNan, r);
 }
 
 Num inverse_hyperbolic_tangent(Num x) {
   const Num tiny = is_tiny(x), a = magnitude(select(tiny, 0.0, x));
-  return select(tiny, x, with_sign_of(0.5 * log1p(2.0 * a / (1.0 - a)), x));
+  return select(tiny, x, with_sign_of(0.5 * log1p(quotient({2.0 * a, 1.0 - a})), x));
 }
 
 // 1 / (1 + exp(-x)), both parts scaled, so that results reach the denormals.
@@ -218,11 +230,13 @@ std::optional<Num> easy_power(Num x, double y) {
   if (y == 2) return Num{&b, square(x.v)};
   if (y == 3) return Num{&b, b.mul(square(x.v), x.v)};
   if (y == 4) return Num{&b, square(square(x.v))};
-  if (y == -1) return 1.0 / x;
-  if (y == -2) return (1.0 / x) * (1.0 / x);
+  if (y == -1 || y == -2) {
+    const Num inverse = 1.0 / x;
+    return y == -1 ? inverse : inverse * inverse;
+  }
   if (y != 0.5 && y != -0.5 && y != 1.5 && y != 2.5) return std::nullopt;
   // pow has no negative zero and no NaN of -infinity for these: -0 counts as 0, -infinity as infinity.
-  const Num a = select(equal(x, -kInf), x.constant(kInf), x + 0.0), root = sqrt(a);
+  const Num a = select({equal(x, -kInf), x.constant(kInf), x + 0.0}), root = sqrt(a);
   if (y == 0.5) return root;
   if (y == -0.5) return 1.0 / root;
   return y == 1.5 ? a * root : a * a * root;
@@ -251,22 +265,25 @@ Value pow(Builder& b, Value base, Value exponent) {
   const Num a = magnitude(x);
   // Larger exponents overflow or underflow for every base but 1.
   const double most = is_f64(x) ? 0x1p64 : 0x1p40;
-  const Num capped = select(y > most, most, select(y < -most, -most, y));
-  const Num ordinary = (a > 0.0) & (a < kInf);
+  const Num capped = clamped(y, -most, most);
+  const Num ordinary = both({a > 0.0, a < kInf});
   const Pair log = log_pair(select(ordinary, a, 1.0));
   const Pair product = exact_product(capped, log.high);
   const Num low = product.low + capped * log.low;
   const double top = is_f64(x) ? 712 : 91, bottom = is_f64(x) ? -748 : -106;
-  const Num inside = (product.high < top) & (product.high > bottom);
+  const Num below_top = product.high < top;
+  const Num inside = below_top & (product.high > bottom);
   Num r = exp_scaled(product.high, select(inside, low, 0.0), 0);
 
-  const Num zero_or_inf = select(equal(a, 0.0) ^ (y < 0.0), 0.0, x.constant(kInf));  // 0^y and inf^y for y != 0
-  r = select(ordinary, r, select(is_nan(x), x, select(is_nan(y), y, zero_or_inf)));
+  const Num zero = equal(a, 0.0), zero_or_inf = select(zero ^ (y < 0.0), 0.0, x.constant(kInf));  // 0^y and inf^y for y != 0
+  r = select(ordinary, r, select({is_nan(x), x, select(is_nan(y), y, zero_or_inf)}));
   const Num half = y * 0.5, whole = equal(floor(y), y), odd = whole & is_not(equal(floor(half), half));
   const Num negative = is_negative(x);
-  r = select(negative & odd, -r, r);
-  r = select((x < 0.0) & (a < kInf) & is_not(whole), kNan, r);
-  const Num one = equal(x, 1.0) | equal(y, 0.0) | (equal(a, 1.0) & equal(magnitude(y), kInf));
+  r = select({negative & odd, -r, r});
+  const Num fraction = is_not(whole);
+  r = select(both({x < 0.0, a < kInf}) & fraction, kNan, r);
+  const Num infinite_power_of_one = both({equal(a, 1.0), equal(magnitude(y), kInf)});
+  const Num one = either({equal(x, 1.0), equal(y, 0.0)}) | infinite_power_of_one;
   return select(one, 1.0, r).v;
 }
 

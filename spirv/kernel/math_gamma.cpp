@@ -102,17 +102,18 @@ Num digamma_above_one(Num x) {
   const bool wide = is_f64(x);
   const Num d = (select(x < 2.0, x, 2.0) - (wide ? kZeroDouble : kZeroSingle)) - (wide ? kZeroDoubleRest : kZeroSingleRest);
   const Num large = x > (wide ? 0x1p60 : 0x1p30), i = 1.0 / select(large | (x < 2.0), 2.0, x), w = select(large, 0.0, i * i);
-  const Num far = log_of(x) - select(large, 0.0, 0.5 * i + w * digamma_tail(w));
-  return select(x < 2.0, d * digamma_near(d), far);
+  const Num far = difference({log_of(x), select(large, 0.0, sum({0.5 * i, w * digamma_tail(w)}))});
+  return select({x < 2.0, d * digamma_near(d), far});
 }
 
 // digamma(x + 1) - 1/x below 1, digamma(1 - x) - pi cot(pi x) below 0: there 1/r with r = x - n takes the place of 1/x.
 Num digamma_function(Num x) {
-  const Num negative = x < 0.0, above = select(negative, 1.0 - x, select(x < 1.0, x + 1.0, x));
+  const Num negative = x < 0.0, below_one = x < 1.0;
+  const Num above = select({negative, 1.0 - x, select(below_one, x + 1.0, x)});
   const Num r = from_nearest_integer(x), t = select(is_tiny(r), 0.0, r);
-  const Num pole = 1.0 / select(negative, r, x) - select(negative, t * cotangent_tail(t * t), 0.0);
+  const Num pole = difference({1.0 / select(negative, r, x), select(negative, t * cotangent_tail(t * t), 0.0)});
   const Num positive = digamma_above_one(above);
-  const Num result = select(x < 1.0, positive - pole, positive);
+  const Num result = select(below_one, positive - pole, positive);
   return select(negative & equal(r, 0.0), kNan, result);
 }
 
@@ -120,14 +121,15 @@ Num digamma_function(Num x) {
 // series from 3 on, as (x - 1/2) (log(x) - 1) + .., which loses no digits.
 Num lgamma_above(Num x) {
   const Num low = x < 0.5, size = magnitude(x);
-  const Pair log = log_pair(select(size > 0.0, select(low, size, select(x < kInf, x, 1.0)), 1.0));
-  const Num one = select(low, select(is_tinier(x), 0.0, x), select(x < 1.35, x, 1.0) - 1.0),
+  const Num nonzero = size > 0.0;
+  const Pair log = log_pair(select(nonzero, select(low, size, select(x < kInf, x, 1.0)), 1.0));
+  const Num one = select({low, select(is_tinier(x), 0.0, x), select(x < 1.35, x, 1.0) - 1.0}),
             two = select(x < 3.0, x, 3.0) - 2.0;
   const Num near_one = one * lgamma_near_one(one) + 0.0, near_two = two * lgamma_near_two(two);
-  const Num large = x > 0x1p30, i = 1.0 / select((x >= 3.0) & is_not(large), x, 3.0), w = i * i;
+  const Num large = x > 0x1p30, i = 1.0 / select(both({x >= 3.0, is_not(large)}), x, 3.0), w = i * i;
   const Num tail = select(large, 0.0, i * stirling_tail(w)) + 0.4189385332046727418;
-  const Num far = (x - 0.5) * ((log.high - 1.0) + log.low) + tail;
-  return select(low, near_one - log.high, select(x < 1.35, near_one, select(x < 3.0, near_two, far)));
+  const Num far = product({x - 0.5, (log.high - 1.0) + log.low}) + tail;
+  return select({low, near_one - log.high, select({x < 1.35, near_one, select(x < 3.0, near_two, far)})});
 }
 
 // lgamma(-a) = -log(a sin(pi a) / pi) - lgamma(a).
@@ -137,8 +139,8 @@ Num lgamma_function(Num x) {
   const Num positive = lgamma_above(select(reflected, a, x));
   const Pair product = exact_product(a, r);
   const Num sine = product.high - product.high * (z * sine_tail(z));
-  const Num below = -log_of(sine) - product.low / product.high - positive;
-  const Num infinite = equal(a, kInf) | equal(a, 0.0) | (reflected & equal(r, 0.0));
+  const Num below = difference({-log_of(sine), product.low / product.high}) - positive;
+  const Num pole = reflected & equal(r, 0.0), infinite = either({equal(a, kInf), equal(a, 0.0)}) | pole;
   return select(infinite, kInf, select(reflected, below, positive));
 }
 

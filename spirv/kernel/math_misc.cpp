@@ -62,41 +62,46 @@ Num erfc_far(Num w) {
 Num fmod_f32(Num x, Num y) {
   Builder& b = *x.b;
   const auto word = [&](uint32_t w) { return Num{&b, b.constant_word(Scalar::U32, w)}; };
+  const Num zero = word(0), one = word(1);
   const Num x_bits = bitcast(Scalar::U32, magnitude(x)), y_bits = bitcast(Scalar::U32, magnitude(y));
   const auto exponent = [&](Num bits) {
-    return Num{&b, b.op(KOp::Max, shr(bits, 23).v, word(1).v)};
+    return Num{&b, b.op(KOp::Max, shr(bits, 23).v, one.v)};
   };  // denormals have that of 1
   const auto mantissa = [&](Num bits) {
-    return (bits & word(0x7FFFFFu)) | select(bits < word(0x800000u), word(0), word(0x800000u));
+    const Num top_bit = word(0x800000u);
+    return either({bits & word(0x7FFFFFu), select(bits < top_bit, zero, top_bit)});
   };
   const Num ex = exponent(x_bits), ey = exponent(y_bits);
-  const Num divisor = Num{&b, b.op(KOp::Max, mantissa(y_bits).v, word(1).v)};
-  const Num gap = bitcast(Scalar::I32, ex) - bitcast(Scalar::I32, ey);
+  const Num divisor = Num{&b, b.op(KOp::Max, mantissa(y_bits).v, one.v)};
+  const Num gap = difference({bitcast(Scalar::I32, ex), bitcast(Scalar::I32, ey)});
   const Num steps = Num{&b, b.op(KOp::Max, gap.v, b.i32(0))};
   const auto rest = [&](Num u) { return apply_op(KOp::Rem, u, divisor); };
-  const Num first = rest(apply_op(KOp::Shl, rest(mantissa(x_bits)), bitcast(Scalar::U32, steps) & word(7)));
+  const Num shift = both({bitcast(Scalar::U32, steps), word(7)});
+  const Num first = rest(apply_op(KOp::Shl, rest(mantissa(x_bits)), shift));
   const Value r = b.var(first.v);
   b.begin_loop(shr(steps, 3).v);
   b.set(r, rest(shl(Num{&b, b.get(r)}, 8)).v);
   b.end_loop();
   // r 2^(ey - 150)
-  const Num result = scaled(convert(Scalar::F32, Num{&b, b.get(r)}), bitcast(Scalar::I32, ey) - 150);
-  return select(x_bits < y_bits, magnitude(x), result);
+  const Num remainder = convert(Scalar::F32, Num{&b, b.get(r)});
+  const Num result = scaled(remainder, bitcast(Scalar::I32, ey) - 150);
+  return select({x_bits < y_bits, magnitude(x), result});
 }
 
 // Without 64-bit integers: subtracts y 2^k for falling k; every difference is exact.
 Num fmod_f64(Num x, Num y) {
   Builder& b = *x.b;
   const Num a = magnitude(x), d = magnitude(y);
-  const Num usual = (a < kInf) & (d > 0.0) & (d <= a);
+  const Num finite = a < kInf, fits = d <= a;
+  const Num usual = finite & (d > 0.0) & fits;
   const Num from = select(usual, a, 1.0), by = select(usual, d, 1.0);
-  const Num gap = convert(Scalar::I32, split_exponent(from).e - split_exponent(by).e);
+  const Num gap = convert(Scalar::I32, difference({split_exponent(from).e, split_exponent(by).e}));
   b.assume(gap.v, {-2200, 2200});  // exponents are in [-1074, 1023]
-  const Num steps = Num{&b, b.op(KOp::Max, gap.v, b.i32(0))}, half = shr(steps, 1);
-  const Value r = b.var(from.v), t = b.var(scaled(scaled(by * 0.5, half), steps - half).v);
+  const Num steps = Num{&b, b.op(KOp::Max, gap.v, b.i32(0))}, half = shr(steps, 1), rest = steps - half;
+  const Value r = b.var(from.v), t = b.var(scaled(scaled(by * 0.5, half), rest).v);
   b.begin_loop((steps + 1).v);
   const Num part = 2.0 * Num{&b, b.get(t)}, left = Num{&b, b.get(r)};
-  b.set(r, select(part <= left, left - part, left).v);
+  b.set(r, select({part <= left, left - part, left}).v);
   b.set(t, (0.5 * Num{&b, b.get(t)}).v);
   b.end_loop();
   return select(usual, Num{&b, b.get(r)}, a);
@@ -105,12 +110,12 @@ Num fmod_f64(Num x, Num y) {
 Num error_function(Num x) {
   const Num a = magnitude(x), inner = select(is_tiny(x), 0.0, x), z = inner * inner;
   if (is_f64(x)) {
-    const Num capped = select(a > 6.0, 6.0, a), t = (capped - 2.0) / (capped + 2.0);
-    const Num far = 1.0 - exp_scaled(-(capped * capped), std::nullopt, 0) * scaled_erfc(t);
-    return select(a < 1.0, x * erf_near_f64(z), with_sign_of(far, x));
+    const Num capped = select(a > 6.0, 6.0, a), t = quotient({capped - 2.0, capped + 2.0});
+    const Num far = 1.0 - product({exp_scaled(-(capped * capped), std::nullopt, 0), scaled_erfc(t)});
+    return select({a < 1.0, x * erf_near_f64(z), with_sign_of(far, x)});
   }
   const Num far = 1.0 - exp_scaled(log_erfc(select(a > 3.95, 3.95, a)), std::nullopt, 0);
-  return select(a < 0.9219, x * (1.0 + erf_near(z)), with_sign_of(far, x));  // no denormal on the way to a normal result
+  return select({a < 0.9219, x * (1.0 + erf_near(z)), with_sign_of(far, x)});  // no denormal on the way to a normal result
 }
 
 // By erf near 0; else exp(-x^2), with what rounding takes from the square, times a polynomial: no digits cancel.
@@ -122,9 +127,9 @@ Num complementary_error_function(Num x) {
   const Num capped = select(a > most, most, a), is_far = capped > border, far = select(is_far, capped, border),
             i = 1.0 / far;
   const Pair square = exact_product(capped, capped);
-  const Num quotient = select(is_far, erfc_far(i * i) / far, erfc_middle(select(is_far, border, capped) - 1.5));
-  const Num r = exp_scaled(-square.high, -square.low, 0) * quotient;
-  return select(a < 0.5, near, select(x < 0.0, 2.0 - r, r));
+  const Num quotient = select({is_far, erfc_far(i * i) / far, erfc_middle(select(is_far, border, capped) - 1.5)});
+  const Num exponent = -square.high, r = exp_scaled(exponent, -square.low, 0) * quotient;
+  return select({a < 0.5, near, select({x < 0.0, 2.0 - r, r})});
 }
 
 }  // namespace
@@ -135,7 +140,8 @@ Value erfc(Builder& b, Value x) { return complementary_error_function({&b, x}).v
 Value fmod(Builder& b, Value dividend, Value divisor) {
   const Num x{&b, dividend}, y{&b, divisor};
   const Num r = with_sign_of(is_f64(x) ? fmod_f64(x, y) : fmod_f32(x, y), x);
-  const Num undefined = is_nan(x) | is_nan(y) | equal(magnitude(x), kInf) | equal(y, 0.0);
+  const Num infinite = equal(magnitude(x), kInf), zero = equal(y, 0.0);
+  const Num undefined = either({is_nan(x), is_nan(y)}) | infinite | zero;
   return select(undefined, kNan, r).v;
 }
 

@@ -22,6 +22,13 @@ struct Num {
   Num bits_constant(uint32_t word) const { return {b, b->constant_word(Scalar::U32, word)}; }
 };
 
+struct Two {
+  Num a, b;
+};
+struct Three {
+  Num a, b, c;
+};
+
 /// Exact: formulas split, reduce and compensate by what each single rounding leaves.
 inline Num apply_op(KOp op, Num x, Num y) {
   const Builder::Exact exact(*x.b);
@@ -64,6 +71,15 @@ inline Num bitcast(Scalar t, Num x) { return {x.b, x.b->bitcast(t, x.v)}; }
 inline Num convert(Scalar t, Num x) { return {x.b, x.b->convert(t, x.v)}; }
 inline Num sqrt(Num x) { return {x.b, x.b->op(KOp::Sqrt, x.v)}; }
 inline Num floor(Num x) { return {x.b, x.b->op(KOp::Floor, x.v)}; }
+
+/// The same with operands in braces, which are computed from left to right (builder.h).
+inline Num sum(Two x) { return x.a + x.b; }
+inline Num difference(Two x) { return x.a - x.b; }
+inline Num product(Two x) { return x.a * x.b; }
+inline Num quotient(Two x) { return x.a / x.b; }
+inline Num both(Two x) { return x.a & x.b; }
+inline Num either(Two x) { return x.a | x.b; }
+inline Num select(Three x) { return select(x.a, x.b, x.c); }
 
 /// c0 + c1 x + c2 x^2 + .. by Horner's rule. Not exact: with fewer roundings it is as good, and it is most of what there is
 /// to compute.

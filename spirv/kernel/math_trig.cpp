@@ -57,40 +57,42 @@ double pi_low(Num x) { return 2 * half_pi_low(x); }
 Reduced reduce_by_window(Num x) {
   Builder& b = *x.b;
   const auto word = [&](uint32_t w) { return Num{&b, b.constant_word(Scalar::U32, w)}; };
+  const Num zero = word(0), one = word(1);
   const Num bits = bitcast(Scalar::U32, x);
-  const Num m = shl((bits & word(0x7FFFFFu)) | word(0x800000u), 8);
-  const Num start =
-      shr(bits & word(0x7F800000u), 23) - word(128);  // first bit of the window, counting from 32 zeros before 2/pi
-  const Num which = shr(start, 5), shift = start & word(31);
+  const Num m = shl(either({bits & word(0x7FFFFFu), word(0x800000u)}), 8);
+  // The first bit of the window, counting from 32 zeros before 2/pi.
+  const Num start = difference({shr(bits & word(0x7F800000u), 23), word(128)});
+  const Num which = shr(start, 5), shift = start & word(31), shift_down = word(31) - shift;
   constexpr std::array<uint32_t, 7> two_over_pi = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1,
                                                    0xF534DDC0, 0xDB629599, 0x3C439041};
   std::array<Num, 4> w{x, x, x, x};
   for (size_t k = 0; k < 4; ++k) {
     w[k] = word(two_over_pi[k]);
     for (uint32_t first = 1; first < 4; ++first)
-      w[k] = select(equal(which, word(first)), word(two_over_pi[k + first]), w[k]);
+      w[k] = select({equal(which, word(first)), word(two_over_pi[k + first]), w[k]});
   }
   const auto window = [&](size_t k) {
-    const Num down = apply_op(KOp::ShrU, shr(w[k + 1], 1), word(31) - shift);  // a shift by 32 in two steps
+    const Num down = apply_op(KOp::ShrU, shr(w[k + 1], 1), shift_down);  // a shift by 32 in two steps
     return apply_op(KOp::Shl, w[k], shift) | down;
   };
   const Num h0 = window(0), h1 = window(1), h2 = window(2);
-  const Num low = m * h1 + apply_op(KOp::MulHiU, m, h2);
-  const Num carry = select(low < m * h1, word(1), word(0));
-  const Num high = m * h0 + apply_op(KOp::MulHiU, m, h1) + carry;
+  const Num middle = m * h1, low = middle + apply_op(KOp::MulHiU, m, h2);
+  const Num carry = select(low < middle, one, zero);
+  const Num high = sum({m * h0, apply_op(KOp::MulHiU, m, h1)}) + carry;
   // high:low / 2^64 is x (2/pi) / 4 modulo 1; the top two bits, rounded, are the quadrant.
   const Num quadrant = shr(high + word(0x20000000u), 30);
   const Num rest = high - shl(quadrant, 30);
   const Num below = bitcast(Scalar::I32, rest) < 0.0;
-  const Num rest_high = select(below, Num{&b, b.op(KOp::Not, rest.v)} + select(equal(low, word(0)), word(1), word(0)), rest);
-  const Num rest_low = select(below, word(0) - low, low);
+  const Num negated_carry = select(equal(low, zero), one, zero);
+  const Num rest_high = select(below, Num{&b, b.op(KOp::Not, rest.v)} + negated_carry, rest);
+  const Num rest_low = select(below, zero - low, low);
   // The fraction as 12 bits and the rest, so that the product with the first 12 bits of pi/2 is exact.
   const Num whole = bitcast(Scalar::I32, rest_high);
-  const Num first = bitcast(Scalar::F32, bitcast(Scalar::U32, convert(Scalar::F32, whole)) & word(0xFFFFF000u));
+  const Num first = bitcast(Scalar::F32, both({bitcast(Scalar::U32, convert(Scalar::F32, whole)), word(0xFFFFF000u)}));
   const Num second =
-      convert(Scalar::F32, whole - convert(Scalar::I32, first)) * 0x1p-30 + convert(Scalar::F32, rest_low) * 0x1p-62;
+      sum({convert(Scalar::F32, whole - convert(Scalar::I32, first)) * 0x1p-30, convert(Scalar::F32, rest_low) * 0x1p-62});
   const Num size_high = first * (0x1p-30 * 1.5703125),
-            size_low = first * (0x1p-30 * 4.8382679489661923e-4) + second * (kPi / 2);
+            size_low = sum({first * (0x1p-30 * 4.8382679489661923e-4), second * (kPi / 2)});
   const Num size = size_high + size_low, lost = (size_high - size) + size_low;
   const Num negative = is_negative(x), down = below ^ negative;
   const Num n = bitcast(Scalar::I32, quadrant);
@@ -105,9 +107,9 @@ Reduced reduce_by_window(Num x) {
 Reduced reduce_quadrant(Num x) {
   Builder& b = *x.b;
   const auto subtracted = [](Num from, Num whole, std::array<double, 4> parts) {
-    const Num a = from - whole * parts[0], second = whole * parts[1], high = a - second;
-    const Num rest = ((a - high) - second) - whole * parts[2], r = high + rest;
-    return std::pair{r, ((high - r) + rest) - whole * parts[3]};
+    const Num a = from - whole * parts[0], second = whole * parts[1], third = whole * parts[2], fourth = whole * parts[3];
+    const Num high = a - second, rest = ((a - high) - second) - third, r = high + rest;
+    return std::pair{r, ((high - r) + rest) - fourth};
   };
   if (is_f64(x)) {
     const Num fits = magnitude(x) < 1e9;
@@ -141,8 +143,8 @@ struct SinCos {
   Num sine, cosine;
 };
 SinCos on_quarter(const Reduced& x) {
-  const Num r = x.r, z = r * r;
-  return {r + (r * (z * sin_tail(z)) + x.low), 1.0 - (0.5 * z - (z * z * cos_tail(z) - r * x.low))};
+  const Num r = x.r, z = r * r, half = 0.5 * z, square = z * z, lost = r * x.low;
+  return {r + (r * (z * sin_tail(z)) + x.low), 1.0 - (half - (square * cos_tail(z) - lost))};
 }
 
 Num is_odd(Num n) { return equal(n & n.constant(1), n.constant(1)); }
@@ -154,8 +156,13 @@ Num sin_or_cos(Num x, bool cosine) {
   const SinCos both = on_quarter(reduced);
   const Num v = select(is_odd(n), both.cosine, both.sine);
   const Num second = n & n.constant(2);
-  const Num turned =
-      is_f64(x) ? select(equal(second, 2), -v, v) : bitcast(Scalar::F32, bitcast(Scalar::I32, v) ^ shl(second, 30));
+  Num turned = v;
+  if (is_f64(x)) {
+    turned = select({equal(second, 2), -v, v});
+  } else {
+    const Num sign = shl(second, 30);
+    turned = bitcast(Scalar::F32, bitcast(Scalar::I32, v) ^ sign);
+  }
   return cosine ? turned : select(tiny, x, turned);
 }
 
@@ -166,16 +173,16 @@ Num tangent(Num x) {
   const Num odd = is_odd(reduced.n), r = reduced.r, z = r * r;
   if (is_f64(x)) {
     const SinCos both = on_quarter(reduced);
-    return select(tiny, x, select(odd, -both.cosine, both.sine) / select(odd, both.sine, both.cosine));
+    return select(tiny, x, quotient({select(odd, -both.cosine, both.sine), select(odd, both.sine, both.cosine)}));
   }
-  const Num t = r + (r * (z * tan_tail(z)) + reduced.low * (1.0 + 1.55 * z));
+  const Num t = r + sum({r * (z * tan_tail(z)), reduced.low * (1.0 + 1.55 * z)});
   return select(tiny, x, select(odd, -1.0 / t, t));
 }
 
 // asin(a) = pi/2 - 2 asin(sqrt((1 - a)/2)) for a > 1/2.
 Num arc_sine(Num x) {
   const Num tiny = is_tiny(x), a = magnitude(select(tiny, 0.0, x)), large = a > 0.5;
-  const Num z = select(large, (1.0 - a) * 0.5, a * a), y = select(large, sqrt(z), a);
+  const Num z = select({large, (1.0 - a) * 0.5, a * a}), y = select(large, sqrt(z), a);
   const Num p = y + y * (z * asin_tail(z));
   const Num r = select(large, kPi / 2 - (2.0 * p - half_pi_low(x)), p);
   return select(tiny, x, with_sign_of(r, x));
@@ -183,16 +190,16 @@ Num arc_sine(Num x) {
 
 Num arc_cosine(Num x) {
   const Num a = magnitude(x), large = a > 0.5;
-  const Num z = select(large, (1.0 - a) * 0.5, x * x), y = select(large, sqrt(z), x);
+  const Num z = select({large, (1.0 - a) * 0.5, x * x}), y = select(large, sqrt(z), x);
   const Num p = y + y * (z * asin_tail(z));
-  const Num far = select(x < 0.0, kPi - (2.0 * p - pi_low(x)), 2.0 * p);
+  const Num twice = 2.0 * p, far = select({x < 0.0, kPi - (twice - pi_low(x)), twice});
   return select(large, far, kPi / 2 - (p - half_pi_low(x)));
 }
 
 // atan(num/den) for 0 <= num <= den with the base angle added: 0, or pi/4 where the ratio is above tan(pi/8).
 Num atan_of_ratio(Num num, Num den) {
   const Num upper = den * 0.41421356237309504880 < num;
-  const Num t = select(upper, num - den, num) / select(upper, num + den, den), z = t * t;
+  const Num t = quotient({select(upper, num - den, num), select(upper, num + den, den)}), z = t * t;
   const Num r = t + t * (z * atan_tail(z));
   return select(upper, kPi / 4 + (r + half_pi_low(t) / 2), r);
 }
@@ -200,7 +207,8 @@ Num atan_of_ratio(Num num, Num den) {
 Num arc_tangent(Num x) {
   const Num tiny = is_tiny(x), a = magnitude(select(tiny, 0.0, x));
   const Num upper = a > 0.41421356237309504880, top = a > 2.41421356237309504880;
-  const Num t = select(top, -1.0, select(upper, a - 1.0, a)) / select(top, a, select(upper, a + 1.0, 1.0)), z = t * t;
+  const Num num = select(top, -1.0, select(upper, a - 1.0, a)), den = select(top, a, select(upper, a + 1.0, 1.0));
+  const Num t = num / den, z = t * t;
   const Num r = t + t * (z * atan_tail(z));
   const Num base = select(top, x.constant(kPi / 2), select(upper, x.constant(kPi / 4), 0.0));
   const Num low = select(top, x.constant(half_pi_low(x)), select(upper, x.constant(half_pi_low(x) / 2), 0.0));
@@ -222,12 +230,12 @@ Value atan2(Builder& b, Value opposite, Value adjacent) {
   const Num large = select(steep, ay, ax), small = select(steep, ax, ay);
   const double huge = is_f64(x) ? 0x1p1020 : 0x1p124, tiny = is_f64(x) ? 0x1p-960 : 0x1p-64,
                up = is_f64(x) ? 0x1p60 : 0x1p62;
-  const Num scale = select(large > huge, 0.25, select(large < tiny, x.constant(up), 1.0));
+  const Num above = large > huge, scale = select(above, 0.25, select(large < tiny, x.constant(up), 1.0));
   const Num same = equal(small, large), zero = equal(large, 0.0);  // infinities have the ratio 1
   const Num num = select(zero, 0.0, select(same, 1.0, small * scale)), den = select(same, 1.0, large * scale);
   Num r = atan_of_ratio(num, den);
   r = select(steep, kPi / 2 - (r - half_pi_low(x)), r);
-  r = select(is_negative(x), kPi - (r - pi_low(x)), r);
+  r = select({is_negative(x), kPi - (r - pi_low(x)), r});
   return with_sign_of(r, y).v;
 }
 

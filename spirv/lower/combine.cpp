@@ -38,7 +38,7 @@ Value combine(Builder& b, Op op, Value acc, Value x) {
   if (op == Op::Prod) return b.mul(acc, x);
   const bool max = op == Op::ReduceMax;
   if (!floats) return b.op(max ? KOp::Max : KOp::Min, acc, x);
-  const Value keep = b.op(KOp::Or, b.op(max ? KOp::Ge : KOp::Le, acc, x), is_nan(b, x));
+  const Value keep = b.op(KOp::Or, {b.op(max ? KOp::Ge : KOp::Le, acc, x), is_nan(b, x)});
   return b.select(keep, acc, x);
 }
 
@@ -58,7 +58,7 @@ Value is_better(Builder& b, Op op, Value x, Value best) {
   const bool max = op == Op::ArgMax;
   if (!is_float(b.type(x))) return b.op(max ? KOp::Gt : KOp::Lt, x, best);
   const Value no_worse_before = b.op(max ? KOp::Ge : KOp::Le, best, x);  // not where either is NaN
-  return b.logical_and(b.op(KOp::Not, no_worse_before), b.op(KOp::Not, is_nan(b, x)));
+  return b.logical_and({b.op(KOp::Not, no_worse_before), b.op(KOp::Not, is_nan(b, x))});
 }
 
 Found one_of(Builder& b, Value first, const Found& x, const Found& y) {

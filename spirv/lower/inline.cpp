@@ -111,7 +111,8 @@ Value Inliner::single_update(int scope, const Node& n, const Point& point) {
         b_.op(KOp::Eq, point[static_cast<size_t>(a)], eval(scope, n.in[static_cast<size_t>(a) + 1], Point{}));
     here = here ? b_.op(KOp::And, *here, equal) : equal;
   }
-  return b_.select(*here, eval(scope, n.in[0], Point(point.begin() + axes, point.end())), zero(b_, scalar_of(n.type.dtype)));
+  const Value there = eval(scope, n.in[0], Point(point.begin() + axes, point.end()));
+  return b_.select(*here, there, zero(b_, scalar_of(n.type.dtype)));
 }
 
 const BufferRef* Inliner::buffer_of(NodeId id) const {
@@ -300,7 +301,7 @@ Value Inliner::piecewise(int scope, const Node& n, const Point& point) {
   if (selects_parts(graph_, n, [&](NodeId part) { return buffer_of(part) != nullptr; })) {
     Value out = value_in(pieces.back());
     for (size_t j = pieces.size() - 1; j-- > 0;)
-      out = b_.select(b_.op(KOp::Lt, point[axis], b_.i32(pieces[j].start + pieces[j].extent)), value_in(pieces[j]), out);
+      out = b_.select({b_.op(KOp::Lt, point[axis], b_.i32(pieces[j].start + pieces[j].extent)), value_in(pieces[j]), out});
     return out;
   }
   const Value out = b_.var(zero(b_, scalar_of(n.type.dtype)));

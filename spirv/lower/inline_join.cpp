@@ -78,7 +78,8 @@ std::vector<Value> Inliner::joined(const Join& join, std::vector<Value> parts, u
     for (uint32_t half = members / 2; half > 0; half /= 2) {
       b_.barrier();
       b_.begin_if(b_.op(KOp::Lt, own, word(half)));
-      parts = join.combine(of(own), of(b_.add(own, word(half))));
+      const std::vector<Value> own_parts = of(own);
+      parts = join.combine(own_parts, of(b_.add(own, word(half))));
       put(own);
       b_.end_if();
     }

@@ -68,7 +68,7 @@ StateLayout layout_of(Inliner& inliner, Builder& b, const LoopForm& form, Value 
   const int64_t last = blocks > 1 ? (blocks - 1) * block : 0;  // where the last block begins
   Value first = layout.whole_behind ? b.i32(0) : index;
   if (blocks > 1)
-    first = b.add(b.mul(b.op(KOp::Quot, index, b.i32(apart)), b.i32(block)), b.op(KOp::Rem, index, b.i32(apart)));
+    first = b.add({b.mul(b.op(KOp::Quot, index, b.i32(apart)), b.i32(block)), b.op(KOp::Rem, index, b.i32(apart))});
   const auto place = [&inliner, &b](const Shape& shape, Value number, bool surplus) {
     return inliner.unlinear(surplus ? b.op(KOp::Min, number, b.i32(shape.count() - 1)) : number, shape.dims());
   };

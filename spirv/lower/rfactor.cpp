@@ -27,8 +27,8 @@ Expr neutralise(Expr x, Op op, int axis, int64_t valid) {
   const bool greatest = op == Op::ReduceMax || op == Op::ArgMax;
   double neutral = ir::reduction_of_nothing(op == Op::Prod ? op : greatest ? Op::ReduceMax : Op::ReduceMin, x.dtype());
   if (op != Op::Prod && is_float(x.dtype())) neutral = std::numeric_limits<double>::quiet_NaN();
-  const Expr inside =
-      ir::binary(Op::Lt, ir::iota(g, x.shape(), axis), ir::full(g, i32(x.shape()), static_cast<double>(valid)));
+  const Expr number = ir::iota(g, x.shape(), axis);
+  const Expr inside = ir::binary(Op::Lt, number, ir::full(g, i32(x.shape()), static_cast<double>(valid)));
   return ir::select(inside, x, ir::full(g, x.type(), neutral));
 }
 

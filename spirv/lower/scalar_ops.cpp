@@ -96,15 +96,18 @@ Value shifted_down(Builder& b, Value x, Value n) {
 // Exact, so that no compiler that takes 0 * y for 0 finds the selection superfluous, and then gets NaN from y.
 Value masked_product(Builder& b, Value x, Value y) {
   const Builder::Exact exact(b);
-  return zero_if(b, is_zero(b, x), b.mul(x, y));
+  const Value masked = is_zero(b, x);
+  return zero_if(b, masked, b.mul(x, y));
 }
 Value masked_quotient(Builder& b, Value x, Value y) {
   const Builder::Exact exact(b);
-  return zero_if(b, is_zero(b, x), b.op(KOp::Div, x, y));
+  const Value masked = is_zero(b, x);
+  return zero_if(b, masked, b.op(KOp::Div, x, y));
 }
 Value strong_product(Builder& b, Value x, Value y) {
   const Builder::Exact exact(b);
-  return zero_if(b, b.op(KOp::Or, is_zero(b, x), is_zero(b, y)), b.mul(x, y));
+  const Value either = b.op(KOp::Or, {is_zero(b, x), is_zero(b, y)});
+  return zero_if(b, either, b.mul(x, y));
 }
 
 using Operands = std::span<const Value>;
@@ -226,7 +229,7 @@ Value add_compensated(Builder& b, Value sum, Value x, Value lost) {
   const Builder::Exact exact(b);
   const Value y = b.sub(x, b.get(lost)), next = b.add(sum, y);
   // Nothing is lost once the sum is infinite.
-  b.set(lost, b.select(is_finite(b, next), b.sub(b.sub(next, sum), y), b.constant(Scalar::F32, 0)));
+  b.set(lost, b.select({is_finite(b, next), b.sub(b.sub(next, sum), y), b.constant(Scalar::F32, 0)}));
   return next;
 }
 

@@ -221,8 +221,8 @@ Rounded ScanKernel::total(Rounded early, Rounded late) const {
   const Value x = early.value, y = late.value, v = stepped(x, y);
   if (op != Op::Add) return {is_float(whole.dtype) ? b.select(is_nan(b, x), y, v) : v};
   if (!compensated) return {v};
-  const Value of_y = b.sub(v, x), rest = b.add(b.sub(x, b.sub(v, of_y)), b.sub(y, of_y));
-  return {v, b.select(is_finite(b, v), b.sub(b.add(early.lost, late.lost), rest), b.constant(Scalar::F32, 0))};
+  const Value of_y = b.sub(v, x), rest = b.add({b.sub(x, b.sub(v, of_y)), b.sub(y, of_y)});
+  return {v, b.select({is_finite(b, v), b.sub(b.add(early.lost, late.lost), rest), b.constant(Scalar::F32, 0)})};
 }
 
 // The nearest number, and what that has lost.
@@ -230,7 +230,7 @@ Rounded ScanKernel::settled(Rounded sum) const {
   if (!compensated) return sum;
   const Builder::Exact exact(b);
   const Value v = b.sub(sum.value, sum.lost);
-  return {v, b.select(is_finite(b, v), b.add(b.sub(v, sum.value), sum.lost), b.constant(Scalar::F32, 0))};
+  return {v, b.select({is_finite(b, v), b.add(b.sub(v, sum.value), sum.lost), b.constant(Scalar::F32, 0)})};
 }
 
 // A state after terms. Unlike a total of extremes it stays NaN.
@@ -287,7 +287,8 @@ ScanKernel::Totals ScanKernel::add_up_totals(Rounded own_total) const {
   for (int64_t distance = 1; distance < members; distance *= 2) {
     b.barrier();
     b.begin_if(b.op(KOp::Ge, me, b.i32(distance)));
-    const Rounded both = total(read(b.add(me, b.i32(half - distance))), {b.get(sum), compensated ? b.get(sum_lost) : 0});
+    const Rounded mine = {b.get(sum), compensated ? b.get(sum_lost) : 0};
+    const Rounded both = total(read(b.add(me, b.i32(half - distance))), mine);
     b.set(sum, both.value);
     if (compensated) b.set(sum_lost, both.lost);
     b.end_if();
@@ -308,7 +309,8 @@ void ScanKernel::store_tile(NodeId of, Value base, std::span<const Value> values
   for (int64_t j = 0; j < own; ++j) {
     const Value step = b.add(base, element(j));
     if (surplus) b.begin_if(b.op(KOp::Lt, step, b.i32(length)));
-    store_stack(of, place(step), b.shared_load(elements, slot(element(j))));
+    const Point to = place(step);
+    store_stack(of, to, b.shared_load(elements, slot(element(j))));
     if (surplus) b.end_if();
   }
 }

@@ -162,12 +162,14 @@ void ScatterKernel::run_alone() {
       Point none(u.place[e].size(), b.i32(0));
       if (copies) none[0] = part;
       const Value nothing = zero(b, scalar_of(node.type.dtype));
-      put(b.select(u.inside[e], linear(u.place[e]), linear(none)), b.select(u.inside[e], values[e], nothing));
+      const Value to = b.select({u.inside[e], linear(u.place[e]), linear(none)});
+      put(to, b.select(u.inside[e], values[e], nothing));
       continue;
     }
     b.begin_if(b.logical_and(u.inside[e], owned(u.place[e])));
     inliner.push_block();
-    put(linear(u.place[e]), inliner.eval(0, node.in[0], points[e]));
+    const Value to = linear(u.place[e]);
+    put(to, inliner.eval(0, node.in[0], points[e]));
     inliner.pop_block();
     b.end_if();
   }
@@ -199,8 +201,8 @@ void ScatterKernel::run_by_lanes() {
   const Value least = b.subgroup_reduce(KOp::Min, at), greatest = b.subgroup_reduce(KOp::Max, at);
   b.begin_if(b.op(KOp::Eq, least, greatest));
   const Value together = b.subgroup_reduce(adds ? KOp::Add : KOp::Max, update);
-  leave(least, together,
-        b.logical_and(b.op(KOp::Eq, b.lane_index(), b.constant(Scalar::U32, 0)), b.op(KOp::Ge, least, b.i32(0))));
+  const Value first = b.op(KOp::Eq, b.lane_index(), b.constant(Scalar::U32, 0));
+  leave(least, together, b.logical_and(first, b.op(KOp::Ge, least, b.i32(0))));
   b.begin_else();
   leave(at, update, b.op(KOp::Ge, at, b.i32(0)));
   b.end_if();
@@ -224,7 +226,8 @@ void ScatterKernel::run_in_runs() {
   b.set(place, at);
   b.set(sum, together(b.select(other, nothing, total), update));
   close_loops();
-  leave(b.get(place), b.get(sum), b.boolean(true));
+  const Value last = b.get(place);
+  leave(last, b.get(sum), b.boolean(true));
 }
 
 }  // namespace

@@ -215,7 +215,8 @@ class LoopOfTurns {
     for (NodeId id : sums_) states.push_back(variable(acc, ir::zeros(g_, g_[id].type), g_[id].type));
     Expr first;  // row of each part
     if (rows_.counts()) {
-      const Expr firsts = ir::iota(g_, {parts_}, 0) * ir::full(g_, {DType::I32, {parts_}}, static_cast<double>(count_));
+      const Expr numbers = ir::iota(g_, {parts_}, 0);
+      const Expr firsts = numbers * ir::full(g_, {DType::I32, {parts_}}, static_cast<double>(count_));
       first = variable(es, firsts, {DType::I32, {}});
     }
     std::map<At, Expr> given;

@@ -38,7 +38,7 @@ void add_doubles(Recipes& out) {
                                  b.mul(v, v),
                                  b.op(KOp::Sqrt, b.select(b.op(KOp::Lt, v, b.constant(Scalar::F64, 0)), one, v)),
                                  b.select(b.op(KOp::Lt, v, one), one, b.constant(Scalar::F64, 0))};
-  for (uint32_t p = 0; p < kPlanes; ++p) b.store(to, b.add(b.index(), word(b, p * n)), b.select(is_nan, two, planes[p]));
+  for (uint32_t p = 0; p < kPlanes; ++p) b.store(to, {b.add(b.index(), word(b, p * n)), b.select(is_nan, two, planes[p])});
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{x}, {y}});

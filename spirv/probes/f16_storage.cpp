@@ -31,9 +31,9 @@ void add_f16_storage(Recipes& out) {
   const uint32_t from = b.bind("x", Scalar::F16, Access::Read), to = b.bind("wide", Scalar::F32, Access::Write),
                  next = b.bind("twice", Scalar::F16, Access::Write);
   b.begin_guard();
-  const Value v = b.load(from, b.index());
-  b.store(to, b.index(), v);
-  b.store(next, b.index(), b.add(v, v));
+  const Value i = b.index(), v = b.load(from, i);
+  b.store(to, i, v);
+  b.store(next, i, b.add(v, v));
   b.end_if();
   d.run(d.kernel(std::move(b).finish()), {{x}, {wide}, {twice}});
   d.expect(31, "f16 in memory: what is read", wide, widened);

@@ -48,7 +48,7 @@ std::vector<Pair> words(const std::vector<uint32_t>& a) {
 
 template <KOp op>
 Value combine(Builder& b, Value x, Value y) {
-  return as_word(b, b.op(op, as_float(b, x), as_float(b, y)));
+  return as_word(b, b.op(op, {as_float(b, x), as_float(b, y)}));
 }
 template <KOp op>
 Value apply(Builder& b, Value x, Value) {
@@ -70,7 +70,7 @@ Value comparisons(Builder& b, Value x, Value y) {
   Value all = word(b, 0);
   uint32_t bit = 1;
   for (KOp op : {KOp::Eq, KOp::Ne, KOp::Lt, KOp::Le, KOp::Gt, KOp::Ge}) {
-    const Value holds = b.op(op, as_float(b, x), as_float(b, y));
+    const Value holds = b.op(op, {as_float(b, x), as_float(b, y)});
     all = b.op(KOp::Or, all, b.select(holds, word(b, bit), word(b, 0)));
     bit *= 2;
   }
@@ -85,7 +85,7 @@ uint32_t comparisons(uint32_t x, uint32_t y) {
 // What a + b loses by rounding, and what rounds to whole numbers: formulas that a compiler which reorders sums breaks.
 Value lost(Builder& k, Value x, Value y) {
   const Value a = as_float(k, x), b = as_float(k, y), s = k.add(a, b), part = k.sub(s, a);
-  return as_word(k, k.add(k.sub(a, k.sub(s, part)), k.sub(b, part)));
+  return as_word(k, k.add({k.sub(a, k.sub(s, part)), k.sub(b, part)}));
 }
 uint32_t lost(uint32_t x, uint32_t y) {
   const float a = f(x), b = f(y), s = a + b, part = s - a;
@@ -97,8 +97,8 @@ uint32_t whole(uint32_t x, uint32_t) { return bits_of((f(x) + kMagic) - kMagic);
 
 // a a - b, with a second rounding in between.
 Value square_less(Builder& k, Value x, Value y) {
-  const Value a = as_float(k, x);
-  return as_word(k, k.sub(k.mul(a, a), as_float(k, y)));
+  const Value a = as_float(k, x), b = as_float(k, y);
+  return as_word(k, k.sub(k.mul(a, a), b));
 }
 uint32_t square_less(uint32_t x, uint32_t y) {
   const float square = f(x) * f(x);
@@ -184,7 +184,8 @@ void add_rows(Recipes& out) {
     const auto count = static_cast<uint32_t>(r.pairs.size());
     b.begin_if(b.op(KOp::Lt, i, word(b, count)));
     const Value place = b.add(b.mul(i, two), word(b, 2 * first));
-    b.store(to, b.add(i, word(b, first)), r.device(b, b.load(from, place), b.load(from, b.add(place, word(b, 1)))));
+    const Value left = b.load(from, place), right = b.load(from, b.add(place, word(b, 1)));
+    b.store(to, {b.add(i, word(b, first)), r.device(b, left, right)});
     b.end_if();
     std::vector<uint32_t> expected;
     for (const Pair& p : r.pairs) expected.push_back(r.host(p.a, p.b));
@@ -206,7 +207,8 @@ void add_copies(Recipes& out) {
   Builder b("copy", 64, count);
   const uint32_t from = b.bind("x", Scalar::F32, Access::Read), to = b.bind("y", Scalar::F32, Access::Write);
   b.begin_guard();
-  b.store(to, b.index(), b.load(from, b.index()));
+  const Value i = b.index();
+  b.store(to, i, b.load(from, i));
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{x}, {y}});
@@ -234,8 +236,8 @@ void add_quotients(Recipes& out) {
   const uint32_t to = b.bind("y", Scalar::F32, Access::Write);
   b.begin_guard();
   const Value p = spread(b, 0), q = spread(b, kSalt);
-  b.store(to, b.index(), b.op(KOp::Div, p, q));
-  b.store(to, b.add(b.index(), word(b, kPoints)), b.op(KOp::Sqrt, p));
+  b.store(to, {b.index(), b.op(KOp::Div, p, q)});
+  b.store(to, {b.add(b.index(), word(b, kPoints)), b.op(KOp::Sqrt, p)});
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{y}});

@@ -44,7 +44,8 @@ Kernel kernel_of(const Function& f, Scalar type) {
   if (f.negatives) x = b.op(KOp::Xor, x, b.op(KOp::Shl, i, word(b, 31)));
   const auto argument = [&](Value bits) { return b.convert(type, b.bitcast(Scalar::F32, bits)); };
   const Value shuffled = b.op(KOp::And, b.mul(i, word(b, 613)), word(b, kPoints - 1));
-  const Value y = f.of ? f.of(b, argument(x)) : f.two(b, argument(x), argument(point(b, shuffled, 0.25f, 8)));
+  const Value first = argument(x);
+  const Value y = f.of ? f.of(b, first) : f.two(b, first, argument(point(b, shuffled, 0.25f, 8)));
   b.store(to, i, y);
   b.end_if();
   return std::move(b).finish();

@@ -23,14 +23,14 @@ void add_shared(Recipes& out) {
   const uint32_t turned = b.bind("y", Scalar::U32, Access::Write), totals = b.bind("sums", Scalar::U32, Access::Write);
   const uint32_t part = b.shared("part", Scalar::U32, kWorkgroup);
   b.begin_group_guard();
-  const Value i = b.local_index();
-  const Value own = b.select(b.op(KOp::Lt, b.index(), word(b, kElements)), b.add(b.index(), word(b, 1)), word(b, 0));
+  const Value i = b.local_index(), place = b.index();
+  const Value own = b.select({b.op(KOp::Lt, place, word(b, kElements)), b.add(place, word(b, 1)), word(b, 0)});
   b.shared_store(part, i, own);
   b.barrier();
-  b.store(turned, b.index(), b.shared_load(part, b.sub(word(b, kWorkgroup - 1), i)));
+  b.store(turned, place, b.shared_load(part, b.sub(word(b, kWorkgroup - 1), i)));
   add_by_halves(b, part, i, kWorkgroup);
   b.begin_if(b.op(KOp::Eq, i, word(b, 0)));
-  b.store(totals, b.group_index(), b.shared_load(part, word(b, 0)));
+  b.store(totals, {b.group_index(), b.shared_load(part, word(b, 0))});
   b.end_if();
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
@@ -54,10 +54,11 @@ void add_lanes(Recipes& out, uint32_t lanes) {
   Builder b("exchange between " + std::to_string(lanes) + " lanes", kWorkgroup, kWorkgroup, lanes);
   const uint32_t to = b.bind("y", Scalar::U32, Access::Write);
   b.begin_group_guard();
-  Value sum = b.mul(b.local_index(), b.local_index());
+  const Value place = b.local_index();
+  Value sum = b.mul(place, place);
   for (uint32_t half = lanes / 2; half > 0; half /= 2)
     sum = b.add(sum, b.shuffle(sum, b.op(KOp::Xor, b.lane_index(), word(b, half))));
-  b.store(to, b.local_index(), sum);
+  b.store(to, place, sum);
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{y}});

@@ -14,7 +14,7 @@ inline void add_by_halves(kernel::Builder& b, uint32_t array, kernel::Value i, u
   for (uint32_t half = count / 2; half > 0; half /= 2) {
     b.barrier();
     b.begin_if(b.op(KOp::Lt, i, word(half)));
-    b.shared_store(array, i, b.add(b.shared_load(array, i), b.shared_load(array, b.add(i, word(half)))));
+    b.shared_store(array, i, b.add({b.shared_load(array, i), b.shared_load(array, b.add(i, word(half)))}));
     b.end_if();
   }
 }

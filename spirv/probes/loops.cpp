@@ -26,7 +26,7 @@ void add_long_code(Recipes& out) {
   for (uint32_t j = 0; j < kSalted; ++j) next = b.mul(b.op(KOp::Xor, next, word(b, salt(j))), word(b, 1664525));
   b.set(x, next);
   b.end_loop();
-  b.store(to, b.index(), b.get(x));
+  b.store(to, {b.index(), b.get(x)});
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{rounds}, {y}});
@@ -73,8 +73,8 @@ void add_loops(Recipes& out) {
   b.end_loop();
   const Value place = b.mul(i, word(b, kLoopReport));
   b.store(to, place, b.get(state));
-  b.store(to, b.add(place, one), b.get(steps));
-  b.store(to, b.add(place, word(b, 2)), b.get(rounds));
+  b.store(to, {b.add(place, one), b.get(steps)});
+  b.store(to, {b.add(place, word(b, 2)), b.get(rounds)});
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.run(kernel, {{counts}, {report}});

@@ -23,7 +23,8 @@ void add_affine(Recipes& out) {
   Builder numbers("numbers", 64, kLongest);
   const uint32_t to = numbers.bind("x", Scalar::U32, Access::Write);
   numbers.begin_guard();
-  numbers.store(to, numbers.index(), numbers.index());
+  const Value number = numbers.index();
+  numbers.store(to, number, number);
   numbers.end_if();
   Builder affine("affine", 64, kLongest);
   const uint32_t from = affine.bind("x", Scalar::U32, Access::Read), n = affine.bind("n", Scalar::U32, Access::Read),
@@ -62,7 +63,7 @@ void add_pointers(Recipes& out, uint32_t pointers) {
   const uint32_t to = b.bind("y", Scalar::U32, Access::Write);
   b.begin_guard();
   for (uint32_t j = 0; j < sources; ++j)
-    b.store(to, b.add(b.index(), word(b, j * kElements)), b.load(bindings[j], b.index()));
+    b.store(to, {b.add(b.index(), word(b, j * kElements)), b.load(bindings[j], b.index())});
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   std::vector<Draft::Use> uses;
@@ -85,17 +86,17 @@ void add_large(Recipes& out, const char* size, uint64_t elements) {
   const auto place = [&](Builder& b) {
     const Value second = b.op(KOp::Eq, b.index(), word(b, 1)), last = b.op(KOp::Eq, b.index(), word(b, 2));
     const auto at = [&](uint64_t e) { return word(b, static_cast<uint32_t>(e)); };
-    return b.select(last, at(elements - 1), b.select(second, at(elements / 2), at(0)));
+    return b.select({last, at(elements - 1), b.select({second, at(elements / 2), at(0)})});
   };
   Builder put("store far", 64, 3);
   const uint32_t to = put.bind("x", Scalar::U32, Access::Write);
   put.begin_guard();
-  put.store(to, place(put), put.add(put.index(), word(put, 7)));
+  put.store(to, {place(put), put.add(put.index(), word(put, 7))});
   put.end_if();
   Builder get("load far", 64, 3);
   const uint32_t from = get.bind("x", Scalar::U32, Access::Read), found = get.bind("y", Scalar::U32, Access::Write);
   get.begin_guard();
-  get.store(found, get.index(), get.load(from, place(get)));
+  get.store(found, {get.index(), get.load(from, place(get))});
   get.end_if();
   const uint32_t first = d.kernel(std::move(put).finish()), second = d.kernel(std::move(get).finish());
   d.run(first, {{x}});
@@ -110,7 +111,8 @@ kernel::Kernel count_once(uint32_t groups) {
   Builder b("count once", 1, groups);
   const uint32_t to = b.bind("y", Scalar::U32, Access::Atomic);
   b.begin_guard();
-  b.atomic_add(to, b.index(), b.add(b.index(), word(b, 1)));
+  const Value i = b.index();
+  b.atomic_add(to, i, b.add(i, word(b, 1)));
   b.end_if();
   return std::move(b).finish();
 }
@@ -145,8 +147,8 @@ void add_dependent(Recipes& out, uint32_t dispatches, bool thorough) {
   Builder b("next", 64, kElements);
   const uint32_t from = b.bind("x", Scalar::U32, Access::Read), to = b.bind("y", Scalar::U32, Access::Write);
   b.begin_guard();
-  const Value other = b.op(KOp::Rem, b.add(b.index(), word(b, kShift)), word(b, kElements));
-  b.store(to, b.index(), b.add(b.mul(b.load(from, other), word(b, 1664525)), b.index()));
+  const Value own = b.index(), other = b.op(KOp::Rem, b.add(own, word(b, kShift)), word(b, kElements));
+  b.store(to, own, b.add(b.mul(b.load(from, other), word(b, 1664525)), own));
   b.end_if();
   const uint32_t kernel = d.kernel(std::move(b).finish());
   d.fill(a, 1);

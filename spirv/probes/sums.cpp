@@ -88,7 +88,8 @@ void add_special_sums(Recipes& out) {
   Builder add("add specials", 64, 64);
   const uint32_t x = add.bind("x", Scalar::F32, Access::Read), y = add.bind("y", Scalar::F32, Access::Atomic);
   add.begin_guard();
-  add.atomic_add(y, add.op(KOp::Rem, add.index(), word(add, kSums)), add.load(x, add.index()));
+  const Value place = add.op(KOp::Rem, add.index(), word(add, kSums));
+  add.atomic_add(y, place, add.load(x, add.index()));
   add.end_if();
   // 0: finite, 1: an infinity, 2: NaN; told by the bits.
   Builder tell("tell kinds", 64, kSums);
@@ -96,7 +97,7 @@ void add_special_sums(Recipes& out) {
   tell.begin_guard();
   const Value size = tell.op(KOp::And, tell.load(from, tell.index()), word(tell, 0x7fffffff));
   const Value beyond = tell.op(KOp::Gt, size, word(tell, 0x7f800000)), at = tell.op(KOp::Eq, size, word(tell, 0x7f800000));
-  tell.store(to, tell.index(), tell.select(beyond, word(tell, 2), tell.select(at, word(tell, 1), word(tell, 0))));
+  tell.store(to, {tell.index(), tell.select(beyond, word(tell, 2), tell.select(at, word(tell, 1), word(tell, 0)))});
   tell.end_if();
   const uint32_t first = d.kernel(std::move(add).finish()), second = d.kernel(std::move(tell).finish());
   d.fill(sums, 0);

@@ -361,7 +361,10 @@ class SizedGenerator {
     const Expr at = ir::iota(graph(), t.shape, 0);
     const Expr modulus = number(std::max<int64_t>(1, n));
     switch (below(6)) {
-      case 0: return ir::binary(Op::Rem, at * number(1 + below(40)) + number(below(4)), modulus);
+      case 0: {
+        const Expr first = number(below(4));
+        return ir::binary(Op::Rem, at * number(1 + below(40)) + first, modulus);
+      }
       case 1: return ir::binary(Op::Quot, at, number(1 + below(9)));
       case 2: return at + number(below(5) - 2);
       case 3: return ir::binary(Op::Rem, param(t), modulus);

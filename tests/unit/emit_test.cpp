@@ -53,7 +53,8 @@ TEST(Emit, ElementsAreAsAlignedAsTheyAreLarge) {
   for (const Scalar type : {Scalar::F32, Scalar::U32, Scalar::F64}) {
     Builder k("copy", 64, 64);
     const uint32_t x = k.bind("x", type, Access::Read), y = k.bind("y", type, Access::Write);
-    k.store(y, k.index(), k.load(x, k.index()));
+    const Value i = k.index();
+    k.store(y, i, k.load(x, i));
     const std::string text = valid_text(std::move(k).finish(), device(), BindingForm::Address);
     EXPECT_EQ(occurrences(text, "Aligned 4"), type == Scalar::F64 ? 0u : 2u) << text;
     EXPECT_EQ(occurrences(text, "Aligned 8"), type == Scalar::F64 ? 2u : 0u) << text;
@@ -96,7 +97,8 @@ TEST(Emit, BuffersOfOneElementTypeAndAccessShareTheirType) {
   Builder k("sum", 64, 64);
   const uint32_t x = k.bind("x", Scalar::F32, Access::Read), y = k.bind("y", Scalar::F32, Access::Read);
   const uint32_t z = k.bind("z", Scalar::F32, Access::Write);
-  k.store(z, k.index(), k.add(k.load(x, k.index()), k.load(y, k.index())));
+  const Value i = k.index();
+  k.store(z, i, k.add({k.load(x, i), k.load(y, i)}));
   const Kernel sum = std::move(k).finish();
   for (const BindingForm form : {BindingForm::Address, BindingForm::Descriptors})
     EXPECT_LE(occurrences(valid_text(sum, device(), form), "OpTypeRuntimeArray"), 2u);
@@ -185,7 +187,8 @@ TEST(Emit, FloatAtomicsAreNativeOnlyWhereTheTargetHasThem) {
   EXPECT_EQ(occurrences(valid_text(test::every_operation(false), t, BindingForm::Address), "OpAtomicFAddEXT"), 1u);
   for (const Scalar type : {Scalar::I32, Scalar::U32, Scalar::F32}) {
     Builder k("count", 64, 64);
-    k.atomic_add(k.bind("n", type, Access::Atomic), k.index(), k.constant(type, 1));
+    const uint32_t n = k.bind("n", type, Access::Atomic);
+    k.atomic_add(n, k.index(), k.constant(type, 1));
     const Requirements needs = spirv::emit(std::move(k).finish(), t, BindingForm::Address).needs;
     EXPECT_EQ(needs.atomic_float_add, type == Scalar::F32) << name(type);
   }
@@ -242,8 +245,9 @@ TEST(Emit, LongLoopsOfLongBodiesAreNotUnrolled) {
     Builder b("loop", 64, 64);
     const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
     b.begin_loop(b.i32(trips), breaks);
-    if (breaks) b.break_if(b.op(KOp::Lt, b.load(y, b.index()), b.constant(Scalar::F32, 0)));
-    for (int k = 0; k < length; ++k) b.store(y, b.index(), b.add(b.load(y, b.index()), b.constant(Scalar::F32, k)));
+    const Value i = b.index();
+    if (breaks) b.break_if(b.op(KOp::Lt, b.load(y, i), b.constant(Scalar::F32, 0)));
+    for (int k = 0; k < length; ++k) b.store(y, i, b.add(b.load(y, i), b.constant(Scalar::F32, k)));
     b.end_loop();
     const std::string text = valid_text(std::move(b).finish(), device(), BindingForm::Address);
     return text.find(" DontUnroll") != std::string::npos;
@@ -281,7 +285,10 @@ TEST(Emit, LoopsWithBarriersStayLoops) {
   // A loop around one with a barrier and one without; a loop beside them.
   Builder b("steps", 64, 64);
   const uint32_t y = b.bind("y", Scalar::F32, kernel::Access::ReadWrite);
-  const auto add = [&] { b.store(y, b.index(), b.add(b.load(y, b.index()), b.constant(Scalar::F32, 1))); };
+  const auto add = [&] {
+    const Value i = b.index();
+    b.store(y, i, b.add(b.load(y, i), b.constant(Scalar::F32, 1)));
+  };
   b.begin_loop(b.i32(2));
   b.begin_loop(b.i32(3));
   add();
@@ -407,10 +414,10 @@ TEST(Emit, ModulesHoldNothingBesidesWhatTheKernelDoes) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 110);
 }
 
-// Set SPIROGRAD_BLESS=1 to write the files anew; the review is the difference.
+// Set SPIROGRAD_UPDATE_GOLDEN=1 to write the files anew; the review is the difference.
 void compare_with_file(const std::string& name, const std::string& text) {
   const std::string path = std::string(SPIROGRAD_SOURCE_DIR) + "/tests/golden/" + name;
-  if (std::getenv("SPIROGRAD_BLESS")) std::ofstream(path) << text;
+  if (std::getenv("SPIROGRAD_UPDATE_GOLDEN")) std::ofstream(path) << text;
   std::ifstream file(path);
   std::stringstream wanted;
   wanted << file.rdbuf();

@@ -234,19 +234,20 @@ TEST(KernelPrint, ShowsArraysAndSubgroups) {
   b.local_store(own, b.i32(1), sum);
   b.shared_store(tile, i, b.local_load(own, b.i32(1)));
   b.barrier();
-  b.store(out, b.index(), b.shared_load(tile, b.lane_index()));
+  const Value element = b.shared_load(tile, b.lane_index());
+  b.store(out, b.index(), element);
   EXPECT_EQ(to_string(std::move(b).finish()),
             "kernel together workgroup(16) subgroup(8) invocations(32)\n"
             "  write out: f32\n"
             "  shared tile: f32[16]\n"
             "  local own: f32[2]\n"
-            "  %0: u32 = local_index\n"
-            "  %1: i32 = bitcast %0\n"
-            "  %2: f32 = convert %1\n"
-            "  %3: f32 = subgroup_reduce max, %2\n"
-            "  local_store own[1], %3\n"
+            "  %1: u32 = local_index\n"
+            "  %2: i32 = bitcast %1\n"
+            "  %3: f32 = convert %2\n"
+            "  %4: f32 = subgroup_reduce max, %3\n"
+            "  local_store own[1], %4\n"
             "  %6: f32 = local_load own[1]\n"
-            "  shared_store tile[%0], %6\n"
+            "  shared_store tile[%1], %6\n"
             "  barrier\n"
             "  %9: u32 = lane_index\n"
             "  %10: f32 = shared_load tile[%9]\n"
@@ -270,20 +271,20 @@ TEST(KernelPrint, ShowsBlocksBindingsAndConstants) {
             "kernel sum_even workgroup(64) invocations(10)\n"
             "  read x: f32\n"
             "  write out: f32\n"
-            "  %0: u32 = index\n"
-            "  %2: f32 = var 0.0\n"
-            "  %4: i32 = loop 4\n"
-            "    %6: i32 = and %4, 1\n"
-            "    %8: bool = eq %6, 0\n"
+            "  %4: u32 = index\n"
+            "  %5: f32 = var 0.0\n"
+            "  %6: i32 = loop 4\n"
+            "    %7: i32 = and %6, 1\n"
+            "    %8: bool = eq %7, 0\n"
             "    if %8\n"
-            "      %10: f32 = get %2\n"
-            "      %11: f32 = load x[%4]\n"
+            "      %10: f32 = get %5\n"
+            "      %11: f32 = load x[%6]\n"
             "      %12: f32 = add %10, %11\n"
-            "      set %2, %12\n"
+            "      set %5, %12\n"
             "    end_if\n"
             "  end_loop\n"
-            "  %16: f32 = get %2\n"
-            "  store out[%0], %16\n");
+            "  %16: f32 = get %5\n"
+            "  store out[%4], %16\n");
 }
 
 }  // namespace kernel_verify_test
