@@ -369,7 +369,10 @@ class SizedGenerator {
       case 2: return at + number(below(5) - 2);
       case 3: return ir::binary(Op::Rem, param(t), modulus);
       case 4: return number(n - 1) - at;
-      default: return ir::binary(Op::Rem, ir::binary(Op::Max, param(t), -param(t)), modulus);
+      default: {
+        const Expr negative = -param(t);
+        return ir::binary(Op::Rem, ir::binary(Op::Max, param(t), negative), modulus);
+      }
     }
   }
 

@@ -77,7 +77,8 @@ class Draw {
       }
       case 7: {
         static constexpr Op kOps[] = {Op::ReduceMax, Op::ReduceMin, Op::Sum};
-        return ir::reduce(kOps[below(std::size(kOps))], expression(depth, shape.inserted(axis, 1 + up_to(3))), {axis});
+        const Expr a = expression(depth, shape.inserted(axis, 1 + up_to(3)));
+        return ir::reduce(kOps[below(std::size(kOps))], a, {axis});
       }
       default: return arg_reduce(Op::ArgMax, expression(depth, shape.inserted(axis, 1 + up_to(3))), axis);
     }
