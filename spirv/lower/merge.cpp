@@ -55,30 +55,58 @@ bool reduce_alike(const Compute& a, const Compute& b) {
   });
 }
 
-bool fits_together(std::span<const Compute> group, const Compute& s, const Target& target) {
-  if (s.alone || group[0].alone || s.gates != group[0].gates) return false;
+bool fit_together(const Compute& s, const Compute& other, const Target& target) {
+  if (s.alone || other.alone || s.gates != other.gates) return false;
+  const bool map = s.kind == Compute::Kind::Map && other.kind == Compute::Kind::Map,
+             small = s.work <= kSmall && other.work <= kSmall;
+  // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
+  for (uint32_t w : other.writes)
+    if (writes_to(s, w) && !map) return false;
+  if (s.kind == Compute::Kind::Scatter && reads_from(other, s.writes)) return false;  // another part of the whole
   const bool in_tiles = schedule::tiles_by_lanes(target) || (shares_work(target) && contracts(s));
-  int64_t code = s.code;
-  bool same_domain = true, small = s.work <= kSmall;
-  for (const Compute& other : group) {
-    // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
-    for (uint32_t w : other.writes)
-      if (writes_to(s, w) && (other.kind != Compute::Kind::Map || s.kind != Compute::Kind::Map)) return false;
-    if (s.kind == Compute::Kind::Scatter && reads_from(other, s.writes)) return false;  // another part of the whole
-    if (in_tiles && s.reduces && other.reduces && !(s.work <= kSmall && other.work <= kSmall) && !reduce_alike(s, other))
-      return false;
-    code += other.code;
-    same_domain = same_domain && other.domain == s.domain && other.kind == Compute::Kind::Map;
-    small = small && other.work <= kSmall;
+  if (in_tiles && s.reduces && other.reduces && !small && !reduce_alike(s, other)) return false;
+  return small || (map && s.domain == other.domain);
+}
+
+// Whether the computes of two groups, of which the first is there already, may share a kernel.
+bool fits_together(std::span<const Compute> group, std::span<const Compute> more, const Target& target) {
+  int64_t code = 0;
+  std::set<uint32_t> buffers;
+  for (const std::span<const Compute> part : {group, more})
+    for (const Compute& s : part) {
+      code += s.code;
+      for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
+      buffers.insert(s.writes.begin(), s.writes.end());
+    }
+  return code <= schedule::kMergedCode && buffers.size() <= kernel_buffers(target) &&
+         std::ranges::all_of(more, [&](const Compute& s) {
+           return std::ranges::all_of(group, [&](const Compute& other) { return fit_together(s, other, target); });
+         });
+}
+
+// Whether one of them makes what the other one reads, or both write to a buffer.
+bool in_order(std::span<const Compute> group, std::span<const Compute> other) {
+  return std::ranges::any_of(group, [&](const Compute& a) {
+    return std::ranges::any_of(other, [&](const Compute& b) {
+      return reads_from(a, b.writes) || reads_from(b, a.writes) ||
+             std::ranges::any_of(a.writes, [&](uint32_t buffer) { return writes_to(b, buffer); });
+    });
+  });
+}
+
+// A group that fits a later one runs there, if none in between waits for it: the results of a gradient, which become known
+// one after the other, are one dispatch at the end.
+void postpone(std::vector<std::vector<Compute>>& groups, const Target& target) {
+  for (size_t j = groups.size(); j-- > 0;) {
+    const std::vector<Compute>& group = groups[j];
+    const size_t end = std::min(groups.size(), j + kLookBack);
+    for (size_t later = j + 1; later < end && !in_order(group, groups[later]); ++later) {
+      if (!fits_together(groups[later], group, target)) continue;
+      std::move(groups[j].begin(), groups[j].end(), std::back_inserter(groups[later]));
+      groups.erase(groups.begin() + static_cast<ptrdiff_t>(j));
+      break;
+    }
   }
-  if (code > schedule::kMergedCode || !(small || (same_domain && s.kind == Compute::Kind::Map))) return false;
-  std::set<uint32_t> buffers(s.writes.begin(), s.writes.end());
-  for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
-  for (const Compute& other : group) {
-    for (const schedule::Read& r : other.reads) buffers.insert(r.buffer);
-    buffers.insert(other.writes.begin(), other.writes.end());
-  }
-  return buffers.size() <= kernel_buffers(target);
 }
 
 // Whether the computes keep their order if `s` runs where the one at `host` does.
@@ -171,10 +199,10 @@ std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, 
     for (const schedule::Read& r : s.reads)
       if (const auto it = last_writer.find(r.buffer); it != last_writer.end()) first = std::max(first, it->second + 1);
     size_t place = groups.size();
-    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], s, target)) place = first - 1;
+    if (first > 0 && joins(groups[first - 1], s) && fits_together(groups[first - 1], {&s, 1}, target)) place = first - 1;
     const size_t from = groups.size() > kLookBack ? std::max(first, groups.size() - kLookBack) : first;
     for (size_t j = from; j < groups.size() && place == groups.size(); ++j)
-      if (fits_together(groups[j], s, target)) place = j;
+      if (fits_together(groups[j], {&s, 1}, target)) place = j;
     if (place == groups.size()) groups.emplace_back();
     for (uint32_t buffer : s.writes) {
       const auto [it, fresh] = last_writer.try_emplace(buffer, place);
@@ -182,6 +210,7 @@ std::vector<std::vector<Compute>> merge_computes(std::vector<Compute> computes, 
     }
     groups[place].push_back(std::move(s));
   }
+  postpone(groups, target);
   for (std::vector<Compute>& g : groups) {
     g = merged(std::move(g));
     for (Compute& s : g)

@@ -105,6 +105,26 @@ TEST(Merge, ReadersComeBehindWriters) {
   EXPECT_EQ(kernels({next(0, 1), next(1, 2), next(0, 3), next(2, 4)}), (Kernels{{1, 3}, {2}, {4}}));
 }
 
+// Results of a gradient become known one after the other: 1, from which 2; behind 3, for which nobody waits, 4.
+TEST(Merge, WhatNobodyWaitsForRunsInALaterKernel) {
+  const auto next = [](uint32_t from, uint32_t to, int64_t n = 8) { return map({n}, {elsewhere(from)}, to); };
+  Compute large = next(1, 3);
+  large.work = 1e9;
+  large.domain = {64};
+  EXPECT_EQ(kernels({next(0, 1), next(1, 2), large, next(3, 4)}), (Kernels{{1}, {3}, {4, 2}}));
+  EXPECT_EQ(kernels({next(0, 1), large, next(3, 4, 4), next(3, 5, 4)}), (Kernels{{1}, {3}, {4, 5}}));
+  Compute overwrites = next(3, 4);
+  overwrites.writes.push_back(0);
+  EXPECT_EQ(kernels({map({16}, {elsewhere(0)}, 1), large, overwrites}), (Kernels{{1}, {3}, {4}}))
+      << "what another one reads";
+  Compute alone = next(1, 2);
+  alone.alone = true;
+  EXPECT_EQ(kernels({next(0, 1), alone, large, next(3, 4)}), (Kernels{{1}, {2}, {3}, {4}}));
+  Compute waits = next(3, 4);
+  waits.reads.push_back(elsewhere(2));
+  EXPECT_EQ(kernels({next(0, 1), next(1, 2), large, waits}), (Kernels{{1}, {2}, {3}, {4}}));
+}
+
 // Of many kernels the last 64 are asked, of these only those behind what a compute reads.
 TEST(Merge, LongChainsKeepTheirOrder) {
   std::vector<Compute> chain;
@@ -132,7 +152,7 @@ std::vector<uint32_t> beside(std::vector<schedule::Read> reads, std::vector<Comp
   for (Compute& c : computes) c.alone = c.alone || !(c.within || c.stores[0].value == ir::NodeId{7});
   for (const std::vector<Compute>& group : merge_computes(std::move(computes), {.max_buffers = 16}, schedule::Scheduler()))
     for (const Compute& c : group)
-      if (c.stores[0].to.buffer == 1) {
+      if (std::ranges::any_of(c.stores, [](const Store& s) { return s.to.buffer == 1; })) {
         std::vector<uint32_t> out;
         for (const auto& [reduction, store] : c.beside) out.push_back(store.to.buffer);
         return out;
