@@ -7,7 +7,7 @@
 namespace spirograd::kernel {
 namespace {
 
-constexpr int kMostMoved = 64;  // loads that leave a loop: more would take room in the cache that the loop needs
+constexpr int kMostMoved = 128;  // loads that leave a loop: more would take room in the cache that the loop needs
 
 constexpr Value kStays = std::numeric_limits<Value>::max();
 

@@ -122,13 +122,32 @@ Place place_of_operand(const ir::Graph& g, const Node& n, size_t j, const Place&
 }
 
 Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t most) {
+  struct Visit {
+    NodeId id;
+    Place place;
+    int depth = 0;  // reductions that it is an element of
+  };
   Accesses out;
   const Place own = place_of_point(g[root].type.shape);
   std::set<std::pair<uint32_t, Place>> seen;
-  std::vector<std::pair<NodeId, Place>> stack = {{root, own}};
+  std::vector<Visit> stack = {{root, own}};
   bool contiguous = true, loops = false;
+  int deepest = 1;
+  const auto note_work = [&](uint32_t axes, double count, int depth) {
+    if (depth < deepest) return;
+    if (depth > deepest) out.operations.clear();
+    deepest = depth;
+    const schedule::Operations work = {axes & ~kReducedAxes, count, (axes & kOuterReducedAxis) != 0};
+    const auto same =
+        std::ranges::find_if(out.operations, [&](const auto& o) { return o.axes == work.axes && o.outer == work.outer; });
+    if (same == out.operations.end()) {
+      out.operations.push_back(work);
+    } else {
+      same->count += count;
+    }
+  };
   while (!stack.empty() && seen.size() < most) {
-    auto [id, place] = std::move(stack.back());
+    auto [id, place, depth] = std::move(stack.back());
     stack.pop_back();
     if (!seen.emplace(id.v, place).second) continue;
     const Node& n = g[id];
@@ -152,7 +171,10 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     }
     for (Coordinate& c : place)
       if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;
-    for (size_t j = n.in.size(); j-- > 0;) stack.emplace_back(n.in[j], place_of_operand(g, n, j, place));
+    if (reduces) note_work(all_axes(place, 0, place.size()), 1, depth + 1);
+    if (ir::is_pointwise(n.op)) note_work(axes, ir::info(n.op).cost, depth);
+    for (size_t j = n.in.size(); j-- > 0;)
+      stack.push_back({n.in[j], place_of_operand(g, n, j, place), depth + (reduces ? 1 : 0)});
   }
   for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous, r.loops = loops;
   return out;

@@ -70,6 +70,7 @@ schedule::Read read_of(const Access& a, uint32_t buffer);
 struct Accesses {
   std::vector<Access> reads;                    // each different one, in a fixed order
   std::vector<schedule::Reduction> reductions;  // that run for the point, not inside of others
+  std::vector<schedule::Operations> operations;
 };
 
 /// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and

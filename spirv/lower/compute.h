@@ -47,6 +47,7 @@ struct Compute {
   // For scheduling:
   std::vector<schedule::Read> reads;
   std::vector<schedule::Reduction> reductions;
+  std::vector<schedule::Operations> operations;
   std::vector<uint32_t> writes;       // buffer ids
   int64_t code = 0;                   // estimated instructions
   double work = 0;                    // estimated operations in all

@@ -37,6 +37,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
     found = accesses(g, walk, r.partition.roots);
   }
   s.reductions = std::move(found.reductions);
+  s.operations = std::move(found.operations);
   for (const Access& a : found.reads) {
     if (g[a.leaf].type.shape.count() == 0) continue;
     s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));
@@ -123,6 +124,7 @@ Compute row_compute(const Region& r, const RowKernel& k) {
     Accesses found = accesses(g, id, r.partition.roots);
     for (schedule::Reduction& reduction : found.reductions) reduction.axes &= row;
     s.reductions.insert(s.reductions.end(), found.reductions.begin(), found.reductions.end());
+    s.operations.insert(s.operations.end(), found.operations.begin(), found.operations.end());
     for (const Access& a : found.reads)
       if (std::ranges::find(k.maps, a.leaf) == k.maps.end() && std::ranges::find(k.rows, a.leaf) == k.rows.end())
         s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));

@@ -315,6 +315,7 @@ class Inliner {
   int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
   int64_t points_ = 1;  // at which all invocations compute what is written now; 2^31 - 1 at most
+  int open_ = 0;        // reductions around what is written now
   int64_t row_ = 0;     // elements of a row that an invocation has all points of
   std::vector<Companion> companions_;
   std::vector<Streamed> streamed_;

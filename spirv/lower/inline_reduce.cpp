@@ -316,6 +316,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   if (compensated) facts.plain = schedule::kPlainSum;
   facts.copies = copies_;
   facts.results = points_;
+  facts.inside = open_ > 0;
   facts.group = together(points);
   facts.team = facts.group > 0 && facts.group == team_;
   facts.shared = b_.shared_bytes();
@@ -358,10 +359,12 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   loops.start(points);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t around = std::exchange(points_, std::min(kMost, points_ * reduced_length(n)));
+  ++open_;
   loops.open_loops();
   loops.accumulate_copies();
   loops.accumulate_left();
   loops.close(loops.open_around);
+  --open_;
   points_ = around;
   for (const ReductionLoops::Result& r : loops.results)
     for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_chains(r, u);

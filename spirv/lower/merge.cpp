@@ -173,6 +173,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
     twin->reads.insert(twin->reads.end(), s.reads.begin(), s.reads.end());
     twin->writes.insert(twin->writes.end(), s.writes.begin(), s.writes.end());
     twin->reductions.insert(twin->reductions.end(), s.reductions.begin(), s.reductions.end());
+    twin->operations.insert(twin->operations.end(), s.operations.begin(), s.operations.end());
     twin->code += s.code;
     twin->reduces |= s.reduces;
     twin->work += s.work;
@@ -182,7 +183,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 }
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
-  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty()};
+  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty(), s.operations};
   if (s.single) return schedule::plain_map(facts);
   return schedule::legal(facts, scheduler.map(facts, target), target);
 }

@@ -36,6 +36,13 @@ struct Reduction {
   bool loops = false;      // another reduction runs for each of its elements, or those of one beside it
 };
 
+/// Work on one element of the innermost reductions.
+struct Operations {
+  uint32_t axes = 0;  // of the domain, that it depends on
+  double count = 1;
+  bool outer = false;  // it depends on the element of a reduction around, too
+};
+
 /// Whether it reduces a row of so many elements as it lies in memory, to a value.
 inline bool reduces_row(const Reduction& r, int64_t length) {
   return r.contiguous && !r.position && r.length == static_cast<double>(length);
@@ -50,6 +57,7 @@ struct MapFacts {
   std::vector<Reduction> reductions;
   bool alone = false;   // shares its kernel with nothing else, so that workgroups may be its own
   bool stores = false;  // arrays are stored in the loops of its reductions: each point is computed once
+  std::vector<Operations> operations;
 };
 
 /// An array in memory that a reduction reads at places that are sums of coordinates: of the tile of points that a workgroup
@@ -83,6 +91,7 @@ struct ReduceFacts {
   int64_t copies = 1;        // of the reduction itself, where those around it are written out
   int64_t results = 1;       // of all invocations, each of so many elements
   bool loops = false;        // another reduction runs for each element
+  bool inside = false;       // it runs for each element of another one
 };
 
 /// A reduction as a whole, before it is known in which kernel it runs.

@@ -60,6 +60,8 @@ std::string to_string(const MapFacts& f) {
         .flag("contiguous", r.contiguous)
         .flag("position", r.position)
         .flag("loops", r.loops);
+  for (const Operations& o : f.operations)
+    line.next("operations").with("axes", int64_t{o.axes}).with("count", o.count).flag("outer", o.outer);
   return std::move(line).text();
 }
 
@@ -71,7 +73,11 @@ std::string to_string(const ReduceFacts& f) {
       .with("members", f.members)
       .with("shared", f.shared)
       .with("lanes", f.lanes);
-  line.with("common", f.common).with("copies", f.copies).with("results", f.results).flag("loops", f.loops);
+  line.with("common", f.common)
+      .with("copies", f.copies)
+      .with("results", f.results)
+      .flag("loops", f.loops)
+      .flag("inside", f.inside);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);
     for (const auto& [tile, step] : leaf.place) line.with("tile", tile).with("step", step);

@@ -94,12 +94,19 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-// Subgroups whose lanes lie along one axis, each of them with several elements further along it, and several along another:
-// what does not depend on the lane each loads for an element of its own.
+// Subgroups whose lanes lie along one axis, each of them with several elements further along it, and several along one or
+// two others: what does not depend on the lane each loads for an element of its own.
 struct LaneTile {
-  size_t lanes = 0, rows = 0;  // axes of the domain; the same: one row
-  int64_t columns = 1, own_rows = 1;
+  size_t lanes = 0, rows = 0, layers = 0;  // axes of the domain; rows or layers the same as lanes: one
+  int64_t columns = 1, own_rows = 1, own_layers = 1;
   double cost = std::numeric_limits<double>::infinity();  // of one element of the reduction at one point
+
+  int64_t points() const { return columns * own_rows * own_layers; }
+  /// Points that differ in these axes, at one lane and column.
+  double different(uint32_t axes) const {
+    const auto along = [&](size_t axis, int64_t own) { return axis != lanes && (axes >> axis & 1) ? own : 1; };
+    return static_cast<double>(along(rows, own_rows) * along(layers, own_layers));
+  }
 };
 
 // Like cost_per_element, for one lane.
@@ -108,26 +115,32 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
   constexpr double kStrided = 2, kSameLines = 1.25;
   constexpr double kBroadcast = 1;  // of one lane's value
   constexpr double kLoopOverhead = 4;
-  const auto lanes = static_cast<double>(t.subgroup_size);
-  const int64_t points = g.columns * g.own_rows, copies = copies_of_reductions(f, points, t);
+  const auto lanes = static_cast<double>(t.subgroup_size), columns = static_cast<double>(g.columns);
+  const auto copies = static_cast<double>(copies_of_reductions(f, g.points(), t));
   const bool pairs = takes_pairs(t) && g.columns % 2 == 0 && f.domain[static_cast<int>(g.lanes)] % 2 == 0;
-  double loads = kLoopOverhead;
+  double work = kLoopOverhead;
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
-    const auto along = [&](size_t axis) { return (r.axes >> axis & 1) != 0; };
-    const auto rows = static_cast<double>((g.rows != g.lanes && along(g.rows) ? g.own_rows : 1) * (r.outer ? copies : 1));
-    if (along(g.lanes)) {
+    const double rows = g.different(r.axes) * (r.outer ? copies : 1);
+    if (r.axes >> g.lanes & 1) {
       const bool neighbours = (r.last >> g.lanes & 1) != 0;
       const double strided = r.along ? kSameLines : kStrided;
-      loads += rows * static_cast<double>(g.columns) * t.price.load * (!neighbours ? strided : pairs ? kPairedLoad : 1);
+      work += rows * columns * t.price.load * (!neighbours ? strided : pairs ? kPairedLoad : 1);
     } else {
-      loads += rows * (t.price.load / lanes + kBroadcast);
+      work += rows * (t.price.load / lanes + kBroadcast);
     }
   }
-  return loads / static_cast<double>(points * copies);
+  for (const Operations& o : f.operations)
+    work += o.count * g.different(o.axes) * (o.axes >> g.lanes & 1 ? columns : 1) * (o.outer ? copies : 1);
+  return work / (static_cast<double>(g.points()) * copies);
 }
 
-constexpr double kArithmetic = 2;  // of one element at one point
+// Of one element at one point where nothing is shared.
+double operations_per_element(const MapFacts& f) {
+  double out = 0;
+  for (const Operations& o : f.operations) out += o.count;
+  return out;
+}
 
 // Points that are computed, by those that are asked for.
 double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
@@ -136,7 +149,7 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
     return static_cast<double>(divided_up(n, tile) * tile) / static_cast<double>(n);
   };
   return along(g.lanes, g.columns * static_cast<int64_t>(t.subgroup_size)) *
-         (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows));
+         (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows)) * (g.layers == g.lanes ? 1 : along(g.layers, g.own_layers));
 }
 
 // Rows that are a multiple of a page long fall into the same few sets of a cache, which holds no more than those of the
@@ -152,18 +165,42 @@ int64_t most_columns(const MapFacts& f, const Target& t, const LaneTile& g) {
   return std::min(own, divided_up(f.domain[static_cast<int>(g.lanes)], t.subgroup_size));
 }
 
+// Whether points along the axis read or compute something together.
+bool shares_along(const MapFacts& f, size_t axis) {
+  const auto stays = [&](uint32_t axes) { return !(axes >> axis & 1); };
+  return std::ranges::any_of(f.reads, [&](const Read& r) { return r.reduced && stays(r.axes); }) ||
+         std::ranges::any_of(f.operations, [&](const Operations& o) { return stays(o.axes); });
+}
+
 LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
+  constexpr int64_t kMostRows = 8;
+  constexpr double kLayers = 1.1;  // they are far apart in memory
   LaneTile best, g;
   const auto rank = static_cast<size_t>(f.domain.rank());
   const int64_t spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
   const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), tile_code(f)});
+  const auto consider = [&] {
+    const double cost = cost_of(f, t, g) * padding(f, t, g) * (g.own_layers > 1 ? kLayers : 1);
+    if (cost >= 0.99 * best.cost) return;
+    best = g;
+    best.cost = cost;
+  };
+  const auto consider_layers = [&] {
+    g.own_layers = 1;
+    g.layers = g.lanes;
+    consider();
+    if (g.rows == g.lanes || !shares_along(f, g.rows)) return;
+    for (g.layers = g.rows + 1; g.layers < rank; ++g.layers) {
+      if (g.layers == g.lanes || !shares_along(f, g.layers)) continue;
+      for (g.own_layers = 2; g.own_layers <= kMostRows && g.points() <= most; ++g.own_layers) consider();
+      g.own_layers = 1;
+    }
+  };
   for (g.lanes = rank; g.lanes-- > 0;)  // what is alike is stored at neighbouring places, at least
     for (g.rows = 0; g.rows < rank; ++g.rows)
       for (g.columns = 1; g.columns <= most_columns(f, t, g); ++g.columns)
-        for (g.own_rows = 1; g.own_rows <= (g.rows == g.lanes ? 1 : 8) && g.own_rows * g.columns <= most; ++g.own_rows) {
-          g.cost = (cost_of(f, t, g) + kArithmetic) * padding(f, t, g);
-          if (g.cost < 0.99 * best.cost) best = g;
-        }
+        for (g.own_rows = 1; g.own_rows <= (g.rows == g.lanes ? 1 : kMostRows) && g.points() <= most; ++g.own_rows)
+          consider_layers();
   return best;
 }
 
@@ -177,7 +214,8 @@ bool wants_lanes(const MapFacts& f, const Target& t) {
   const bool long_enough =
       std::any_of(f.reductions.begin(), f.reductions.end(), [](const Reduction& r) { return r.length >= kLongEnough; });
   const LaneTile g = best_lane_tile(f, t);
-  return long_enough && has_common_reads(f, g) && g.cost < cost_per_element(f, best_tile(f, t), t) + kArithmetic;
+  return long_enough && has_common_reads(f, g) &&
+         g.cost < cost_per_element(f, best_tile(f, t), t) + operations_per_element(f);
 }
 
 // Tiles beside each other, along an axis that neither side of a tile lies on, where one alone is done before a subgroup has
@@ -186,9 +224,9 @@ void take_several(MapSchedule& s, const MapFacts& f, const Target& t, const Lane
   constexpr double kLeastElements = 128;  // of the reductions of one invocation
   double length = 1;
   for (const Reduction& r : f.reductions) length = std::max(length, r.length);
-  int64_t own = g.own_rows * g.columns;
+  int64_t own = g.points();
   for (size_t a = s.axes.size(); a-- > 0;) {
-    if (a == g.lanes || a == g.rows) continue;
+    if (a == g.lanes || a == g.rows || a == g.layers) continue;
     int64_t several = 1;
     while (static_cast<double>(own) * length < kLeastElements && f.domain[static_cast<int>(a)] % (2 * several) == 0 &&
            2 * own <= std::min<int64_t>(t.price.tile, tile_code(f)) && 2 * own * wanted_invocations(t) <= f.domain.count()) {
@@ -215,6 +253,7 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
     }
   };
   if (g.rows != g.lanes) split(g.rows, g.own_rows, 1);
+  if (g.layers != g.lanes) split(g.layers, g.own_layers, 1);
   split(g.lanes, g.columns, t.subgroup_size);
   take_several(s, f, t, g);
   if (g.lanes > 0) s.outer = static_cast<int>(g.lanes);

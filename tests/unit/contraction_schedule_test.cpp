@@ -70,6 +70,37 @@ TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
   EXPECT_EQ(map(product(512, 512, 512)).find("lane"), std::string::npos) << "neighbours' loads are one";
 }
 
+// sum_n w[n, i] (x[n, j] - m[i, j]) (x[n, k] - m[i, k]): a tile over j and k subtracts as often as over j alone.
+TEST(ContractionSchedule, TilesShareWhatFactorsAreComputedFrom) {
+  const Scheduler scheduler;
+  Target target = test::cpu_target();
+  target.subgroup_size = target.price.lanes = 8;
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const std::vector<Read> reads = {
+      {0, 1, false, true, true, 1}, {1, 2, false, true, true}, {1, 4, false, true, true}, {2, 3}, {2, 5}};
+  MapFacts f = {{48, 20, 20}, reads, 20, true, {{7, 1000, true}}, true, false, {{7, 2}, {3, 1}, {5, 2}}};
+  EXPECT_EQ(to_string(scheduler.map(f, target)),
+            "i = grid 3 lane 8 register 2; j = grid 5 register 4; k = grid 5 register 4");
+  f.operations = {{7, 20}};
+  EXPECT_EQ(extent(scheduler.map(f, target).axes[2], Bind::Register), 1) << "nothing is shared: rather full vectors";
+}
+
+TEST(ContractionSchedule, InsideOfOthersAreWrittenOutWhole) {
+  const Scheduler scheduler;
+  Target target = test::cpu_target();
+  target.subgroup_size = target.price.lanes = 8;
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  ReduceFacts f{DType::F32, {20}, 32, 8};
+  f.lanes = 8;
+  f.common = 1;
+  f.results = 1 << 20;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 2 unroll 10; broadcast 8");
+  f.inside = true;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 1 unroll 20; broadcast 8");
+  f.extents = {40};
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 5 unroll 8; broadcast 8") << "longer, in parts";
+}
+
 TEST(ContractionSchedule, OperandsThatManyTilesReadFarApartAreCopiedIntoPanels) {
   const Scheduler scheduler;
   Target target = test::cpu_target();

@@ -22,7 +22,7 @@ using kernel::KOp;
 using kernel::Scalar;
 using kernel::Value;
 
-constexpr int kElements = 128;
+constexpr int kElements = 256;
 
 // What the body does with x, which is read, y, which is read and written, and the number of the invocation.
 using Body = std::function<void(Builder&, uint32_t x, uint32_t y, Value i)>;
@@ -153,7 +153,7 @@ TEST(Invariant, WhatIsWrittenIsLoadedWhereItWas) {
 }
 
 TEST(Invariant, NotMoreLeaveALoopThanHaveRoom) {
-  constexpr int kMany = 100;
+  constexpr int kMany = 200;
   const Depths after = depths_after([](Builder& b, uint32_t x, uint32_t y, Value i) {
     const Value sum = b.var(b.f32(0));
     b.begin_loop(b.i32(3));
@@ -162,7 +162,7 @@ TEST(Invariant, NotMoreLeaveALoopThanHaveRoom) {
     b.store(y, i, b.get(sum));
   });
   EXPECT_EQ(after.size(), static_cast<size_t>(kMany));
-  EXPECT_EQ(std::count(after.begin(), after.end(), 0), 64);
+  EXPECT_EQ(std::count(after.begin(), after.end(), 0), 128);
 }
 
 }  // namespace invariant_test
