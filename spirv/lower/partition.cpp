@@ -59,14 +59,15 @@ class Chooser {
   // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
   // with that.
   void choose_roots(int rounds) {
+    uses_.reserve(c_.order.size());
     for (int round = 0; round < rounds; ++round) {
-      cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
+      recompute_costs(g_, c_.order, c_.roots, target_, cost_);
       stored_before_ = std::move(c_.roots);
       c_.roots.clear();
-      uses_.clear();
+      for (auto& [id, uses] : uses_) uses.clear();  // the nodes are the same in every round
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
     }
-    cost_ = recompute_costs(g_, c_.order, c_.roots, target_);
+    recompute_costs(g_, c_.order, c_.roots, target_, cost_);
     store_shared_parts(g_, c_.order, forced_, recomputed_, cost_, target_, c_.roots);
     drop_cheap();
   }
@@ -87,10 +88,9 @@ class Chooser {
 
   // What is cheap now that something below it is stored: users were asked before what they use.
   void drop_cheap() {
-    Costs cost;
     for (NodeId id : c_.order) {
-      cost[id.v] = recompute_cost(g_, id, c_.roots, cost, target_);
-      const bool cheap = ir::is_pointwise(g_[id].op) && cost[id.v] <= kCheap;
+      const double cost = cost_[id.v] = recompute_cost(g_, id, c_.roots, cost_, target_);
+      const bool cheap = ir::is_pointwise(g_[id].op) && cost <= kCheap;
       if (cheap && c_.roots.contains(id.v) && !forced_.contains(id.v)) c_.roots.erase(id.v);
     }
   }
@@ -113,8 +113,9 @@ class Chooser {
       Place own = ir::is_scatter(n.op) ? Place() : place_of_point(n.type.shape);
       uses_[id.v] = {{kernel, invocations, {}, Place(static_cast<size_t>(n.type.shape.rank())), std::move(own)}};
     }
-    for (const Use& u : uses_[id.v]) pass_on(id, u);
-    uses_.erase(id.v);
+    std::vector<Use>& uses = uses_[id.v];
+    for (const Use& u : uses) pass_on(id, u);
+    uses.clear();
   }
 
   void pass_on(NodeId id, const Use& u) {
@@ -206,8 +207,8 @@ class Chooser {
     // Layout costs index arithmetic only; if anything is worth storing, it is the operand.
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce, computes = ir::is_pointwise(n.op) && !reads_f16(g_, n);
     const bool cheap = !reduces && (!computes || cost_.at(id.v) <= kCheap);
-    auto it = uses_.find(id.v);
-    if (cheap || it == uses_.end() || recomputed_.contains(id.v)) return false;
+    const auto it = uses_.find(id.v);
+    if (cheap || it == uses_.end() || it->second.empty() || recomputed_.contains(id.v)) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;

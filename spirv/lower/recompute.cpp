@@ -103,10 +103,9 @@ double recompute_cost(const Graph& g, NodeId id, const NodeSet& stored, const Co
   return std::min(c, 1e15);
 }
 
-Costs recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored, const Target& t) {
-  Costs cost;
+void recompute_costs(const Graph& g, std::span<const NodeId> order, const NodeSet& stored, const Target& t, Costs& cost) {
+  cost.reserve(order.size());
   for (NodeId id : order) cost[id.v] = recompute_cost(g, id, stored, cost, t);
-  return cost;
 }
 
 }  // namespace spirograd::lower

@@ -18,8 +18,9 @@ using Costs = std::unordered_map<uint32_t, double>;
 
 /// Of a node, computed from what is stored: everything else below it is computed again. Pre: `below` has its operands.
 double recompute_cost(const ir::Graph& g, ir::NodeId id, const NodeSet& stored, const Costs& below, const Target& t);
-/// Of all nodes of a postorder.
-Costs recompute_costs(const ir::Graph& g, std::span<const ir::NodeId> order, const NodeSet& stored, const Target& t);
+/// Of all nodes of a postorder, into `cost`, whatever it has of them.
+void recompute_costs(const ir::Graph& g, std::span<const ir::NodeId> order, const NodeSet& stored, const Target& t,
+                     Costs& cost);
 
 /// What less it is, for a large array that costs `cost` an element, because users load the same arrays in any case, and sums
 /// over the same elements share their loops; in operations of a busy device, over all uses.
