@@ -68,20 +68,25 @@ bool fit_together(const Compute& s, const Compute& other, const Target& target) 
   return small || (map && s.domain == other.domain);
 }
 
+size_t buffers(std::span<const Compute> group, std::span<const Compute> more) {
+  std::set<uint32_t> all;
+  for (const std::span<const Compute> part : {group, more})
+    for (const Compute& s : part) {
+      for (const schedule::Read& r : s.reads) all.insert(r.buffer);
+      all.insert(s.writes.begin(), s.writes.end());
+    }
+  return all.size();
+}
+
 // Whether the computes of two groups, of which the first is there already, may share a kernel.
 bool fits_together(std::span<const Compute> group, std::span<const Compute> more, const Target& target) {
   int64_t code = 0;
-  std::set<uint32_t> buffers;
-  for (const std::span<const Compute> part : {group, more})
-    for (const Compute& s : part) {
-      code += s.code;
-      for (const schedule::Read& r : s.reads) buffers.insert(r.buffer);
-      buffers.insert(s.writes.begin(), s.writes.end());
-    }
-  return code <= schedule::kMergedCode && buffers.size() <= kernel_buffers(target) &&
-         std::ranges::all_of(more, [&](const Compute& s) {
-           return std::ranges::all_of(group, [&](const Compute& other) { return fit_together(s, other, target); });
-         });
+  for (const Compute& s : group) code += s.code;
+  for (const Compute& s : more) {
+    code += s.code;
+    if (!std::ranges::all_of(group, [&](const Compute& other) { return fit_together(s, other, target); })) return false;
+  }
+  return code <= schedule::kMergedCode && buffers(group, more) <= kernel_buffers(target);
 }
 
 // Whether one of them makes what the other one reads, or both write to a buffer.
@@ -124,14 +129,6 @@ bool may_move(std::span<const Compute> computes, const Compute& s, size_t host) 
   return true;
 }
 
-size_t buffers(const Compute& s, const Compute& other) {
-  std::set<uint32_t> all(s.writes.begin(), s.writes.end());
-  all.insert(other.writes.begin(), other.writes.end());
-  for (const schedule::Read& r : s.reads) all.insert(r.buffer);
-  for (const schedule::Read& r : other.reads) all.insert(r.buffer);
-  return all.size();
-}
-
 // Puts computes into those in whose loops they may run.
 void join_loops(std::vector<Compute>& computes, size_t most_buffers) {
   for (size_t j = computes.size(); j-- > 0;) {
@@ -142,7 +139,7 @@ void join_loops(std::vector<Compute>& computes, size_t most_buffers) {
     if (found == computes.end()) continue;
     Compute& host = *found;
     if (host.alone || host.gates != s.gates || host.code + s.code > schedule::kMergedCode ||
-        buffers(host, s) > most_buffers || !may_move(computes, s, static_cast<size_t>(found - computes.begin())))
+        buffers({&host, 1}, {&s, 1}) > most_buffers || !may_move(computes, s, static_cast<size_t>(found - computes.begin())))
       continue;
     host.beside.emplace_back(*s.within, s.stores[0]);
     for (schedule::Read r : s.reads) {

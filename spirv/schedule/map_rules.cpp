@@ -186,7 +186,6 @@ LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
     best.cost = cost;
   };
   const auto consider_layers = [&] {
-    g.own_layers = 1;
     g.layers = g.lanes;
     consider();
     if (g.rows == g.lanes || !shares_along(f, g.rows)) return;
