@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,13 @@ using Axes = std::vector<int64_t>;
 
 inline bool contains(std::span<const int64_t> axes, int64_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+/// The others, in order.
+inline Axes without(std::span<const int64_t> axes, std::span<const int64_t> removed) {
+  Axes out;
+  std::copy_if(axes.begin(), axes.end(), std::back_inserter(out), [&](int64_t a) { return !contains(removed, a); });
+  return out;
 }
 
 /// Axes of extent other than 1, in order.

@@ -61,13 +61,6 @@ class Sums {
   }
 
  private:
-  static Axes without(const std::set<int64_t>& names, std::span<const int64_t> removed) {
-    Axes out;
-    for (int64_t t : names)
-      if (!contains(removed, t)) out.push_back(t);
-    return out;
-  }
-
   Expr with_inner(size_t which) {
     const Factor inner = product_.factors[which];
     const Expr body = inner.e.in(0);
@@ -92,7 +85,7 @@ class Sums {
     const double before = extents_.size(all_axes(outer_.in(0)));
     of_last.insert(inside.begin(), inside.end());
     const Axes in_first(of_first.begin(), of_first.end()), in_last(of_last.begin(), of_last.end());
-    const Axes middle = without(of_first, removed_);
+    const Axes middle = without(in_first, removed_);
     const double after = extents_.size(in_first) + extents_.size(in_last);
     const bool keeps_less = after <= kMore * before && kSmaller * extents_.size(middle) <= extents_.size(inner.axes);
     const double own = extents_.size(names);

@@ -20,12 +20,6 @@ bool is_finite(Expr e) {
   return std::all_of(data.begin(), data.end(), [](double x) { return std::isfinite(x); });
 }
 
-Axes without(std::span<const int64_t> axes, int64_t axis) {
-  Axes out(axes.begin(), axes.end());
-  std::erase(out, axis);
-  return out;
-}
-
 // The sum with the factors out of it that do not change along one of its axes. Those of repeated products leave if the sum
 // that is left has fewer axes then: such a product is no work, for it is computed once for many elements.
 Expr factored(Expr sum, bool in_repeated) {
@@ -44,8 +38,8 @@ Expr factored(Expr sum, bool in_repeated) {
     if (outside.empty() || inside.empty() || (in_repeated && of_inside.size() == body.axes.size())) continue;
     const Axes added = {axis}, names(of_inside.begin(), of_inside.end());
     outside.push_back(summed(product(inside, names, extents), added));
-    const Axes rest = without(sum.node().attr, axis);
-    const Expr out = summed(product(outside, without(body.axes, axis), extents), rest).e;
+    const Axes rest = without(sum.node().attr, added);
+    const Expr out = summed(product(outside, without(body.axes, added), extents), rest).e;
     return whole.negative ? -out : out;
   }
   if (!whole.negative || in_repeated) return {};

@@ -109,7 +109,10 @@ TEST(Stored, TheMixtureHasNoArrayOfAllItsProducts) {
   const Program gradient = rewrite::optimise_for_lowering(value_and_grad(gmm, {"alpha", "mu", "q", "l"}).value(), {});
   for (const Target& t : {test::cpu_target(), test::lane_cpu()})
     for (const Program& p : {rewrite::optimise_for_lowering(gmm, {}), gradient})
-      for (const Shape& s : stored(p, t)) EXPECT_LE(s.count(), 10000 * 64) << to_string(s);  // panels are whole vectors
+      for (const Shape& s : stored(p, t)) {
+        const bool panels = s.rank() == 3;  // a copy in whole vectors
+        EXPECT_LE(s.count(), 10000 * (panels ? 64 : 50)) << to_string(s);
+      }
 }
 
 // Windows are gathered with their axes in front, from rows along the last one.
