@@ -112,13 +112,13 @@ PartialSchedule spread(const PartialFacts& f, const Target& t) {
   return reduces && numbered ? s : whole(f);
 }
 
-constexpr int64_t kRows = 32;  // that are read before the columns beside: their pages stay in the tables of processors
+constexpr int64_t kRows = 64;  // that are read before the columns beside: their pages stay in the tables of processors
 
 // Whoever adds up a few columns of large rows touches another page with each element, and all of them again for the next
 // columns.
 bool turns_pages(const PartialFacts& f, const Target& t) {
   constexpr int64_t kLarge = 1 << 20;  // elements of an array
-  return !t.price.coalesces && !f.contiguous && f.streams && f.row > kPageElements / 2 && length(f) >= 8 * kRows &&
+  return !t.price.coalesces && !f.contiguous && f.streams && f.row > kPageElements / 2 && length(f) >= 4 * kRows &&
          saturating_mul(f.results, length(f)) >= kLarge && f.axes_left > 0;
 }
 

@@ -162,17 +162,27 @@ bool wants_rows(const MapFacts& f, const Target& t) {
 
 namespace {
 
+// Rows that are pages apart, of arrays that stay in no cache.
+bool rows_are_far(const MapFacts& f) {
+  constexpr double kLarge = 1 << 18;  // elements
+  double longest = 0;
+  for (const Reduction& r : f.reductions) longest = std::max(longest, r.length);
+  return f.domain[f.domain.rank() - 1] > kPageElements / 2 && static_cast<double>(f.domain.count()) * longest >= kLarge;
+}
+
 // Columns, that is reductions along another axis than the last one: an invocation takes several, whose elements are
 // neighbours' neighbours, so that a stretch of memory is read at a time. More share what a loop costs; lanes behind the last
-// column compute in vain. It is memory that they wait for: more may be written out than in other tiles.
+// column compute in vain. It is memory that they wait for: more may be written out than in other tiles. Of rows that are far
+// apart lanes read a line at a time, with their pairs: prefetchers follow one stride, not lines that take turns.
 int64_t columns_per_invocation(const MapFacts& f, const Target& t) {
   constexpr int64_t kColumnCode = 2 * kTileCode;
   constexpr double kMostInVain = 0.3;  // of the columns: tiles leave none out
   const int64_t columns = f.domain[f.domain.rank() - 1], width = t.price.lanes;
+  const int64_t most = takes_pairs(t) && rows_are_far(f) ? 2 : static_cast<int64_t>(t.price.tile);
   int64_t best = 1;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t c = 1; c <= static_cast<int64_t>(t.price.tile) && c * f.code <= kColumnCode &&
-                      (c == 1 || c * width <= columns + width) && c * wanted_invocations(t) <= f.domain.count();
+  for (int64_t c = 1; c <= most && c * f.code <= kColumnCode && (c == 1 || c * width <= columns + width) &&
+                      c * wanted_invocations(t) <= f.domain.count();
        ++c) {
     const auto computed = static_cast<double>(divided_up(columns, c * width) * c * width);
     if (computed > (1 + kMostInVain) * static_cast<double>(columns)) continue;

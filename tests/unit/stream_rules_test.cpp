@@ -48,8 +48,10 @@ TEST(StreamRules, ProcessorsReadRowsStretchesOfColumnsAndTilesOfTwoAxes) {
   one_row.reads[0].axes = 2;
   EXPECT_EQ(map(one_row), "i = grid 1; j = grid 4096") << "nobody shares an axis of one";
 
-  EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 16 register 16 lane 8 register 2");
-  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 21 register 3 lane 8 register 2; tail recompute");
+  EXPECT_EQ(map(reduction({4096}, 32, false)), "i = grid 16 register 16 lane 8 register 2");
+  EXPECT_EQ(map(reduction({4096}, 4096, false)), "i = grid 256 lane 8 register 2") << "one line of each row at a time";
+  EXPECT_EQ(map(reduction({1000}, 4096, false)), "i = grid 63 lane 8 register 2; tail recompute");
+  EXPECT_EQ(map(reduction({512}, 4096, false)), "i = grid 16 register 2 lane 8 register 2") << "two rows on a page";
   EXPECT_EQ(map(reduction({16, 256}, 4096, false)).find("lane"), std::string::npos) << "j is read by several";
   MapFacts chunks = reduction({16, 256}, 4096, false);
   chunks.reads[0].axes = 3;
