@@ -70,6 +70,8 @@ std::string schedule_of(const Compute& s);
 /// Stores an element of a result of a Loop or a Scan, of type `t`, wherever its axes lie.
 void store_element(Inliner& inliner, kernel::Builder& b, const Compute& s, size_t result, Type t, const Point& at,
                    kernel::Value v);
+/// The instructions of a Map: `index` numbers its invocations.
+void emit_map(Inliner& inliner, kernel::Builder& b, const Compute& s, kernel::Value index);
 /// The instructions of a Loop: `index` numbers its invocations.
 void emit_loop(Inliner& inliner, kernel::Builder& b, const ir::Graph& g, const Compute& s, kernel::Value index);
 /// The instructions of a Scan: `index` numbers the chunks of all rows.
@@ -92,7 +94,8 @@ struct MadeKernel {
 /// Nodes in `computed` are computed here though they have a buffer. `arms`: of the whole scope.
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Arms& arms,
-                       const Target& target, const schedule::Scheduler& scheduler, const std::string& name);
+                       const Target& target, const schedule::Scheduler& scheduler, const std::string& name,
+                       bool keeps = true);
 
 /// How the computes of a kernel run, and the reductions within them: a line each.
 std::vector<ScheduleLine> schedule_lines(std::span<const Compute> group, const MadeKernel& made, const Partials& partial);

@@ -117,6 +117,8 @@ class Inliner {
   void set_team(int64_t lanes) { team_ = lanes; }
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
+  /// Invocations keep nothing for all steps of a loop: that takes code.
+  void keep_nothing() { keeps_ = false; }
   /// Each invocation computes all points of rows of so many elements; 0: none does.
   void set_row(int64_t length) { row_ = length; }
   /// All invocations together compute so many points from here on.
@@ -196,8 +198,10 @@ class Inliner {
     std::vector<bool> varying;  // parameters that change from step to step of the loop this scope is the body of
     int64_t function = -1;
     const Arms* arms = nullptr;
-    OwnElements own = {};                                // of arrays of a loop's state
-    std::optional<int> whole_behind = {};                // of a loop whose state is in registers behind so many axes
+    OwnElements own = {};                  // of arrays of a loop's state
+    std::optional<int> whole_behind = {};  // of a loop whose state is in registers behind so many axes
+    bool together = false;                 // the members of a workgroup run that loop, step by step,
+    int64_t kept = 0;  // and each keeps so many elements for all steps, in reductions that are written out
     std::unordered_map<uint32_t, uint32_t> shared = {};  // nodes of which the workgroup has all elements -> shared array
   };
   // An accumulator of a loop whose body adds `terms` to it; `lost` are the variables of what additions rounded away.
@@ -300,6 +304,8 @@ class Inliner {
   bool in_registers(int scope, ir::NodeId node);
   void hoist_below(int scope, ir::NodeId node, const Point& point, int guard);
   bool varies(int scope, ir::NodeId node);
+  /// From here on all is computed so many times; returns at how many points it was before.
+  int64_t repeat(int64_t times);
   const ir::Node& node(ir::NodeId id) const { return graph_[id]; }
   const BufferRef* buffer_of(ir::NodeId id) const;  // none: computed here
 
@@ -314,6 +320,7 @@ class Inliner {
   int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
   int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
+  bool keeps_ = true;   // for all steps of a loop what its reductions read in each of them
   int64_t points_ = 1;  // at which all invocations compute what is written now; 2^31 - 1 at most
   int open_ = 0;        // reductions around what is written now
   int64_t row_ = 0;     // elements of a row that an invocation has all points of

@@ -30,8 +30,8 @@ uint32_t depends_on(const Place& p) {
 
 }  // namespace
 
-Inliner::CommonValues::CommonValues(Inliner& inliner, const Node& n, std::span<const Point> points)
-    : inliner_(inliner), b_(inliner.b_), inner_(static_cast<size_t>(n.attr.back())) {
+Inliner::CommonValues::CommonValues(Inliner& inliner, int scope, const Node& n, std::span<const Point> points)
+    : inliner_(inliner), b_(inliner.b_), scope_(scope), inner_(static_cast<size_t>(n.attr.back())) {
   Visit top{{n.in[0], {}}, Place(static_cast<size_t>(inliner.node(n.in[0]).type.shape.rank()))};
   for (const Point& p : points) {
     const Point at = inliner.reduced_operand_point(n, p);
@@ -49,6 +49,7 @@ Inliner::CommonValues::CommonValues(Inliner& inliner, const Node& n, std::span<c
     const uint32_t on = depends_on(v.place);
     if ((on & kAlong) == 0) continue;
     if ((on & kLanes) != 0) {
+      if (scope_ > 0 && in_memory(v.at.node)) ++(inliner_.varies(scope_, v.at.node) ? changing_ : staying_);
       visit_operands(v, stack);
     } else if (reads_along(v.at.node, v.place)) {
       values_.push_back(v.at);
@@ -56,10 +57,15 @@ Inliner::CommonValues::CommonValues(Inliner& inliner, const Node& n, std::span<c
   }
 }
 
+bool Inliner::CommonValues::in_memory(NodeId id) const {
+  return inliner_.node(id).op == Op::Param || inliner_.buffer_of(id) ||
+         inliner_.scopes_[static_cast<size_t>(scope_)].shared.contains(id.v);
+}
+
 void Inliner::CommonValues::visit_operands(const Visit& v, std::vector<Visit>& stack) const {
   const Node& n = inliner_.node(v.at.node);
   const bool table = n.op == Op::Gather, layout = ir::is_unary_layout(n.op);
-  if (n.op == Op::Param || inliner_.buffer_of(v.at.node) || (!table && !layout && !ir::is_pointwise(n.op))) return;
+  if (in_memory(v.at.node) || (!table && !layout && !ir::is_pointwise(n.op))) return;
   if ((table || layout) && inliner_.node(n.in[0]).type.shape.count() == 0) return;
   Common below = v.at;
   if (table || layout) below.path.push_back(v.at.node);
@@ -77,8 +83,8 @@ bool Inliner::CommonValues::reads_along(NodeId root, const Place& place) const {
     const auto [id, at] = std::move(stack.back());
     stack.pop_back();
     if ((depends_on(at) & kAlong) == 0 || !seen.emplace(id.v, at).second) continue;
+    if (in_memory(id)) return true;
     const Node& n = inliner_.node(id);
-    if (n.op == Op::Param || inliner_.buffer_of(id)) return true;
     for (size_t j = 0; j < n.in.size(); ++j) stack.emplace_back(n.in[j], operand_place(inliner_.graph_, n, j, at));
   }
   return false;
@@ -111,7 +117,7 @@ void Inliner::CommonValues::evaluate(std::span<const Point> at, Value first, int
         q[inner_] = place;
         points.push_back(point_of(c, q));
       }
-      values.push_back(inliner_.eval(0, c.node, points));
+      values.push_back(inliner_.eval(scope_, c.node, points));
     }
   }
 }
@@ -122,7 +128,7 @@ void Inliner::CommonValues::provide(std::span<const Point> at, int64_t k) {
   const std::vector<std::vector<Value>>& values = held_[static_cast<size_t>(block * own_ + in_block % own_)];
   for (size_t j = 0; j < values_.size(); ++j)
     for (size_t u = 0; u < at.size(); ++u)
-      inliner_.memo_.back()[Key{0, values_[j].node.v, point_of(values_[j], at[u])}] = b_.broadcast(values[j][u], lane);
+      inliner_.memo_.back()[Key{scope_, values_[j].node.v, point_of(values_[j], at[u])}] = b_.broadcast(values[j][u], lane);
 }
 
 }  // namespace spirograd::lower

@@ -10,10 +10,14 @@ namespace spirograd::lower {
 
 class Inliner::CommonValues {
  public:
-  /// Pre: the subgroup takes the same path to here.
-  CommonValues(Inliner& inliner, const ir::Node& n, std::span<const Point> points);
+  /// Pre: the subgroup takes the same path to here, and whatever lanes evaluate at one point in this scope is the same.
+  CommonValues(Inliner& inliner, int scope, const ir::Node& n, std::span<const Point> points);
 
   int64_t count() const { return static_cast<int64_t>(values_.size()); }
+  /// Arrays that each lane reads for itself, and that are the same in all steps of the loop whose body this scope is.
+  int64_t staying() const { return staying_; }
+  /// Such that change from step to step: others have written what each lane reads.
+  int64_t changing() const { return changing_; }
   /// Evaluates the elements `first`, `first + 1`, .. of the last axis, as many as there are copies. `at`: the operand's
   /// points, whose other coordinates are in place.
   void evaluate(std::span<const Point> at, kernel::Value first, int64_t copies);
@@ -29,14 +33,17 @@ class Inliner::CommonValues {
     Common at;
     Place place;
   };
+  bool in_memory(ir::NodeId id) const;
   bool reads_along(ir::NodeId id, const Place& place) const;
   void visit_operands(const Visit& v, std::vector<Visit>& stack) const;
   Point point_of(const Common& c, const Point& at) const;
 
   Inliner& inliner_;
   kernel::Builder& b_;
+  const int scope_;
   const size_t inner_;  // the last reduced axis
   int64_t extent_ = 0;  // of it
+  int64_t staying_ = 0, changing_ = 0;
   std::vector<Common> values_;
   int64_t own_ = 1;                                            // copies that a lane has beside each other, and at a time
   std::vector<std::vector<std::vector<kernel::Value>>> held_;  // by the lanes: per subgroup of copies, value and point

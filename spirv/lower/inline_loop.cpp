@@ -47,6 +47,7 @@ int Inliner::open_loop_scope(int scope, const ir::LoopParts& parts, std::span<co
   if (fresh) arms->second = Arms(graph_, graph_.function(parts.function).results);
   inner.arms = &arms->second;
   inner.whole_behind = layout.whole_behind;
+  inner.together = layout.members > 1;
   for (int j = 0; j < static_cast<int>(operands.size()); ++j) {
     const RowBlocks::Operand& operand = operands[static_cast<size_t>(j)];
     ParamSource s;
@@ -151,6 +152,7 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
   const Value count = trips(b_.i32(parts.length), holds(scope, conditions(scope, loop)), !alone);
   const Value counter = b_.begin_loop(count, !going_on.empty());
   push_block();
+  const int64_t around = repeat(parts.length);
   const Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
   set_step(inner, step);
   if (!going_on.empty()) b_.break_if(has_ended(inner, going_on));
@@ -162,6 +164,7 @@ Inliner::Elements Inliner::run_loop(int scope, NodeId loop, const StateLayout& l
   for (size_t j = 0; j < n_acc; ++j)
     for (size_t e = 0; e < results[j].size(); ++e) b_.set(state()[j].vars[e], results[j][e]);
   if (!layout.shared.empty()) b_.barrier();  // the next step writes what others may still read
+  points_ = around;
   pop_block();
   b_.end_loop();
   Elements finals(n_acc);

@@ -295,6 +295,11 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
   b.set(r.total[u], add_compensated(b, before, part, r.lost[u]));
 }
 
+int64_t Inliner::repeat(int64_t times) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return std::exchange(points_, std::min(kMost, points_ * times));
+}
+
 std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
@@ -327,12 +332,19 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     facts.leaves = staging->leaves();
   }
   std::optional<CommonValues> common;
-  if (lanes_ > 0 && scope == 0 && b_.uniform_path_in_subgroup()) {
-    common.emplace(*this, n, points);
+  Scope& around = scopes_[static_cast<size_t>(scope)];
+  const bool alike = scope == 0 || around.together;  // each lane sees what the others see
+  if (lanes_ > 0 && alike && b_.uniform_path_in_subgroup()) {
+    common.emplace(*this, scope, n, points);
     facts.lanes = lanes_;
     facts.common = common->count();
+    facts.staying = keeps_ ? common->staying() : 0;
+    facts.kept = around.kept;
+    facts.changing = common->changing();
   }
   const schedule::ReduceSchedule s = schedule::legal(facts, scheduler_.reduction(facts, target_), target_);
+  if (schedule::extent(s.axes.back(), schedule::Bind::Unroll) == facts.extents.back())
+    around.kept += schedule::kept_elements(facts);
   reductions_.push_back(
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
@@ -357,15 +369,14 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});
   }
   loops.start(points);
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const int64_t around = std::exchange(points_, std::min(kMost, points_ * reduced_length(n)));
+  const int64_t before = repeat(reduced_length(n));
   ++open_;
   loops.open_loops();
   loops.accumulate_copies();
   loops.accumulate_left();
   loops.close(loops.open_around);
   --open_;
-  points_ = around;
+  points_ = before;
   for (const ReductionLoops::Result& r : loops.results)
     for (size_t u = 0; u < points.size() && !loops.direct; ++u) loops.add_chains(r, u);
   loops.close(0);

@@ -80,6 +80,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
 
   const Value counter = b_.begin_loop(b_.i32(parts.length));
   push_block();
+  const int64_t around = repeat(parts.length);
   const Value step = parts.reverse ? b_.sub(b_.i32(parts.length - 1), counter) : counter;
   set_step(inner, step);
   const Value odd = b_.op(KOp::And, counter, b_.i32(1));
@@ -113,6 +114,7 @@ void Inliner::run_loop_in_memory(int scope, NodeId loop, const StateLayout& layo
       store(j, step, {}, layout.own({}).slots[0], after[j]);
   }
   b_.barrier();
+  points_ = around;
   pop_block();
   b_.end_loop();
 

@@ -88,11 +88,21 @@ struct ReduceFacts {
   int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken
   int64_t lanes = 0;         // of a subgroup that computes neighbouring points, all on the same path; 0: not known
   int64_t common = 0;        // values that change along the last axis and are the same for these lanes, per point
+  int64_t staying = 0;       // arrays that each lane reads for itself, the same ones in each step of a loop around,
+  int64_t kept = 0;          // where it keeps so many elements of other reductions already;
+  int64_t changing = 0;      // and arrays in shared memory, of which each reads what others have written in this step
   int64_t copies = 1;        // of the reduction itself, where those around it are written out
   int64_t results = 1;       // of all invocations, each of so many elements
   bool loops = false;        // another reduction runs for each element
   bool inside = false;       // it runs for each element of another one
 };
+
+/// What an invocation then keeps if the reduction is written out whole.
+inline int64_t kept_elements(const ReduceFacts& f) {
+  int64_t elements = f.points * f.staying;
+  for (int64_t n : f.extents) elements *= n;
+  return elements;
+}
 
 /// A reduction as a whole, before it is known in which kernel it runs.
 struct PartialFacts {

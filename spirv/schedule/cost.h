@@ -75,6 +75,9 @@ inline int64_t worth_writing_out(int64_t most, double operations) {
   return std::clamp(static_cast<int64_t>(std::min(operations / kOperations, 1e9)), std::min(kUnrolledCode, most), most);
 }
 
+/// Elements that an invocation keeps at hand for all steps of a loop: in registers or as near as the stack.
+inline constexpr int64_t kMostKept = 512;
+
 inline constexpr size_t kMostCode = 6000;  // made in fact, before dead instructions are dropped, at most
 
 /// Processors with narrow vectors have few, and lose more by spilling than a loop costs.

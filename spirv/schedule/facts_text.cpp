@@ -78,6 +78,8 @@ std::string to_string(const ReduceFacts& f) {
       .with("results", f.results)
       .flag("loops", f.loops)
       .flag("inside", f.inside);
+  if (f.staying > 0) line.with("staying", f.staying).with("kept", f.kept);
+  if (f.changing > 0) line.with("changing", f.changing);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);
     for (const auto& [tile, step] : leaf.place) line.with("tile", tile).with("step", step);

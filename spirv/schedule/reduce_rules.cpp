@@ -121,15 +121,19 @@ ReduceSchedule staged(const ReduceFacts& f, const Target& t) {
 
 // Elements that lanes hold at a time: as many as there are lanes, twice as many where they load pairs, or the whole axis, or
 // a divisor of it that leaves few lanes without one. Inside of another reduction a longer axis is written out whole, too:
-// what the lanes load by themselves and need for each element of that one then leaves its loop.
+// what the lanes load by themselves and need for each element of that one then leaves its loop. So is it in a loop's step,
+// as long as there is room for what leaves.
 int64_t broadcast_length(const ReduceFacts& f, const Target& t) {
   constexpr int64_t kBroadcastCode = 4000;  // of what is written out
   constexpr int64_t kWhole = 4, kWholeCode = 6000;
-  constexpr int64_t kPairs = 16;  // elements that are worth it for half of the loads of what lanes have in common
-  const int64_t n = f.extents.back(), code = std::max<int64_t>(1, f.code * f.points * f.copies);
+  constexpr int64_t kPairs = 16;       // elements that are worth it for half of the loads of what lanes have in common
+  constexpr int64_t kSharedLoad = 16;  // instructions that drivers make of it: lanes load one after the other
+  const int64_t element = std::max<int64_t>(1, f.code) + kSharedLoad * f.changing;
+  const int64_t n = f.extents.back(), code = element * f.points * f.copies;
   const int64_t most = std::max<int64_t>(1, std::min(2 * f.lanes, worth_writing_out(kBroadcastCode, operations(f)) / code));
   if (n <= most) return n;
-  if (f.inside && n <= kWhole * f.lanes && n * code <= worth_writing_out(kWholeCode, operations(f))) return n;
+  const bool repeated = (f.inside && n <= kWhole * f.lanes) || (f.staying > 0 && f.kept + kept_elements(f) <= kMostKept);
+  if (repeated && (f.plain == 0 || n <= f.plain) && n * code <= worth_writing_out(kWholeCode, operations(f))) return n;
   if (takes_pairs(t) && n % (2 * f.lanes) == 0 && 2 * f.lanes <= std::min(most, kPairs)) return 2 * f.lanes;
   if (n % f.lanes == 0 && f.lanes <= most) return f.lanes;
   for (int64_t length = most; 2 * length >= std::min(f.lanes, most); --length)

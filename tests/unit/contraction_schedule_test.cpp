@@ -101,6 +101,36 @@ TEST(ContractionSchedule, InsideOfOthersAreWrittenOutWhole) {
   EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 5 unroll 8; broadcast 8") << "longer, in parts";
 }
 
+TEST(ContractionSchedule, WhatLoopsKeepIsWrittenOutWholeWhereThereIsRoom) {
+  const Scheduler scheduler;
+  Target target = test::cpu_target();
+  target.subgroup_size = target.price.lanes = 8;
+  target.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  ReduceFacts f{DType::F32, {64}, 8, 5, kPlainSum};
+  f.lanes = 8;
+  f.common = 1;
+  f.results = 1 << 20;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 4 unroll 16; broadcast 8");
+  f.staying = 1;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 1 unroll 64; broadcast 8");
+  f.kept = 1;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 4 unroll 16; broadcast 8")
+      << "another keeps one too many";
+  f.kept = 0;
+  f.results = 64;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 8 unroll 8; broadcast 8") << "for a moment";
+  f.results = 1 << 20;
+  f.extents = {100};
+  f.points = 4;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 2 serial 5 unroll 10; broadcast 8") << "compensated";
+  f = {DType::F32, {8}, 8, 2, kPlainSum};
+  f.lanes = 8;
+  f.common = 1;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 1 unroll 8; broadcast 8");
+  f.changing = 1;
+  EXPECT_EQ(to_string(scheduler.reduction(f, target)), "k = serial 8") << "a load of shared memory is code for each lane";
+}
+
 TEST(ContractionSchedule, OperandsThatManyTilesReadFarApartAreCopiedIntoPanels) {
   const Scheduler scheduler;
   Target target = test::cpu_target();

@@ -152,17 +152,32 @@ TEST(Invariant, WhatIsWrittenIsLoadedWhereItWas) {
             (Depths{0, 1}));
 }
 
-TEST(Invariant, NotMoreLeaveALoopThanHaveRoom) {
-  constexpr int kMany = 200;
-  const Depths after = depths_after([](Builder& b, uint32_t x, uint32_t y, Value i) {
+constexpr int kMany = 200;
+
+Body many_loads(bool waits) {
+  return [waits](Builder& b, uint32_t x, uint32_t y, Value i) {
     const Value sum = b.var(b.f32(0));
     b.begin_loop(b.i32(3));
     for (int j = 0; j < kMany; ++j) add_to(b, sum, b.load(x, b.add(i, b.i32(j))));
+    if (waits) b.barrier();
     b.end_loop();
     b.store(y, i, b.get(sum));
-  });
+  };
+}
+
+TEST(Invariant, NotMoreLeaveALoopThanHaveRoom) {
+  const Depths after = depths_after(many_loads(false));
   EXPECT_EQ(after.size(), static_cast<size_t>(kMany));
   EXPECT_EQ(std::count(after.begin(), after.end(), 0), 128);
+}
+
+TEST(Invariant, WhereInvocationsWaitForEachOtherMoreLeaveInParts) {
+  EXPECT_EQ(depths_after(many_loads(true)), Depths(kMany, 0));
+  Kernel k = made(many_loads(true));
+  kernel::move_loads_out_of_loops(k);
+  std::vector<int> loads = {0};  // between barriers
+  for (const Inst& i : k.body) i.op == KOp::Barrier ? loads.push_back(0) : void(loads.back() += i.op == KOp::Load);
+  EXPECT_EQ(loads, (std::vector<int>{64, 64, 64, 8, 0}));
 }
 
 }  // namespace invariant_test

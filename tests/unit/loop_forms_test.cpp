@@ -241,6 +241,47 @@ TEST(LoopForms, MembersOfAWorkgroupReduceTogether) {
   }
 }
 
+// How many loads of arrays are in the loops of workgroups, and how many values lanes tell each other.
+struct InLoops {
+  int loads = 0, broadcasts = 0;
+};
+
+InLoops in_loops(const lower::Plan& plan) {
+  InLoops out;
+  for (const kernel::Kernel& k : plan.kernels) {
+    int open = 0;
+    if (k.shared.empty()) continue;
+    for (const kernel::Inst& i : k.body) {
+      open += (i.op == kernel::KOp::Loop) - (i.op == kernel::KOp::EndLoop);
+      out.loads += open > 0 && i.op == kernel::KOp::Load;
+      out.broadcasts += open > 0 && i.op == kernel::KOp::Broadcast;
+    }
+  }
+  return out;
+}
+
+// Of a matrix that every step reads each lane keeps its rows, and of the state it reads a part for all.
+TEST(LoopForms, LanesKeepWhatAllStepsReadAndTellEachOtherWhatChanges) {
+  Target lanes = test::cpu_target();
+  lanes.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const auto lowered = [&](const std::string& n, const std::string& step) {
+    const Program value = program("def main(w: f32[" + n + ", " + n + "], x: f32[" + n + "]) -> f32 =\n" +
+                                  "  sum(square(fori(7, fn(i, x) => " + step + ", x)))\n");
+    lower::Plan plan;
+    for (const Program& p : {value_and_grad(value, {"w", "x"}).value(), value})
+      EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.2), lanes, &plan)) << step << " of " << n;
+    EXPECT_EQ(test::dispatched_loops(plan), 0) << step << " of " << n;
+    return in_loops(plan);
+  };
+  for (const char* n : {"16", "9", "23"}) {
+    EXPECT_EQ(lowered(n, "tanh(w @ x)").loads, 0) << n;
+    EXPECT_EQ(lowered(n, "tanh(x @ w)").loads, 0) << n;
+  }
+  EXPECT_GT(lowered("16", "tanh(w @ x)").broadcasts, 0);
+  EXPECT_GT(lowered("70", "tanh(w @ x)").loads, 0) << "no room";
+  EXPECT_EQ(lowered("8", "0.1 * tanh(x @ w) + 0.2 * (w @ x) + 0.1 * sum(x * x)").loads, 0);
+}
+
 // A panel of 400 rows of a factorisation, as it were: 256 invocations cannot keep it in their registers.
 TEST(LoopForms, AWorkgroupHasAsManyMembersAsItsStateTakes) {
   const Program p = program(
