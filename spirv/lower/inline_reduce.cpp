@@ -9,6 +9,7 @@
 #include "spirv/lower/inline_stage.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
@@ -338,8 +339,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     common.emplace(*this, scope, n, points);
     facts.lanes = lanes_;
     facts.common = common->count();
-    facts.staying = keeps_ ? common->staying() : 0;
-    facts.kept = around.kept;
+    facts.staying = common->staying();
+    facts.kept = keeps_ ? around.kept : schedule::kMostKept;
     facts.changing = common->changing();
   }
   const schedule::ReduceSchedule s = schedule::legal(facts, scheduler_.reduction(facts, target_), target_);

@@ -141,10 +141,12 @@ int64_t broadcast_length(const ReduceFacts& f, const Target& t) {
   return std::min(f.lanes, most);
 }
 
-// Where code is so large that little of it is written out, most lanes would load for nothing.
+// Where code is so large that little of it is written out, most lanes would load for nothing. Narrow vectors gain nothing in
+// the steps of a loop but what is kept for all of them.
 bool lanes_are_used(const ReduceFacts& f, const Target& t) {
   const int64_t length = broadcast_length(f, t);
-  return 2 * length >= f.lanes || length == f.extents.back();
+  if (length == f.extents.back()) return true;
+  return 2 * length >= f.lanes && !(f.staying > 0 && has_few_registers(t));
 }
 
 // Sums that are compensated are plain over several lengths of what is written out.
