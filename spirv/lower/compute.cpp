@@ -25,7 +25,7 @@ int64_t points_of(const ir::Graph& g, const Compute& s) {
   int64_t most = 1;
   for (const ir::NodeId r : g.function(parts_of(g, g[s.node], s.loop).function).results)
     most = std::max(most, g[r].type.shape.count());
-  return most;
+  return most * (s.loop.blocks ? s.loop.blocks->count() : 1);
 }
 
 void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<const Compute> group,

@@ -32,7 +32,8 @@ constexpr int64_t kOwnState = 100;    // and of all
 constexpr int64_t kOwnInMemory = 1024;
 constexpr double kWakingThreads = 12;  // times what a dispatch takes without it, measured on lavapipe 25
 constexpr double kTurn = 12;           // operations that each element of a loop over elements takes besides its own
-constexpr double kBarrier = 200;       // operations that a barrier takes, about
+constexpr double kBarrier = 200;       // operations that a barrier takes, about,
+constexpr double kKept = 1;            // and a load of what is at hand
 constexpr int64_t kMembers = 256;
 // Elements that an invocation computes side by side for the others, where barriers are dear: drivers for processors make
 // branches of each lane that stores one, and take time that grows with the square of their number.
@@ -210,9 +211,16 @@ std::optional<LoopForm> by_one_workgroup_in_memory(const Graph& g, const ir::Loo
   return shared_bytes(g, form) + state_bytes(g, parts, form) <= t.shared_bytes ? std::optional(form) : std::nullopt;
 }
 
-// Operations of one step that a member of the workgroup does: what all have to know, each computes for itself.
-double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target& t) {
-  const std::vector<NodeId> results = g.function(parts_of(g, g[id], form).function).results;
+// What a member of the workgroup does in one step.
+struct MemberWork {
+  double operations = 0;
+  bool keeps = false;  // it reads some array in all steps alike, and has it at hand
+};
+
+// What all have to know, each computes for itself.
+MemberWork member_work(const Graph& g, NodeId id, const LoopForm& form, const Target& t) {
+  const ir::LoopParts parts = parts_of(g, g[id], form);
+  const std::vector<NodeId> results = g.function(parts.function).results;
   const std::vector<NodeId> order = ir::postorder(g, results);
   std::unordered_map<uint32_t, double> times;
   std::set<uint32_t> shared;
@@ -220,13 +228,20 @@ double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target
   for (NodeId r : results) times[r.v] = own(r);
   for (const std::vector<NodeId>& level : form.shared)
     for (NodeId n : level) times[n.v] = own(n), shared.insert(n.v);
-  double work = kBarrier * static_cast<double>(form.shared.size() + 1);
+  MemberWork out = {kBarrier * static_cast<double>(form.shared.size() + 1)};
+  double& work = out.operations;
   if (form.in_memory)
     for (const auto& [computed, count] : times) work += count * (kTurn + t.price.shared_load);
+  const bool lanes = schedule::tiles_by_lanes(t) && form.members == t.subgroup_size;
+  const auto is_kept = [&](const Node& n, double count) {
+    return lanes && n.op == Op::Param && n.attr[0] >= parts.n_acc + parts.n_es && n.type.shape.rank() > 0 && count > 1 &&
+           count <= static_cast<double>(schedule::kMostKept);
+  };
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Node& n = g[*at];
     const double here = times[at->v];
-    work += here * (n.op == Op::Param ? t.price.load : op_cost(n));
+    out.keeps = out.keeps || is_kept(n, here);
+    work += here * (is_kept(n, here) ? kKept : n.op == Op::Param ? t.price.load : op_cost(n));
     for (NodeId in : n.in) {
       double there = here;
       if (ir::info(n.op).kind == ir::Kind::Reduce) there *= elements(g, in) / elements(g, *at);
@@ -237,7 +252,7 @@ double member_work(const Graph& g, NodeId id, const LoopForm& form, const Target
       }
     }
   }
-  return work;
+  return out;
 }
 
 // What a step costs as dispatches besides its work: one, and one for each reduction and each scatter. Drivers for processors
@@ -252,11 +267,11 @@ double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
 }
 
 // A workgroup for each block of rows, as few as fill a subgroup, if that takes less than `least` operations of a busy device
-// for each step. Where barriers are dear it never did: on lavapipe a step is as fast as its dispatches at best.
+// for each step. Where barriers are dear its dispatches are as fast, unless members have at hand what all steps read.
 std::optional<LoopForm> by_blocks(Graph& g, NodeId id, const Target& t, double least) {
   const ir::LoopParts whole = ir::loop_parts(g, g[id]);
   const std::optional<int64_t> rows = rows_of_state(g, whole);
-  if (!rows || *rows < 2 || !t.price.cooperates || !t.shared_memory) return std::nullopt;
+  if (!rows || *rows < 2 || !t.shared_memory) return std::nullopt;
   const int64_t row = std::max<int64_t>(1, largest_result(g, g.function(whole.function)) / *rows);
   int64_t block = std::clamp<int64_t>(t.price.lanes / row, 1, *rows / 2);
   while (*rows % block != 0) --block;
@@ -268,7 +283,8 @@ std::optional<LoopForm> by_blocks(Graph& g, NodeId id, const Target& t, double l
   if (!form) return std::nullopt;
   form->blocks = std::move(blocks);
   const double at_once = std::max<double>(t.price.busy, static_cast<double>(invocations(*form)));
-  return member_work(g, id, *form, t) * at_once <= least ? form : std::nullopt;
+  const MemberWork work = member_work(g, id, *form, t);
+  return (t.price.cooperates || work.keeps) && work.operations * at_once <= least ? form : std::nullopt;
 }
 
 int64_t code_with_loops_inside(const Graph& g, NodeId loop) {
@@ -320,11 +336,11 @@ LoopForm loop_form(Graph& g, NodeId id, const Target& t) {
   }
   const ir::Function& f = g.function(parts.function);
   if (std::optional<LoopForm> group = by_one_workgroup(g, parts, one_workgroup(g, f, kOwnElements, t), t)) {
-    const double time = member_work(g, id, *group, t) * schedule::idle(1, t);
+    const double time = member_work(g, id, *group, t).operations * schedule::idle(1, t);
     if (time <= least) best = std::move(group), least = time;
   } else if (std::optional<LoopForm> in_memory =
                  by_one_workgroup_in_memory(g, parts, one_workgroup(g, f, kOwnInMemory, t), t)) {
-    const double time = member_work(g, id, *in_memory, t) * schedule::idle(1, t);
+    const double time = member_work(g, id, *in_memory, t).operations * schedule::idle(1, t);
     if (time <= std::min(least, dispatches_of_little_work(g, id, t))) best = std::move(in_memory), least = time;
   }
   if (!best) least = work + dispatches_of_little_work(g, id, t);

@@ -120,6 +120,30 @@ TEST_F(LongLoops, StateThatOneWorkgroupKeeps) {
     }
 }
 
+// One row after the other, or each by a subgroup that keeps the matrix.
+TEST_F(LongLoops, RowsOfABatchThatMeetAMatrixInEachStep) {
+  for (const auto& [rows, state] : {std::pair{6, 32}, {5, 20}}) {
+    const std::string row = std::to_string(state), batch = std::to_string(rows) + ", " + row;
+    SCOPED_TRACE(batch);
+    const Program p =
+        value_and_grad(program("def main(w: f32[" + row + ", " + row + "], s: f32[" + batch + "], xs: f32[60, " + batch +
+                               "]) -> (l: f32) =\n" + "  sum(square(fold(fn(s, x) => tanh(s @ w + x), s, xs)))\n"),
+                       {"w", "s", "xs"})
+            .value();
+    std::vector<std::vector<double>> values;
+    std::vector<HostArray> inputs;
+    for (const Param& param : p.params) {
+      std::vector<double>& v = values.emplace_back();
+      for (int64_t i = 0; i < param.type.shape.count(); ++i)
+        v.push_back(static_cast<float>(0.2 * std::sin(0.7 * static_cast<double>(i))));
+      inputs.emplace_back(param.type, v);
+    }
+    std::vector<std::vector<double>> want;
+    for (const ir::Array& a : ir::evaluate(p, values)) want.push_back(a.data);
+    expect(p, inputs, want, 1e-4);
+  }
+}
+
 // What its members all have to know they find together, as a GPU has it, or each alone.
 TEST_F(LongLoops, ReductionsOfStateThatOneWorkgroupKeeps) {
   const Program steps = program(

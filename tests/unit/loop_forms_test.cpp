@@ -282,6 +282,23 @@ TEST(LoopForms, LanesKeepWhatAllStepsReadAndTellEachOtherWhatChanges) {
   EXPECT_EQ(lowered("8", "0.1 * tanh(x @ w) + 0.2 * (w @ x) + 0.1 * sum(x * x)").loads, 0);
 }
 
+// Each row of a batch is a workgroup's, if its lanes keep the matrix; else all rows are dispatched, step by step.
+TEST(LoopForms, RowsOfABatchAreSubgroupsThatKeepWhatTheyRead) {
+  Target lanes = test::cpu_target();
+  lanes.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const Program value = program(
+      "def main(w: f32[32, 32], x: f32[6, 32]) -> f32 =\n"
+      "  sum(square(fori(60, fn(i, x) => tanh(x @ w), x)))\n");
+  lower::Plan plan;
+  for (const Program& p : {value_and_grad(value, {"w", "x"}).value(), value})
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.2), lanes, &plan));
+  EXPECT_EQ(test::dispatched_loops(plan), 0);
+  EXPECT_EQ(in_loops(plan).loads, 0);
+  EXPECT_EQ(plan.kernels[0].invocations, 48u);
+  EXPECT_TRUE(test::lowers_right(value, test::sines(value, 0.2), test::cpu_target(), &plan));
+  EXPECT_EQ(test::dispatched_loops(plan), 1);
+}
+
 // A panel of 400 rows of a factorisation, as it were: 256 invocations cannot keep it in their registers.
 TEST(LoopForms, AWorkgroupHasAsManyMembersAsItsStateTakes) {
   const Program p = program(
