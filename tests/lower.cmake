@@ -27,7 +27,7 @@ spirograd_test(unit/einsum_test.cpp LABELS unit LINK spirograd_test_support spir
 spirograd_test(unit/convolution_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/fourier_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/random_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
-spirograd_test(unit/loop_forms_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
+spirograd_test(unit/loop_forms_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/row_loops_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/row_blocks_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/rounds_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

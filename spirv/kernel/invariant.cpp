@@ -18,8 +18,11 @@ struct Block {
   size_t around = 0;    // the block around it
   Value opened_by = 0;  // the instruction
   int depth = 0;
-  bool repeats = false;              // a loop that certainly runs all of its iterations, two at least
-  int most = kMostMoved, moved = 0;  // loads that leave it
+  bool repeats = false;  // a loop that certainly runs all of its iterations, two at least
+  bool waits = false;    // invocations wait for each other in it
+  int moved = 0;         // loads that leave it
+
+  bool has_room() const { return moved < (waits ? kMostInParts : kMostMoved); }
 };
 
 bool repeats(const std::vector<Inst>& body, const Inst& i) {
@@ -65,7 +68,7 @@ class Mover {
       if (op == KOp::EndIf || op == KOp::EndLoop || op == KOp::Else) now = blocks_[now].around;
       block_[at] = now;
       if (op == KOp::Break) blocks_[now].repeats = false;
-      for (size_t b = now; op == KOp::Barrier && b > 0; b = blocks_[b].around) blocks_[b].most = kMostInParts;
+      for (size_t b = now; op == KOp::Barrier && b > 0; b = blocks_[b].around) blocks_[b].waits = true;
       if (op != KOp::If && op != KOp::Else && op != KOp::Loop) continue;
       blocks_.push_back({now, at, blocks_[now].depth + 1, repeats(body_, body_[at])});
       now = blocks_.size() - 1;
@@ -73,7 +76,6 @@ class Mover {
     }
   }
 
-  bool waits_in(Value loop) const { return blocks_[home_[loop]].most == kMostInParts; }
   bool is_load(const Inst& i) const { return i.op == KOp::Load && k_.bindings[i.in[0]].access == Access::Read; }
 
   // The outermost block that each value could be computed in: all that it is made of could be, too.
@@ -86,7 +88,7 @@ class Mover {
       if (load || only_computes(i.op)) {
         int depth = 0;
         for (const Value v : operands(i)) depth = std::max(depth, blocks_[home_[v]].depth);
-        while (blocks_[home].depth > depth && blocks_[home].repeats && (!load || blocks_[home].moved < blocks_[home].most)) {
+        while (blocks_[home].depth > depth && blocks_[home].repeats && (!load || blocks_[home].has_room())) {
           blocks_[home].moved += load;
           home = blocks_[home].around;
         }
@@ -134,7 +136,8 @@ class Mover {
       if (const auto it = in_front.find(at); it != in_front.end())
         for (int loads = 0; const Value v : it->second) {
           put(v);
-          if (waits_in(at) && is_load(body_[v]) && ++loads % kPart == 0) out.push_back({KOp::Barrier, Scalar::Bool, {}, 0});
+          if (blocks_[home_[at]].waits && is_load(body_[v]) && ++loads % kPart == 0)
+            out.push_back({KOp::Barrier, Scalar::Bool, {}, 0});
         }
       if (leaves_[at] == kStays) put(at);
     }

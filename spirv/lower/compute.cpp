@@ -22,10 +22,8 @@ Value element_index(Builder& b) { return b.bitcast(kernel::Scalar::I32, b.index(
 // Elements that the invocations compute: of a loop, of its largest result, in each step.
 int64_t points_of(const ir::Graph& g, const Compute& s) {
   if (s.kind != Compute::Kind::Loop) return s.domain.count();
-  int64_t most = 1;
-  for (const ir::NodeId r : g.function(parts_of(g, g[s.node], s.loop).function).results)
-    most = std::max(most, g[r].type.shape.count());
-  return most * (s.loop.blocks ? s.loop.blocks->count() : 1);
+  const ir::Function& body = g.function(parts_of(g, g[s.node], s.loop).function);
+  return largest_result(g, body) * (s.loop.blocks ? s.loop.blocks->count() : 1);
 }
 
 void emit_computes(Inliner& inliner, Builder& b, const ir::Graph& g, std::span<const Compute> group,
@@ -111,8 +109,7 @@ int64_t lanes_of(std::span<const Compute> group, uint32_t workgroup, const Targe
   const schedule::MapSchedule& m = group[0].schedule;
   const int64_t size = target.subgroup_size;
   if (group.size() > 1) return 0;
-  if (group[0].kind == Compute::Kind::Loop)
-    return schedule::tiles_by_lanes(target) && group[0].loop.members == size ? size : 0;
+  if (group[0].kind == Compute::Kind::Loop) return is_subgroup(group[0].loop, target) ? size : 0;
   if (group[0].kind != Compute::Kind::Map) return 0;
   if (m.flat || m.group > 0) return m.team;
   const bool lanes = std::any_of(m.axes.begin(), m.axes.end(), [&](const schedule::Split& axis) {

@@ -91,7 +91,8 @@ struct MadeKernel {
   std::vector<ir::NodeId> repeated;            // too_large: nodes computed at many times the points that were asked for
   std::vector<ScheduledReduction> reductions;  // in the order in which they run
 };
-/// Nodes in `computed` are computed here though they have a buffer. `arms`: of the whole scope.
+/// Nodes in `computed` are computed here though they have a buffer. `arms`: of the whole scope. `keeps`: loops may keep what
+/// all steps read; where that makes one too large it is made without.
 MadeKernel make_kernel(const ir::Graph& g, std::span<const Compute> group, const Materialised& materialised,
                        std::set<uint32_t> computed, const std::vector<ParamSource>& params, const Arms& arms,
                        const Target& target, const schedule::Scheduler& scheduler, const std::string& name,

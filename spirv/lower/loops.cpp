@@ -128,12 +128,6 @@ void take_turns(const Graph& g, const SharedNodes& nodes, int64_t length, const 
   if (iterations * length <= schedule::most_elements(t)) form = std::move(turns);
 }
 
-int64_t largest_result(const Graph& g, const ir::Function& f) {
-  int64_t largest = 1;
-  for (NodeId r : f.results) largest = std::max(largest, g[r].type.shape.count());
-  return largest;
-}
-
 // By neighbouring invocations of one workgroup; more than usual where each would have more elements of one array than `own`.
 LoopForm one_workgroup(const Graph& g, const ir::Function& f, int64_t own, const Target& t) {
   LoopForm form{LoopForm::Kind::Together};
@@ -232,16 +226,17 @@ MemberWork member_work(const Graph& g, NodeId id, const LoopForm& form, const Ta
   double& work = out.operations;
   if (form.in_memory)
     for (const auto& [computed, count] : times) work += count * (kTurn + t.price.shared_load);
-  const bool lanes = schedule::tiles_by_lanes(t) && form.members == t.subgroup_size;
+  const bool keeps = is_subgroup(form, t);
   const auto is_kept = [&](const Node& n, double count) {
-    return lanes && n.op == Op::Param && n.attr[0] >= parts.n_acc + parts.n_es && n.type.shape.rank() > 0 && count > 1 &&
+    return keeps && n.op == Op::Param && n.attr[0] >= parts.n_acc + parts.n_es && n.type.shape.rank() > 0 && count > 1 &&
            count <= static_cast<double>(schedule::kMostKept);
   };
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Node& n = g[*at];
     const double here = times[at->v];
-    out.keeps = out.keeps || is_kept(n, here);
-    work += here * (is_kept(n, here) ? kKept : n.op == Op::Param ? t.price.load : op_cost(n));
+    const bool kept = is_kept(n, here);
+    out.keeps = out.keeps || kept;
+    work += here * (kept ? kKept : n.op == Op::Param ? t.price.load : op_cost(n));
     for (NodeId in : n.in) {
       double there = here;
       if (ir::info(n.op).kind == ir::Kind::Reduce) there *= elements(g, in) / elements(g, *at);
@@ -271,7 +266,8 @@ double dispatches_of_little_work(const Graph& g, NodeId id, const Target& t) {
 std::optional<LoopForm> by_blocks(Graph& g, NodeId id, const Target& t, double least) {
   const ir::LoopParts whole = ir::loop_parts(g, g[id]);
   const std::optional<int64_t> rows = rows_of_state(g, whole);
-  if (!rows || *rows < 2 || !t.shared_memory) return std::nullopt;
+  const bool may_pay = t.price.cooperates || schedule::tiles_by_lanes(t);  // else none keeps anything
+  if (!rows || *rows < 2 || !may_pay || !t.shared_memory) return std::nullopt;
   const int64_t row = std::max<int64_t>(1, largest_result(g, g.function(whole.function)) / *rows);
   int64_t block = std::clamp<int64_t>(t.price.lanes / row, 1, *rows / 2);
   while (*rows % block != 0) --block;
@@ -346,6 +342,10 @@ LoopForm loop_form(Graph& g, NodeId id, const Target& t) {
   if (!best) least = work + dispatches_of_little_work(g, id, t);
   if (std::optional<LoopForm> blocks = by_blocks(g, id, t, least)) return *std::move(blocks);
   return best.value_or(LoopForm{});
+}
+
+bool is_subgroup(const LoopForm& form, const Target& t) {
+  return schedule::tiles_by_lanes(t) && form.members == t.subgroup_size;
 }
 
 ir::LoopParts parts_of(const Graph& g, const Node& map_accum, const LoopForm& form) {

@@ -1,6 +1,7 @@
 // Which loops run inside of one kernel, and how their state is spread over its invocations.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
@@ -44,6 +45,16 @@ ir::LoopParts parts_of(const ir::Graph& g, const ir::Node& map_accum, const Loop
 
 /// Invocations that run such a loop.
 int64_t invocations(const LoopForm& form);
+
+/// Whether its members are one subgroup of a processor, whose lanes read each other's values.
+bool is_subgroup(const LoopForm& form, const Target& target);
+
+/// Elements of the largest result of a body.
+inline int64_t largest_result(const ir::Graph& g, const ir::Function& body) {
+  int64_t largest = 1;
+  for (ir::NodeId r : body.results) largest = std::max(largest, g[r].type.shape.count());
+  return largest;
+}
 
 /// Of Elements and Rows: how many elements an invocation reads of each operand, about.
 std::vector<double> loads_of_operands(const ir::Graph& g, ir::NodeId map_accum, const LoopForm& form);

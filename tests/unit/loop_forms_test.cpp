@@ -10,6 +10,7 @@
 #include "frontend/rewrite/passes.h"
 #include "spirograd/grad.h"
 #include "spirv/lower/loops.h"
+#include "support/golden_plans.h"
 #include "support/loop_programs.h"
 #include "support/lowered.h"
 
@@ -262,8 +263,7 @@ InLoops in_loops(const lower::Plan& plan) {
 
 // Of a matrix that every step reads each lane keeps its rows, and of the state it reads a part for all.
 TEST(LoopForms, LanesKeepWhatAllStepsReadAndTellEachOtherWhatChanges) {
-  Target lanes = test::cpu_target();
-  lanes.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const Target lanes = test::lane_cpu();
   const auto lowered = [&](const std::string& n, const std::string& step) {
     const Program value = program("def main(w: f32[" + n + ", " + n + "], x: f32[" + n + "]) -> f32 =\n" +
                                   "  sum(square(fori(7, fn(i, x) => " + step + ", x)))\n");
@@ -284,8 +284,7 @@ TEST(LoopForms, LanesKeepWhatAllStepsReadAndTellEachOtherWhatChanges) {
 
 // Each row of a batch is a workgroup's, if its lanes keep the matrix; else all rows are dispatched, step by step.
 TEST(LoopForms, RowsOfABatchAreSubgroupsThatKeepWhatTheyRead) {
-  Target lanes = test::cpu_target();
-  lanes.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
+  const Target lanes = test::lane_cpu();
   const Program value = program(
       "def main(w: f32[32, 32], x: f32[6, 32]) -> f32 =\n"
       "  sum(square(fori(60, fn(i, x) => tanh(x @ w), x)))\n");
