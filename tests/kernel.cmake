@@ -14,4 +14,5 @@ if(SPIROGRAD_SPIRV_TOOLS)  # they validate and disassemble
   spirograd_test(unit/emit_group_test.cpp LABELS unit LINK spirograd_emit)
 endif()
 spirograd_test(unit/pairs_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/lane_rows_test.cpp LABELS unit LINK spirograd_kernel spirograd_emit)
 spirograd_test(unit/latitude_test.cpp LABELS unit slow LINK spirograd_kernel)

@@ -55,6 +55,8 @@ bool is_layered(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_DOZEN; }
 
 bool has_costly_exactness(VkDriverId driver) { return driver == VK_DRIVER_ID_MOLTENVK; }
 
+bool gathers_loads(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_LLVMPIPE; }
+
 bool shares_memory(const DeviceFacts& f) {
   return f.type == VK_PHYSICAL_DEVICE_TYPE_CPU || f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
@@ -98,6 +100,7 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
     t.price = gpu_prices(f.resident);
   }
   if (f.costly_exactness) t.quirks |= kCostlyExactness;
+  if (f.gathered_loads) t.quirks |= kGatheredLoads;
   // The memory of the discrete takes more invocations to keep busy.
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;

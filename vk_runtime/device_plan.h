@@ -34,6 +34,7 @@ struct DeviceFacts {
   bool atomic_float_extension = false, atomic_float_add = false;  // VK_EXT_shader_atomic_float, shaderBufferFloat32AtomicAdd
   bool layered = false;                                           // written on top of another graphics interface
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
+  bool gathered_loads = false;                                    // lanes that load neighbours gather them one by one
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
   bool timeline_semaphore = false;                                // 1.2 or VK_KHR_timeline_semaphore
   bool external_memory_fd = false;                                // VK_KHR_external_memory_fd
@@ -80,6 +81,9 @@ bool is_layered(VkDriverId driver);
 
 /// Whether the driver makes calls of operations that may not be contracted (kCostlyExactness).
 bool has_costly_exactness(VkDriverId driver);
+
+/// Whether the driver gathers what lanes load beside each other (kGatheredLoads).
+bool gathers_loads(VkDriverId driver);
 
 /// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, layered, cpu;
 /// more memory before less; equals keep their order. Where several drivers offer one GPU (by its UUID) only the best is

@@ -264,6 +264,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.conformance = driver.conformanceVersion;
   f.layered = is_layered(driver.driverID);
   f.costly_exactness = has_costly_exactness(driver.driverID);
+  f.gathered_loads = gathers_loads(driver.driverID);
   f.own_threads = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   f.signed_zero_inf_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = floats.shaderRoundingModeRTEFloat32;

@@ -1,5 +1,6 @@
 #include "vk_runtime/pipeline_layouts.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "vk_runtime/errors.h"
@@ -29,14 +30,16 @@ VkResult create_layout(const DeviceFns& f, VkDevice device, uint32_t bytes_pushe
 
 }  // namespace
 
-PipelineLayouts::Answer PipelineLayouts::of(const DeviceFns& f, VkDevice device, BindingForm form, uint32_t bindings) {
+PipelineLayouts::Answer PipelineLayouts::of(const DeviceFns& f, VkDevice device, BindingForm form, uint32_t bindings,
+                                            uint32_t pushed) {
   const std::lock_guard lock(mutex_);
-  PipelineLayout& layout = made_[{form, bindings}];
+  pushed = std::max(pushed, bindings * push_bytes(form));
+  PipelineLayout& layout = made_[{form, bindings, pushed}];
   if (form == BindingForm::Descriptors && !layout.set)
     if (const VkResult r = create_set(f, device, bindings, layout.set); r != VK_SUCCESS)
       return {r, "vkCreateDescriptorSetLayout", {}};
   if (!layout.handle)
-    if (const VkResult r = create_layout(f, device, bindings * push_bytes(form), layout); r != VK_SUCCESS)
+    if (const VkResult r = create_layout(f, device, pushed, layout); r != VK_SUCCESS)
       return {r, "vkCreatePipelineLayout", {}};
   return {VK_SUCCESS, "", layout};
 }

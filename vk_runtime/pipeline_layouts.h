@@ -1,9 +1,10 @@
-// Pipeline layouts of a device: one for each form of kernels and number of bindings, which all its pipelines share.
+// Pipeline layouts of a device: one for each form of kernels, number of bindings and bytes of push constants, which all its
+// pipelines share.
 #pragma once
 
 #include <map>
 #include <mutex>
-#include <utility>
+#include <tuple>
 
 #include "spirograd/executable.h"
 #include "vk_runtime/functions.h"
@@ -24,14 +25,14 @@ class PipelineLayouts {
     const char* call = "";  // that was made last
     PipelineLayout layout;  // where result is VK_SUCCESS
   };
-  /// Made at the first use.
-  Answer of(const DeviceFns& fns, VkDevice device, BindingForm form, uint32_t bindings);
+  /// Made at the first use. `pushed`: bytes of push constants, at least those of the bindings.
+  Answer of(const DeviceFns& fns, VkDevice device, BindingForm form, uint32_t bindings, uint32_t pushed);
   /// No pipeline may be made with them any more.
   void destroy(const DeviceFns& fns, VkDevice device);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<BindingForm, uint32_t>, PipelineLayout> made_;
+  std::map<std::tuple<BindingForm, uint32_t, uint32_t>, PipelineLayout> made_;
 };
 
 }  // namespace spirograd::vk

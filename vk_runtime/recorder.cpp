@@ -141,6 +141,7 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
       words.push_back(static_cast<uint32_t>(r.first_element + offsets[j] / element_bytes(buffer)));
     }
   }
+  for (uint32_t number = 0; words.size() * 4 < kernel.needs.push_bytes; ++number) words.push_back(number);
   if (set)
     d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.handle, 0, 1, &set, 0, nullptr);
   if (!words.empty()) {

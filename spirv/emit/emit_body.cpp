@@ -296,10 +296,12 @@ Id Emitter::control(size_t at) {
 
 Id Emitter::emit(size_t at) {
   const Inst& i = kernel_.body[at];
+  if (rows_.count > 0 && rows_.numbers_subgroup[at])
+    return i.type == Scalar::U32 ? subgroup_ : result(Op::OpBitcast, type(i.type), {subgroup_});
   const Id t = kind(i.op) == Kind::Control ? 0 : type(i.type);
   switch (kind(i.op)) {
     case Kind::Leaf: return leaf(i);
-    case Kind::Memory: return access(i);
+    case Kind::Memory: return access(at);
     case Kind::Arithmetic: return arithmetic(i);
     case Kind::Float: return float_only(i);
     case Kind::Integer: return integer(i);

@@ -26,10 +26,11 @@ Id Emitter::from_memory(Scalar t, Id word_or_value) {
   return result(Op::OpINotEqual, type(Scalar::Bool), {word_or_value, zero});
 }
 
-Id Emitter::access(const Inst& i) {
+Id Emitter::access(size_t at) {
   using kernel::MemoryOp;
+  const Inst& i = kernel_.body[at];
   switch (as<MemoryOp>(i.op)) {
-    case MemoryOp::Load: return load(i);
+    case MemoryOp::Load: return load(at);
     case MemoryOp::Store: store(i); return 0;
     case MemoryOp::AtomicAdd:
     case MemoryOp::AtomicMax: atomic(i); return 0;
@@ -58,8 +59,10 @@ void Emitter::array_store(const Inst& i) {
   put(Op::OpStore, {array_element(i), value});
 }
 
-Id Emitter::load(const Inst& i) {
+Id Emitter::load(size_t at) {
+  const Inst& i = kernel_.body[at];
   const Binding& b = kernel_.bindings[i.in[0]];
+  if (is_row(at, 1)) return from_memory(b.type, load_row(at, stored(b)));
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   const Id loaded = form_ == BindingForm::Address
@@ -107,8 +110,9 @@ Id Emitter::pair_place(size_t at) {
 void Emitter::load_pair(size_t at) {
   const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  const Id place = pair_place(at);
-  const Id loaded = result(Op::OpLoad, type(Scalar::F64), {place, aligned, 8});
+  const size_t even = pairs_[at].odd ? pairs_[at].other : at;
+  const Id loaded =
+      is_row(even, 2) ? load_row(even, Scalar::F64) : result(Op::OpLoad, type(Scalar::F64), {pair_place(at), aligned, 8});
   const Id both = result(Op::OpBitcast, module_.type(Op::OpTypeVector, {element, 2}), {loaded});
   for (const size_t half : {at, size_t{pairs_[at].other}})
     ids_[half] = result(Op::OpCompositeExtract, element, {both, pairs_[half].odd ? 1u : 0u});

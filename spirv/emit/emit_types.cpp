@@ -64,6 +64,7 @@ Id Emitter::buffer_block(Scalar element, bool writable) {
 void Emitter::declare_bindings() {
   const auto count = static_cast<uint32_t>(kernel_.bindings.size());
   if (count == 0) return;
+  find_rows();
   const bool address = form_ == BindingForm::Address;
   const auto storage = address ? spv::StorageClass::PhysicalStorageBuffer : spv::StorageClass::StorageBuffer;
   std::vector<uint32_t> members;
@@ -77,14 +78,18 @@ void Emitter::declare_bindings() {
     needs_.float16_addresses = true;
   }
   const Id push = module_.fresh();
+  if (rows_.count > 0) {
+    members.push_back(pushed_numbers());
+    module_.decorate_member(push, count, spv::Decoration::Offset, {count * 8});
+  }
   members.insert(members.begin(), push);
   module_.put(Section::Global, Op::OpTypeStruct, members);
   module_.decorate(push, spv::Decoration::Block);
   for (uint32_t j = 0; j < count; ++j) module_.decorate_member(push, j, spv::Decoration::Offset, {j * (address ? 8 : 4)});
-  const Id block = module_.variable(pointer(spv::StorageClass::PushConstant, push), spv::StorageClass::PushConstant);
+  push_ = module_.variable(pointer(spv::StorageClass::PushConstant, push), spv::StorageClass::PushConstant);
   for (uint32_t j = 0; j < count; ++j) {
     const Id member = members[j + 1], number = word(j), to_member = pointer(spv::StorageClass::PushConstant, member);
-    const Id place = result(Op::OpAccessChain, to_member, {block, number});
+    const Id place = result(Op::OpAccessChain, to_member, {push_, number});
     const Id loaded = result(Op::OpLoad, member, {place});
     if (address) {
       buffers_.push_back(loaded);
@@ -168,7 +173,7 @@ void Emitter::record_sizes() {
   if (!target_.folded_grids || !kernel::guards_surplus(kernel_))
     needs_.groups = static_cast<uint32_t>((kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup);
   if (form_ == BindingForm::Descriptors) needs_.buffers = bindings;
-  needs_.push_bytes = bindings * push_bytes(form_);
+  needs_.push_bytes += bindings * push_bytes(form_);
   needs_.shared_bytes = kernel::shared_bytes(kernel_);
   needs_.shared_memory = needs_.shared_bytes > 0;
   needs_.loop_iterations = kernel::loop_iterations(kernel_);

@@ -1,10 +1,11 @@
 // The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp,
-// accesses to memory in emit_memory.cpp, what invocations are and do in a workgroup in emit_group.cpp; emit.cpp puts the
-// module together.
+// accesses to memory in emit_memory.cpp and emit_rows.cpp, what invocations are and do in a workgroup in emit_group.cpp;
+// emit.cpp puts the module together.
 #pragma once
 
 #include "spirv/emit/emit.h"
 #include "spirv/emit/module.h"
+#include "spirv/kernel/lane_rows.h"
 #include "spirv/kernel/pairs.h"
 
 namespace spirograd::spirv {
@@ -76,17 +77,23 @@ class Emitter {
   Id value_of_lane(const Inst& i);
   Id to_memory(Scalar t, Id value);
   Id from_memory(Scalar t, Id word);
-  Id access(const Inst& i);
+  Id access(size_t at);
   Id array_element(const Inst& i);
   Id array_load(const Inst& i);
   void array_store(const Inst& i);
   Id element(uint32_t binding, Value index);
-  Id load(const Inst& i);
+  Id load(size_t at);
   void store(const Inst& i);
   bool paired(size_t at);
   Id pair_place(size_t at);
   void load_pair(size_t at);
   void store_pair(size_t at);
+  void find_rows();
+  Id pushed_numbers();
+  Id made_of_pushed(Id number, uint64_t end);
+  void number_rows();
+  Id load_row(size_t at, Scalar element);
+  bool is_row(size_t at, uint32_t step) const { return rows_.count > 0 && rows_.loads[at].step == step; }
   void atomic(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
   Id leaf(const Inst& i);
@@ -126,11 +133,15 @@ class Emitter {
   std::vector<Id> ids_;           // per kernel value
   std::vector<bool> unrollable_;  // per Loop
   std::vector<kernel::Half> pairs_;
+  kernel::LaneRows rows_;        // none: each lane loads for itself
+  std::vector<Id> is_lane_;      // rows: whether the lane has this number, but for the last one
   std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;  // of the block being written
   Id index_ = 0, local_ = 0, group_ = 0, lane_ = 0;
+  Id push_ = 0;      // the push constants
+  Id subgroup_ = 0;  // rows: its number in the workgroup
 };
 
 }  // namespace spirograd::spirv

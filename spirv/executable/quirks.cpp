@@ -5,13 +5,20 @@
 namespace spirograd {
 namespace {
 
-constexpr std::array<QuirkInfo, 9> kQuirks = {{
+constexpr std::array<QuirkInfo, 10> kQuirks = {{
     {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
      "LocalInvocationIndex is computed by scalar divisions in every invocation",
      "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
     {kCostlyExactness, "costly-exactness", "MoltenVK, by SPIRV-Cross", "2026-11",
      "what has NoContraction becomes a call of a function that Metal must not optimise; products lose the sign of zero",
      "only what our own formulas depend on is decorated", "emit_test, translate_test, free_arithmetic_test"},
+    {kGatheredLoads, "gathered-loads", "llvmpipe", "2026-11",
+     "what the lanes of a subgroup load beside each other is gathered one by one, unless the place is made of push "
+     "constants "
+     "and constants alone, outside of branches and loops",
+     "a row is loaded as vectors, of which each lane selects its own: one load of the processor; the numbers of workgroups "
+     "and subgroups are made of numbers among the push constants",
+     "lane_rows_test, row_loads_test"},
     {0, "loops-end-early", "llvmpipe of Mesa 22.3.6; not of 25.0.7", "2026-11",
      "an invocation leaves its loops after 65,535 iterations, all loops together, and goes on",
      "the self-test proves how many run; lowering keeps kernels below", "long_loops_test, device_sizes_test"},

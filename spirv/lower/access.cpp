@@ -167,7 +167,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     loops = loops || ((axes & kReducedAxis) && length > kUnrolled);
     if (reduces && !(axes & kReducedAxis)) {
       const bool position = finds_place(n.op);
-      out.reductions.push_back({axes, length, true, position});
+      out.reductions.push_back({axes, length, true, position, false, n.attr.size() == 1});
     }
     for (Coordinate& c : place)
       if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;

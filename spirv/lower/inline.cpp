@@ -1,6 +1,7 @@
 #include "spirv/lower/inline.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "spirv/lower/extent.h"
 #include "spirv/lower/loops.h"
@@ -319,6 +320,11 @@ Value Inliner::piecewise(int scope, const Node& n, const Point& point) {
     b_.end_if();
   }
   return b_.get(out);
+}
+
+int64_t Inliner::repeat(int64_t times) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return std::exchange(points_, std::min(kMost, points_ * times));
 }
 
 }  // namespace spirograd::lower

@@ -246,6 +246,7 @@ class Inliner {
   struct ReducedElement {
     int64_t code = 0;    // instructions
     bool loops = false;  // another reduction runs for it
+    bool parts = false;  // it is what a subgroup has summed up
   };
   ReducedElement reduced_element(int scope, const ir::Node& reduction);
   /// Invocations that are here together, all of them at the same points; 0: there are none.

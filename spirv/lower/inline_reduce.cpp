@@ -1,7 +1,6 @@
 // Reductions inside kernels that are loops. Long f32 sums go through blocks whose partial sums are added with compensation
 // (Kahan), so that the error does not grow with the length.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "spirv/lower/combine.h"
@@ -11,6 +10,7 @@
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/row_rules.h"
 
 namespace spirograd::lower {
 
@@ -72,6 +72,7 @@ struct Inliner::ReductionLoops {
   CommonValues* const common;                       // none: each lane evaluates all that it needs
   const std::optional<Value> wanted;                // whether anybody wants the results; none: always
   const bool jammed;                                // copies are evaluated together, so that loops inside of them are one
+  const bool whole;                                 // a row of which lanes read neighbours is written out
 
   std::vector<Result> results = {{n}};
   std::vector<Point> at = {};
@@ -183,7 +184,7 @@ Value Inliner::ReductionLoops::begin_loop(Value count) {
 
 void Inliner::ReductionLoops::set_place(size_t axis, Value v) {
   const int64_t n_axis = from[static_cast<int>(axis)];
-  if (shared && schedule::extent(last) > n_axis && axis == inner) {
+  if (shared && !whole && schedule::extent(last) > n_axis && axis == inner) {
     inside = b.op(KOp::Lt, v, b.i32(n_axis));
     v = b.op(KOp::Min, v, b.i32(n_axis - 1));
   }
@@ -247,8 +248,12 @@ void Inliner::ReductionLoops::accumulate_copies() {
     for (const auto& [axis, v] : place) set_place(axis, v);
     common->evaluate(at, first, copies);
   }
+  const int64_t beyond = schedule::extent(last) - from[static_cast<int>(inner)];
   for (int64_t k = 0; k < copies; ++k) {
-    place[inner] = b.add(first, b.i32(k * copy_stride));
+    // A last row that would end behind the axis begins earlier; lanes with what has been taken before take nothing.
+    const int64_t early = whole && k + 1 == copies ? beyond : 0;
+    if (early > 0) inside = b.op(KOp::Ge, first, b.i32(early));
+    place[inner] = b.add(first, b.i32(k * copy_stride - early));
     accumulate(static_cast<size_t>(k) % chains, k);
   }
   inliner.copies_ /= copies;
@@ -296,11 +301,6 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
   b.set(r.total[u], add_compensated(b, before, part, r.lost[u]));
 }
 
-int64_t Inliner::repeat(int64_t times) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  return std::exchange(points_, std::min(kMost, points_ * times));
-}
-
 std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
@@ -310,13 +310,11 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   schedule::ReduceFacts facts;
   facts.dtype = elements;
   facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
-  const auto count_element = [&](const Node& reduction) {
-    const ReducedElement e = reduced_element(scope, reduction);
+  for (size_t j = 0; j <= others.size(); ++j) {
+    const ReducedElement e = reduced_element(scope, j == 0 ? n : node(others[j - 1]));
     facts.code += e.code;
-    facts.loops = facts.loops || e.loops;
-  };
-  count_element(n);
-  for (NodeId other : others) count_element(node(other));
+    facts.loops |= e.loops, facts.parts |= e.parts;
+  }
   for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
   const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
   if (compensated) facts.plain = schedule::kPlainSum;
@@ -352,19 +350,21 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   if (!s.stages.empty()) staging->take_arrays(s);
   ir::Conditions wanted = conditions(scope, id);
   for (NodeId other : others) wanted = ir::common(wanted, conditions(scope, other));
-  ReductionLoops loops{.inliner = *this,
-                       .b = b_,
-                       .scope = scope,
-                       .n = n,
-                       .from = from,
-                       .t = t,
-                       .s = s,
-                       .compensated = compensated,
-                       .team = facts.team,
-                       .staging = s.stages.empty() ? nullptr : &*staging,
-                       .common = s.broadcast > 1 ? &*common : nullptr,
-                       .wanted = holds(scope, wanted),
-                       .jammed = schedule::jams_loops(facts, s)};
+  ReductionLoops loops{
+      .inliner = *this,
+      .b = b_,
+      .scope = scope,
+      .n = n,
+      .from = from,
+      .t = t,
+      .s = s,
+      .compensated = compensated,
+      .team = facts.team,
+      .staging = s.stages.empty() ? nullptr : &*staging,
+      .common = s.broadcast > 1 ? &*common : nullptr,
+      .wanted = holds(scope, wanted),
+      .jammed = schedule::jams_loops(facts, s),
+      .whole = schedule::reads_lane_row(facts, target_) && schedule::extent(s.axes.back(), schedule::Bind::Serial) == 1};
   for (NodeId other : others) {
     loops.results.push_back({node(other)});
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});

@@ -8,6 +8,8 @@
 #include "spirv/lower/inline.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -85,8 +87,10 @@ Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reductio
     if (!inside || !seen.insert(at.v).second) continue;
     const Node& n = node(at);
     const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
+    const bool reduces = ir::kind(n.op) == ir::Kind::Reduce;
     out.code += loaded ? 2 : op_cost(n);
-    out.loops = out.loops || (!loaded && ir::kind(n.op) == ir::Kind::Reduce && reduced_length(n) > kUnrolled);
+    out.loops = out.loops || (!loaded && reduces && reduced_length(n) > kUnrolled);
+    out.parts = out.parts || (loaded && reduces && schedule::reads_rows(target_));
     if (!loaded) visit_operands(n, place);
   }
   return out;

@@ -7,6 +7,7 @@
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/eval_ops.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/extent.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
@@ -47,7 +48,8 @@ Expr as_one_axis(Expr x, int first, int axes) {
   return ir::reshape(x, shape.inserted(first, count));
 }
 
-constexpr size_t kLookedAt = 200;  // long programs have many reductions: what lies further down is not looked at
+constexpr int64_t kMostCode = 1000;  // of an element that is counted
+constexpr size_t kLookedAt = 200;    // long programs have many reductions: what lies further down is not looked at
 
 // Long reductions that x is computed from element by element: another reduction finds them in memory.
 NodeSet stored_below(const ir::Graph& g, NodeId x) {
@@ -87,7 +89,7 @@ bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
     } else if (n.op == Op::Gather && g[n.in[1]].type.shape == n.type.shape) {
       open.insert(open.end(), n.in.begin() + 1, n.in.end());  // whatever the table: elements of it are read
       continue;
-    } else if (!ir::is_pointwise(n.op)) {
+    } else if (n.op != Op::Window && !ir::is_pointwise(n.op)) {
       return false;
     }
     open.insert(open.end(), n.in.begin(), n.in.end());
@@ -103,6 +105,17 @@ class Factoring {
   Expr reduced(Expr x, Op op, const std::vector<int64_t>& axes, bool combines = false) {
     const schedule::PartialSchedule s = choose(x, op, axes, combines);
     if (schedule::partial_results(s) == 1) return ir::reduce(op, x, axes);
+    const auto axis = static_cast<int>(axes.back());
+    const int64_t whole = schedule::extent(s.axes.back()), left = x.shape()[axis] - whole;
+    if (left > 0) {
+      const Expr rest = ir::reduce(op, ir::window(x, axis, whole, left), {axis});
+      const Expr parts[] = {reduced_by(s, ir::window(x, axis, 0, whole), op, axes), rest};
+      return ir::reduce(op, ir::stack(parts, 0), {0});
+    }
+    return reduced_by(s, x, op, axes);
+  }
+
+  Expr reduced_by(const schedule::PartialSchedule& s, Expr x, Op op, const std::vector<int64_t>& axes) {
     std::vector<int64_t> first, second;  // axes that are reduced at once, and those of the partial results
     int64_t added = 0;                   // axes, so far
     for (size_t j = 0; j < axes.size(); ++j) {
@@ -150,7 +163,7 @@ class Factoring {
  private:
   void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
     const bool trailing = axes.back() + 1 == x.rank(), row = trailing && axes.size() == 1;
-    if (trailing && !schedule::shares_rows(target_)) return;
+    if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return;
     f.rows = row && f.combines;  // what is stored lies so
     if (f.combines || (f.position && !trailing)) return;
     const Expr sum = f.position ? ir::arg_reduce(op, x, static_cast<int>(axes[0])) : ir::reduce(op, x, axes);
@@ -162,6 +175,7 @@ class Factoring {
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
       f.rows = row && f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
+      if (f.rows && schedule::reads_rows(target_)) f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];

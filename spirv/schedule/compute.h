@@ -34,6 +34,7 @@ struct Reduction {
   bool contiguous = true;  // neighbours along its last axis are neighbours in memory wherever it reads
   bool position = false;   // it finds the place of an element, one after the other
   bool loops = false;      // another reduction runs for each of its elements, or those of one beside it
+  bool one_axis = true;    // that it runs over
 };
 
 /// Work on one element of the innermost reductions.
@@ -94,6 +95,7 @@ struct ReduceFacts {
   int64_t copies = 1;        // of the reduction itself, where those around it are written out
   int64_t results = 1;       // of all invocations, each of so many elements
   bool loops = false;        // another reduction runs for each element
+  bool parts = false;        // it combines what subgroups have summed up in rows, rounded by then
   bool inside = false;       // it runs for each element of another one
 };
 
@@ -116,6 +118,7 @@ struct PartialFacts {
   bool streams = false;          // it reads an array of which each element is for one result
   int64_t row = 1;               // elements of such an array from one to the next along the last axis
   bool rows = false;             // contiguous, and streams rows as they lie in memory: a workgroup may take each
+  int64_t code = 0;              // estimated operations per element of rows
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

@@ -41,6 +41,12 @@ inline bool adds_lanes(const Target& t) { return lanes_can(t, kSubgroupArithmeti
 inline bool shares_rows(const Target& t) { return shares_work(t) && t.price.coalesces && t.max_invocations >= 64; }
 /// Whether an invocation reads what lies behind what it has read as fast as what its neighbours read.
 inline bool takes_rows_alone(const Target& t) { return !t.price.coalesces; }
+/// Whether the lanes of a subgroup should read rows together, outside of loops: drivers gather anything else.
+inline bool reads_rows(const Target& t) {
+  constexpr uint32_t kLeastPushed = 128;  // bytes: addresses, and the numbers that places are made of
+  return (t.quirks & kGatheredLoads) && t.device_address && t.shared_memory && exchanges_lanes(t) &&
+         t.subgroup_size % 4 == 0 && t.max_push_bytes >= kLeastPushed;
+}
 /// Elements of a row that one invocation may compute, at most, and their instructions: those of a row are read and computed
 /// once, even where not all of it fits into registers.
 inline constexpr int64_t kAloneRow = 64, kRowCode = 4800;

@@ -80,6 +80,7 @@ std::string to_string(const ReduceFacts& f) {
       .flag("inside", f.inside);
   if (f.staying > 0) line.with("staying", f.staying).with("kept", f.kept);
   if (f.changing > 0) line.with("changing", f.changing);
+  if (f.parts) line.flag("parts", true);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);
     for (const auto& [tile, step] : leaf.place) line.with("tile", tile).with("step", step);
@@ -92,6 +93,7 @@ std::string to_string(const PartialFacts& f) {
   line.with("of", f.extents).with("results", f.results).with("columns", f.columns);
   line.with("left", int64_t{f.axes_left});
   line.flag("combines", f.combines).flag("position", f.position).flag("contiguous", f.contiguous).flag("rows", f.rows);
+  if (f.code > 0) line.with("code", f.code);
   return std::move(line).text();
 }
 

@@ -5,6 +5,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
+#include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"
 
@@ -259,7 +260,8 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 12> kMapRules = {{
+constexpr std::array<MapRule, 13> kMapRules = {{
+    {"rows of subgroups", wants_lane_rows, lane_rows},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},

@@ -7,6 +7,7 @@
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -141,7 +142,8 @@ PartialSchedule rows(const PartialFacts& f, const Target&) {
   return s;
 }
 
-constexpr std::array<PartialRule, 3> kPartialRules = {{
+constexpr std::array<PartialRule, 4> kPartialRules = {{
+    {"rows of subgroups", wants_row_parts, row_parts},
     {"rows are pages apart", turns_pages, rows},
     {"loops would be too long", too_long, spread},
     {"invocations would be idle", idle, spread},

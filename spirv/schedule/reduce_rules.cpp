@@ -4,6 +4,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -203,7 +204,7 @@ ReduceSchedule alone(const ReduceFacts& f, const Target& t) {
   int64_t length = in_blocks(f) ? block_length(f.extents.back(), copies) : f.extents.back();
   while (length % copies != 0 && copies > kUnroll) copies /= 2;
   const bool small = f.points <= 16 && small_body(f, t);
-  const bool worth_a_rest = !t.price.coalesces && !has_few_registers(t) && f.code >= kWorthARest;
+  const bool worth_a_rest = !t.price.coalesces && !has_few_registers(t) && (f.code >= kWorthARest || f.parts);
   if (!small || length <= copies || (!worth_a_rest && !leaves_nothing(f, length, copies)))
     return in_loops(f, in_blocks(f), length, 1);
   if (in_blocks(f)) length = divided_up(length, copies) * copies;
@@ -218,6 +219,8 @@ ReduceSchedule alone(const ReduceFacts& f, const Target& t) {
 ReduceSchedule Scheduler::reduction(const ReduceFacts& f, const Target& t) const {
   if (!f.leaves.empty() && f.group == 0 && f.extents.back() >= kStaged)
     if (ReduceSchedule in_stages = staged(f, t); !in_stages.stages.empty() && !check(f, in_stages, t)) return in_stages;
+  if (reads_lane_row(f, t))
+    if (ReduceSchedule row = lane_row(f, t); !check(f, row, t)) return row;
   if (f.lanes > 0 && f.common > 0 && lanes_are_used(f, t))
     if (ReduceSchedule by_lanes = broadcasting(f, t); !check(f, by_lanes, t)) return by_lanes;
   if (f.group > 0 && 2 * f.extents.back() > f.group)

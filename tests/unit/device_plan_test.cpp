@@ -226,6 +226,14 @@ TEST(DevicePlan, ExactnessIsCostlyThroughMetalOnly) {
     EXPECT_FALSE(has_costly_exactness(other)) << other;
 }
 
+TEST(DevicePlan, LavapipeGathersLoads) {
+  DeviceFacts f = gpu();
+  f.gathered_loads = gathers_loads(VK_DRIVER_ID_MESA_LLVMPIPE);
+  EXPECT_EQ(plan_device(f, 8).target.quirks, kGatheredLoads);
+  for (const VkDriverId other : {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_MOLTENVK, VK_DRIVER_ID_GOOGLE_SWIFTSHADER})
+    EXPECT_FALSE(gathers_loads(other)) << other;
+}
+
 TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {
   DeviceFacts f = gpu();
   EXPECT_EQ(plan_device(f, 8).descriptor_alignment, 256u);

@@ -12,8 +12,9 @@
 
 namespace spirograd {
 
-/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order. Descriptors: set
-/// 0, binding j is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
+/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order; behind them, as
+/// far as what the kernel needs of push constants reaches, the numbers 0, 1, 2, .. of 32 bits. Descriptors: set 0, binding j
+/// is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
 enum class BindingForm : uint8_t { Address, Descriptors };
 /// Push constants per binding.
 constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }

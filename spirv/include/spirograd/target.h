@@ -61,6 +61,7 @@ Prices software_prices(uint32_t lanes, uint32_t cores);
 enum Quirk : uint32_t {
   kSlowLocalIndex = 1,   // LocalInvocationIndex costs scalar divisions
   kCostlyExactness = 2,  // an operation that may not be contracted is a call
+  kGatheredLoads = 4,    // lanes that load neighbours gather them one by one
 };
 
 struct Target {

@@ -1,0 +1,25 @@
+// Loads by which the lanes of a subgroup read neighbours, at places that are known before any lane is.
+#pragma once
+
+#include <vector>
+
+#include "spirv/kernel/sums.h"
+
+namespace spirograd::kernel {
+
+/// Lane l reads element `first` + l `step`.
+struct LaneRow {
+  Sum first;          // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
+  uint32_t step = 0;  // 1, or 2: of halves of pairs; 0: the load is none of these
+};
+
+struct LaneRows {
+  std::vector<LaneRow> loads;          // per instruction
+  std::vector<bool> numbers_subgroup;  // per instruction: LocalIndex by the size of the subgroup
+  size_t count = 0;                    // of such loads
+};
+
+/// Those outside of all branches and loops, of elements of 4 or 8 bytes. None: the kernel does not know of subgroups.
+LaneRows lane_rows(const Kernel& k);
+
+}  // namespace spirograd::kernel

@@ -1,0 +1,23 @@
+// Rows of which the lanes of a subgroup read neighbours at a time, all of them outside of loops: where drivers gather what
+// lanes load else (kGatheredLoads).
+#pragma once
+
+#include "spirograd/target.h"
+#include "spirv/schedule/compute.h"
+#include "spirv/schedule/schedule.h"
+
+namespace spirograd::schedule {
+
+/// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
+bool wants_row_parts(const PartialFacts& f, const Target& t);
+PartialSchedule row_parts(const PartialFacts& f, const Target& t);
+
+/// Maps with a reduction of such a part for each point: a subgroup for each.
+bool wants_lane_rows(const MapFacts& f, const Target& t);
+MapSchedule lane_rows(const MapFacts& f, const Target& t);
+
+/// The reduction, which is written out whole.
+bool reads_lane_row(const ReduceFacts& f, const Target& t);
+ReduceSchedule lane_row(const ReduceFacts& f, const Target& t);
+
+}  // namespace spirograd::schedule

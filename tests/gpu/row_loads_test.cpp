@@ -1,0 +1,106 @@
+// Reductions of rows that the lanes of a subgroup read together where drivers gather else (kGatheredLoads): parts of rows,
+// and what is left over behind them, of every element type, wherever arrays begin.
+#include <cmath>
+#include <random>
+
+#include "frontend/ir/eval.h"
+#include "spirograd/compile.h"
+#include "spirograd/text.h"
+#include "tests/gpu/fixture.h"
+
+namespace spirograd::vk::testing {
+namespace row_loads_test {
+
+Program program(const std::string& text) { return text::instantiate(text::parse(text, "test.sg").value()).value(); }
+
+std::vector<double> values(const Type& t, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> out;
+  for (int64_t j = 0; j < t.shape.count(); ++j) {
+    const auto n = static_cast<double>(random() % 2001) - 1000;
+    out.push_back(t.dtype == DType::Bool ? n > 0 : is_float(t.dtype) ? static_cast<double>(static_cast<float>(n / 700)) : n);
+  }
+  return out;
+}
+
+bool reads_rows(const Executable& e) {
+  return std::any_of(e.kernels.begin(), e.kernels.end(),
+                     [&](const KernelBinary& k) { return k.needs.push_bytes > k.bindings * push_bytes(e.form); });
+}
+
+class RowLoads : public Gpu {
+ protected:
+  // In both forms; through addresses by rows, on drivers that gather.
+  void expect(const std::string& text, bool not_a_number = false) {
+    const Program p = program("def f" + text);
+    std::vector<HostArray> inputs;
+    std::vector<std::vector<double>> arrays;
+    for (const Param& param : p.params) {
+      arrays.push_back(values(param.type, arrays.size() + 1));
+      if (not_a_number) arrays.back()[arrays.back().size() / 2] = NAN;
+      inputs.push_back({param.type, arrays.back()});
+    }
+    const std::vector<double> want = ir::evaluate(p, arrays)[0].data;
+    for (const BindingForm form : kForms) {
+      SCOPED_TRACE(text + ", " + form_name(form));
+      CompileOptions options;
+      options.form = form;
+      const auto executable = compile(p, device->target(), options);
+      ASSERT_TRUE(executable) << executable.error().str();
+      EXPECT_EQ(reads_rows(*executable), on_lavapipe() && form == BindingForm::Address);
+      const auto s = session(*executable);
+      ASSERT_TRUE(s);
+      const auto out = s->run(inputs);
+      ASSERT_TRUE(out) << out.error().str();
+      const std::vector<double> have = (*out)[0].values();
+      ASSERT_EQ(have.size(), want.size());
+      for (size_t j = 0; j < have.size(); ++j) {
+        if (std::isnan(want[j])) {
+          EXPECT_TRUE(std::isnan(have[j])) << j;
+        } else {
+          ASSERT_NEAR(have[j], want[j], 2e-5 * std::max(1.0, std::abs(want[j]))) << j;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(RowLoads, OfAllElements) {
+  expect("(x: f32[262144]) = sum(x)");
+  expect("(x: f32[200003]) = sum(square(x))");
+  expect("(x: f32[1000001], y: f32[1000001]) = sum(x * y)");
+  expect("(x: i32[300001]) = sum(x)");
+  expect("(x: bool[300001]) = sum(i32(x))");
+  expect("(x: i32[131072]) = min(x)");
+  if (device->target().float64) expect("(x: f64[200003]) = sum(x)");
+  expect("(x: f32[200003]) = logsumexp(x)");
+}
+
+TEST_F(RowLoads, OfRows) {
+  expect("(x: f32[300, 1003]) = sum(x, axis=1)");
+  expect("(x: f32[9, 8192]) = sum(x, axis=1)");
+  expect("(x: f32[4099, 256]) = sum(x * x, axis=1)");
+  expect("(x: f32[2000, 301]) = sum(x, axis=1)");
+  expect("(x: i32[1000, 257]) = min(x, axis=1)");
+  expect("(x: f32[7, 5, 4000]) = max(x, axis=2)");
+  expect("(x: f32[70, 2000], m: f32[70]) = for i: 70 => sum(for j: 2000 => abs(x[i, j] - m[i]))");
+  expect("(x: f32[70, 2000], w: f32[2000]) = x @ w");
+  expect("(x: f32[64, 2048]) = logsumexp(x, axis=1)");
+}
+
+TEST_F(RowLoads, OfArraysThatBeginAnywhere) {
+  expect("(x: f32[300003]) = sum(x[3:300000])");
+  expect("(x: f32[90, 2001]) = sum(x[5:90, 7:2001], axis=1)");
+}
+
+TEST_F(RowLoads, NotANumberStays) {
+  expect("(x: f32[200003]) = sum(x)", true);
+  expect("(x: f32[200003]) = max(x)", true);
+  expect("(x: f32[9, 20003]) = min(x, axis=1)", true);
+}
+
+// More workgroups than fit in a row of the grid.
+TEST_F(RowLoads, OfManyShortRows) { expect("(x: i32[131072, 128]) = max(x, axis=1)"); }
+
+}  // namespace row_loads_test
+}  // namespace spirograd::vk::testing

@@ -1,0 +1,132 @@
+// Which loads are rows of neighbours for the lanes of a subgroup, and what is emitted for them.
+#include "spirv/kernel/lane_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "spirv/emit/emit.h"
+#include "spirv/kernel/builder.h"
+
+namespace spirograd {
+namespace lane_rows_test {
+
+using kernel::Access;
+using kernel::Builder;
+using kernel::Kernel;
+using kernel::KOp;
+using kernel::LaneRows;
+using kernel::Scalar;
+using kernel::Value;
+
+constexpr uint32_t kLanes = 8, kWorkgroup = 64;
+
+struct Numbers {
+  Value group, subgroup, lane;
+};
+
+// Loads of x at what `place` says for each of 16 numbers; a subgroup's sum is stored.
+Kernel made(const std::function<Value(Builder&, const Numbers&, int64_t)>& place, Scalar t = Scalar::F32,
+            uint64_t invocations = 6400) {
+  Builder b("k", kWorkgroup, invocations, kLanes);
+  const uint32_t x = b.bind("x", t, Access::Read), y = b.bind("y", t, Access::Write);
+  const auto i32 = [&](Value v) { return b.bitcast(Scalar::I32, v); };
+  const Numbers n = {i32(b.group_index()), b.op(KOp::Quot, i32(b.local_index()), b.i32(kLanes)), i32(b.lane_index())};
+  Value sum = b.constant(t, 0);
+  for (int64_t j = 0; j < 16; ++j) sum = b.add(sum, b.load(x, place(b, n, j)));
+  b.store(y, i32(b.index()), sum);
+  return std::move(b).finish();
+}
+
+Value sum_of(Builder& b, const Numbers& n, int64_t groups, int64_t subgroups, int64_t lanes, int64_t constant) {
+  const auto times = [&](Value v, int64_t factor) { return b.mul(v, b.i32(factor)); };
+  return b.add(b.add(b.add(times(n.group, groups), times(n.subgroup, subgroups)), times(n.lane, lanes)), b.i32(constant));
+}
+
+Kernel rows(Scalar t = Scalar::F32, uint64_t invocations = 6400) {
+  return made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, 1, 8 * j); }, t, invocations);
+}
+
+size_t count(const Kernel& k) { return kernel::lane_rows(k).count; }
+
+Target gathering() {
+  Target t;
+  t.quirks = kGatheredLoads;
+  t.float64 = true;
+  t.subgroup_operations = kSubgroupBasic | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
+  t.subgroup_size = kLanes;
+  return t;
+}
+
+uint32_t pushed(const Kernel& k, const Target& t, BindingForm form = BindingForm::Address) {
+  const KernelBinary binary = spirv::emit(k, t, form);
+  if (const auto error = spirv::validate(binary.words))
+    ADD_FAILURE() << error->str() << "\n" << spirv::disassemble(binary.words);
+  return binary.needs.push_bytes;
+}
+
+TEST(LaneRows, LanesReadNeighboursAtPlacesMadeOfNumbersOfGroups) {
+  const LaneRows found = kernel::lane_rows(rows());
+  EXPECT_EQ(found.count, 16u);
+  uint32_t constant = 0;
+  for (const kernel::LaneRow& row : found.loads) {
+    if (row.step == 0) continue;
+    EXPECT_EQ(row.step, 1u);
+    EXPECT_EQ(row.first.terms.size(), 2u);
+    EXPECT_EQ(row.first.constant, constant);
+    constant += kLanes;
+  }
+  const auto with_lanes = [](int64_t lanes) {
+    return count(made([=](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, lanes, j); }));
+  };
+  EXPECT_EQ(with_lanes(2), 16u) << "halves of pairs, perhaps";
+  EXPECT_EQ(with_lanes(3), 0u);
+  EXPECT_EQ(with_lanes(0), 0u) << "all lanes read one element";
+}
+
+TEST(LaneRows, PlacesMayBeOfAnyArithmeticButNotOfLoadsOrLanes) {
+  const auto of = [](const std::function<Value(Builder&, const Numbers&)>& first) {
+    return count(
+        made([&](Builder& b, const Numbers& n, int64_t j) { return b.add(b.add(first(b, n), n.lane), b.i32(8 * j)); }));
+  };
+  EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Min, b.mul(n.group, b.i32(100)), b.i32(5000)); }), 16u);
+  EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Rem, n.subgroup, b.i32(3)); }), 16u);
+  EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Quot, n.lane, b.i32(2)); }), 0u);
+  EXPECT_EQ(
+      of([](Builder& b, const Numbers& n) { return b.bitcast(Scalar::I32, b.bitcast(Scalar::U32, b.load(0, n.group))); }),
+      0u);
+}
+
+TEST(LaneRows, NotInLoopsOrBranches) {
+  Builder b("k", kWorkgroup, 6400, kLanes);
+  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);
+  const Value lane = b.bitcast(Scalar::I32, b.lane_index()), group = b.bitcast(Scalar::I32, b.group_index());
+  b.store(y, lane, b.load(x, b.add(lane, group)));
+  const Value counter = b.begin_loop(b.i32(4));
+  b.store(y, lane, b.load(x, b.add(b.add(lane, group), counter)));
+  b.store(y, lane, b.load(x, b.add(lane, b.i32(1))));
+  b.end_loop();
+  b.begin_if(b.op(KOp::Lt, group, b.i32(4)));
+  b.store(y, lane, b.load(x, b.add(lane, b.i32(2))));
+  b.end_if();
+  EXPECT_EQ(count(std::move(b).finish()), 1u);
+}
+
+TEST(LaneRows, AreEmittedWhereTheDriverGathersAndNumbersHaveRoom) {
+  constexpr uint32_t kAddresses = 2 * 8, kNumbers = 16 * 4;
+  for (const Scalar t : {Scalar::F32, Scalar::I32, Scalar::U32, Scalar::F64})
+    EXPECT_EQ(pushed(rows(t), gathering()), kAddresses + kNumbers) << kernel::name(t);
+  EXPECT_EQ(pushed(rows(Scalar::F32, 64 * 60'000), gathering()), kAddresses + kNumbers) << "four digits";
+  EXPECT_EQ(pushed(rows(), gathering(), BindingForm::Descriptors), 2u * 4);
+  Target other = gathering();
+  other.quirks = 0;
+  EXPECT_EQ(pushed(rows(), other), kAddresses);
+  Target full = gathering();
+  full.max_push_bytes = kAddresses + kNumbers - 4;
+  EXPECT_EQ(pushed(rows(), full), kAddresses);
+  const Kernel few = made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, j < 7 ? 1 : 3, j); });
+  EXPECT_EQ(pushed(few, gathering()), kAddresses) << "seven are not worth the numbers";
+}
+
+}  // namespace lane_rows_test
+}  // namespace spirograd

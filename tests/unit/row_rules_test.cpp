@@ -1,0 +1,114 @@
+// Rows of which the lanes of a subgroup read neighbours at a time, where drivers gather what lanes load else.
+#include "spirv/schedule/row_rules.h"
+
+#include <gtest/gtest.h>
+
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+#include "support/golden_plans.h"
+#include "support/lowered.h"
+#include "support/text_programs.h"
+
+namespace spirograd::schedule {
+namespace row_rules_test {
+
+PartialFacts row(int64_t results, int64_t n, int64_t code = 4) {
+  PartialFacts f;
+  f.extents = {n};
+  f.results = results;
+  f.axes_left = 4;
+  f.rows = f.streams = true;
+  f.code = code;
+  return f;
+}
+
+std::string parts(const PartialFacts& f, const Target& t = test::lane_cpu()) {
+  const PartialSchedule s = Scheduler().partial(f, t);
+  if (const auto wrong = check(f, s, t)) ADD_FAILURE() << wrong->str();
+  return to_string(s);
+}
+
+TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
+  EXPECT_EQ(parts(row(1, 1 << 24)), "k = grid 32768 serial 512");
+  EXPECT_EQ(parts(row(4096, 4096)), "k = grid 8 serial 512");
+  EXPECT_EQ(parts(row(3000, 1003)), "k = grid 2 serial 496") << "11 are left over";
+  EXPECT_EQ(parts(row(4096, 512)), "k = serial 512") << "whole";
+  EXPECT_EQ(parts(row(4096, 301)), "k = serial 301") << "some lanes have one less";
+  EXPECT_EQ(parts(row(4096, 4096, 80)), "k = grid 16 serial 256") << "less of what takes longer";
+  EXPECT_EQ(parts(row(4096, 4096, 91)), "k = serial 4096") << "reading is the smaller part";
+}
+
+TEST(RowRules, OnlyWhereDriversGatherAndAnotherDispatchIsWorthIt) {
+  Target other = test::lane_cpu();
+  other.quirks = 0;
+  EXPECT_EQ(parts(row(4096, 4096), other), "k = serial 4096");
+  Target descriptors = test::lane_cpu();
+  descriptors.device_address = false;
+  EXPECT_EQ(parts(row(4096, 4096), descriptors), "k = serial 4096");
+  EXPECT_EQ(parts(row(100, 1000)), "k = serial 1000") << "few elements";
+  PartialFacts apart = row(4096, 4096);
+  apart.rows = false;
+  EXPECT_EQ(parts(apart), "k = serial 4096");
+  PartialFacts place = row(4096, 4096);
+  place.position = true;
+  EXPECT_EQ(parts(place), "k = serial 4096") << "the place of an element";
+}
+
+TEST(RowRules, WhatIsLeftOverIsLessThanAPartAndOfRowsAlone) {
+  const PartialSchedule s = parse_partial("k = grid 2 serial 496");
+  const Target t = test::lane_cpu();
+  EXPECT_FALSE(check(row(3000, 1003), s, t));
+  EXPECT_TRUE(check(row(3000, 2 * 496 + 496), s, t)) << "another part";
+  PartialFacts other = row(3000, 1003);
+  other.rows = false;
+  EXPECT_TRUE(check(other, s, t));
+}
+
+MapFacts sums(const Shape& domain, double length) {
+  MapFacts f{domain, {{0, (1u << domain.rank()) - 1, false, true}}, 6, true, {{1, length, true}}};
+  f.alone = true;
+  return f;
+}
+
+std::string map(const MapFacts& f) {
+  const MapSchedule s = Scheduler().map(f, test::lane_cpu());
+  if (const auto wrong = check(f, s, test::lane_cpu())) ADD_FAILURE() << wrong->str();
+  return to_string(s);
+}
+
+TEST(RowRules, ASubgroupTakesEachRow) {
+  EXPECT_EQ(map(sums({32768}, 512)), "i = grid 4096 local 8; group 64; team 8");
+  EXPECT_EQ(map(sums({4099}, 300)), "i = grid 513 local 8; tail recompute; group 64; team 8");
+  EXPECT_EQ(map(sums({4096, 10}, 408)), "i = grid 512 local 8; j = grid 10; group 64; team 8") << "none in vain";
+  EXPECT_EQ(map(sums({4096, 16}, 256)), "i = grid 4096; j = grid 2 local 8; group 64; team 8");
+  const auto by_subgroups = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
+  EXPECT_FALSE(by_subgroups(sums({4096}, 56))) << "short";
+  EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
+  EXPECT_FALSE(by_subgroups(sums({7}, 512))) << "few";
+  EXPECT_FALSE(by_subgroups(sums({2, 7}, 512)));
+  const auto but = [&](const std::function<void(MapFacts&)>& change) {
+    MapFacts f = sums({32768}, 512);
+    change(f);
+    return by_subgroups(f);
+  };
+  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.code = 90; })) << "code";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].contiguous = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].one_axis = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0; })) << "one row for all: it stays in the cache";
+}
+
+TEST(RowRules, KernelsGiveTheInterpretersValues) {
+  for (const std::string text :
+       {"(x: f32[70001]) = sum(x)", "(x: f32[200003]) = sum(x * x)", "(x: f32[300, 501]) = max(x, axis=1)",
+        "(x: f32[1000, 67]) = logsumexp(x, axis=1)", "(x: f32[200, 1003]) = prod(x * 0.001 + 1.0, axis=1)",
+        "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)"}) {
+    const Program p = test::program("def f" + text);
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
+  }
+}
+
+}  // namespace row_rules_test
+}  // namespace spirograd::schedule
