@@ -44,6 +44,7 @@ spirograd_test(unit/contraction_schedule_test.cpp LABELS unit LINK spirograd_com
 spirograd_test(unit/legal_rules_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/map_schedule_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/scratch_test.cpp LABELS unit LINK spirograd_compile)
+spirograd_test(unit/fill_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/kept_rows_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/scatter_schedule_test.cpp LABELS unit LINK spirograd_compile)
 spirograd_test(unit/scatter_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

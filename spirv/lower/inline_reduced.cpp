@@ -9,7 +9,6 @@
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
-#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 

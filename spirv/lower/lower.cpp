@@ -191,8 +191,10 @@ class Lowering {
         computed_before.insert(id.v);
         continue;
       }
-      if (ir::is_scatter(n.op)) fill_zero_first_.push_back({places.at(id.v), n.type});
-      for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
+      const std::optional<uint32_t> word = ir::is_scatter(n.op) ? 0 : filled_with(g_, id);
+      if (word) fill_first_.push_back(fill_step(places.at(id.v), n.type, *word));
+      if (!word || ir::is_scatter(n.op))
+        for (Compute& s : computes_of(region, id)) pending.push_back(std::move(s));
       computed_before.insert(id.v);
     }
     flush();
@@ -205,8 +207,8 @@ class Lowering {
   }
 
   void emit(std::vector<Compute> computes, const Region& region, const std::string& name, std::vector<Excess>& excesses) {
-    for (const auto& [ref, type] : fill_zero_first_) add(zero_step(ref, type));
-    fill_zero_first_.clear();
+    for (std::optional<Step>& s : fill_first_) add(std::move(s));
+    fill_first_.clear();
     for (std::vector<Compute>& group : merge_computes(std::move(computes), target_, scheduler_)) {
       std::string label;
       for (const Compute& s : group) label += (label.empty() ? "" : "; ") + s.label;
@@ -375,7 +377,7 @@ class Lowering {
   std::unordered_map<uint32_t, uint32_t> constants_;
   std::unordered_multimap<uint64_t, uint32_t> equal_code_;  // hash of the code -> kernel
   MadeBefore made_before_;
-  std::vector<std::pair<BufferRef, Type>> fill_zero_first_;
+  std::vector<std::optional<Step>> fill_first_;
   uint32_t formal_base_ = 0;
 };
 
