@@ -108,6 +108,7 @@ class Inliner {
           std::vector<ParamSource> params, kernel::Builder& builder, const schedule::Scheduler& scheduler,
           const Target& target, int64_t group = 0);
 
+  const Target& target() const { return target_; }
   /// Which nodes of the outermost scope only arms use, and the flags of these arms that the kernel reads. `arms` outlives
   /// this.
   void set_arms(const Arms& arms, std::set<uint32_t> flags) { scopes_[0].arms = &arms, flags_ = std::move(flags); }
@@ -249,6 +250,7 @@ class Inliner {
     bool parts = false;  // it is what a subgroup has summed up
   };
   ReducedElement reduced_element(int scope, const ir::Node& reduction);
+  void describe_sharers(schedule::ReduceFacts& facts, int scope, std::span<const Point> points) const;
   /// Invocations that are here together, all of them at the same points; 0: there are none.
   int64_t together(std::span<const Point> points) const;
   /// How what two invocations have found becomes one; symmetric: the same bits whichever comes first.

@@ -4,6 +4,7 @@
 
 #include "spirv/lower/combine.h"
 #include "spirv/lower/inline.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -19,6 +20,12 @@ int64_t Inliner::together(std::span<const Point> points) const {
   if (group_ > 0 && b_.uniform_path() && all([&](Value v) { return b_.uniform(v); })) return group_;
   if (team_ > 0 && b_.uniform_path_in_subgroup() && all([&](Value v) { return b_.uniform_in_subgroup(v); })) return team_;
   return 0;
+}
+
+void Inliner::describe_sharers(schedule::ReduceFacts& facts, int scope, std::span<const Point> points) const {
+  facts.group = together(points);
+  facts.team = facts.group > 0 && facts.group == team_;
+  facts.rows = facts.group == 0 && team_ > 0 && scope == 0 && open_ == 0 && schedule::reads_rows(target_);
 }
 
 // Combines the parts of so many neighbouring lanes; each of them gets the results, the same bits: the lower lane's parts

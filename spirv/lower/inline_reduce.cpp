@@ -321,8 +321,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   facts.copies = copies_;
   facts.results = points_;
   facts.inside = open_ > 0;
-  facts.group = together(points);
-  facts.team = facts.group > 0 && facts.group == team_;
+  describe_sharers(facts, scope, points);
   facts.shared = b_.shared_bytes();
   std::optional<Staging> staging;
   if (tile_ && scope == 0 && facts.group == 0 && b_.uniform_path()) {

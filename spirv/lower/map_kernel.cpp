@@ -66,6 +66,27 @@ std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split&
   return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Lt, number, b.i32(n / side))};
 }
 
+// Elements of an axis that the lanes of a subgroup have side by side, which are read as rows (kGatheredLoads); 0: none.
+int64_t row_of_team(const schedule::MapSchedule& m, const schedule::Split& axis, int64_t n, const Target& t) {
+  using schedule::Bind;
+  if (m.team == 0 || !schedule::reads_rows(t) || schedule::extent(axis, Bind::Lane) == 1) return 0;
+  const auto own = [](const schedule::Part& p) { return p.bind == Bind::Lane || p.bind == Bind::Register; };
+  const auto first = std::ranges::find_if(axis, own);
+  const int64_t width = schedule::extent(axis, Bind::Lane) * schedule::extent(axis, Bind::Register);
+  return std::all_of(first, axis.end(), own) && width <= n ? width : 0;
+}
+
+// The last row begins earlier where it would end behind the axis.
+std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, const schedule::Split& axis, int64_t n,
+                                     int64_t width) {
+  const schedule::Part pair{schedule::Bind::Register, 2};
+  const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
+  const Value number = b.op(KOp::Quot, first, b.i32(side));
+  const Value kept = b.mul(b.op(KOp::Min, number, b.i32((n - width) / side)), b.i32(side));
+  const Value at = b.add(kept, offset);
+  return {at, b.op(KOp::Ge, b.op(KOp::Quot, at, b.i32(side)), number)};
+}
+
 // Opens the loops of the schedule. `index` numbers the invocations.
 Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
@@ -123,7 +144,9 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     for (size_t a = 0; a < m.axes.size(); ++a) {
       const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
       if (schedule::extent(m.axes[a]) > n) {
-        const auto [at, valid] = kept_inside(b, p[a], m.axes[a], n);
+        const int64_t row = row_of_team(m, m.axes[a], n, inliner.target());
+        const auto [at, valid] =
+            row > 0 ? moved_inside(b, origin[a], offset[a], m.axes[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
         inside = inside ? b.logical_and(*inside, valid) : valid;
         p[a] = at;
       }

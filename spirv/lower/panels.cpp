@@ -8,6 +8,7 @@
 #include "spirv/lower/partition.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/row_rules.h"
 
 namespace spirograd::lower {
 
@@ -28,13 +29,14 @@ struct PanelTile {
   int64_t own_rows = 1;
 };
 
-PanelTile tile_of(const schedule::MapSchedule& m) {
+// Where the last tile of a subgroup of several begins earlier (kGatheredLoads), the array is one panel.
+PanelTile tile_of(const schedule::MapSchedule& m, const Shape& domain) {
   PanelTile t;
   for (size_t a = 0; a < m.axes.size() && !m.flat; ++a) {
     const int64_t lanes = schedule::extent(m.axes[a], Bind::Lane), own = schedule::extent(m.axes[a], Bind::Register);
     if (lanes > 1) {
       t.lanes = static_cast<int>(a);
-      t.width = lanes * own;
+      t.width = m.team > 0 && domain[t.lanes] % (lanes * own) != 0 ? domain[t.lanes] : lanes * own;
     } else if (own > 1) {
       t.rows = static_cast<int>(a);
       t.own_rows = own;
@@ -112,7 +114,7 @@ class Packing {
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
     const schedule::MapSchedule chosen = schedule_of(id, domain);
     if (is_group_tile(chosen)) return with_longer_last(n, schedule::kStaged).value_or(id);
-    const PanelTile tile = tile_of(chosen);
+    const PanelTile tile = tile_of(chosen, domain);
     if (tile.lanes < 0 || tile.rows < 0) return id;
     std::vector<Operand> found = operands(id, n, tile);
     if (found.empty()) return id;
@@ -148,7 +150,12 @@ class Packing {
     const Accesses found = accesses(g_, id, stored_);
     schedule::MapFacts f{domain, {}, ExtentWalk(g_, stored_)(id).code, true, found.reductions, true};
     for (const Access& a : found.reads) f.reads.push_back(read_of(a, a.leaf.v));
-    return scheduler_.map(f, target_);
+    schedule::MapFacts copied = f;  // as it will be
+    copied.operations = found.operations;
+    const uint32_t last = 1u << (domain.rank() - 1);
+    for (schedule::Read& r : copied.reads)
+      if (r.reduced && (r.axes & last)) r.last |= last, r.sums = true;
+    return scheduler_.map(schedule::wants_short_products(copied, target_) ? copied : f, target_);
   }
 
   std::vector<Operand> operands(NodeId id, const Node& n, const PanelTile& tile) const {

@@ -84,6 +84,7 @@ struct ReduceFacts {
   int64_t plain = 0;
   int64_t group = 0;         // invocations that compute the same points together, all of them on the same path; 0: none
   bool team = false;         // they are a subgroup, one of several of a workgroup
+  bool rows = false;         // such a subgroup computes neighbouring points, outside of loops
   int64_t members = 0;       // of a workgroup that computes a tile of points together, all on the same path; 0: none
   std::vector<Leaf> leaves;  // that depend on the last axis, for such a workgroup
   int64_t shared = 0;        // bytes of shared memory that other reductions of the kernel have taken

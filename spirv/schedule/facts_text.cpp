@@ -81,6 +81,7 @@ std::string to_string(const ReduceFacts& f) {
   if (f.staying > 0) line.with("staying", f.staying).with("kept", f.kept);
   if (f.changing > 0) line.with("changing", f.changing);
   if (f.parts) line.flag("parts", true);
+  if (f.rows) line.flag("rows", true);
   for (const Leaf& leaf : f.leaves) {
     line.next("leaf").word(name(leaf.dtype)).with("own", leaf.own);
     for (const auto& [tile, step] : leaf.place) line.with("tile", tile).with("step", step);

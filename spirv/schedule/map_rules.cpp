@@ -260,8 +260,9 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 13> kMapRules = {{
+constexpr std::array<MapRule, 14> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
+    {"short products of subgroups", wants_short_products, short_products},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},

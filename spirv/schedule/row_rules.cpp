@@ -102,15 +102,90 @@ MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   return s;
 }
 
+namespace {
+
+constexpr int64_t kRowsOfTile = 8, kOwnColumns = 2;
+constexpr int64_t kProductCode = 2400;  // operations that are written out
+
+// Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
+std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
+  const int last = f.domain.rank() - 1;
+  if (last < 1 || f.domain[last] % kOwnColumns != 0) return std::nullopt;
+  const auto columns = static_cast<uint32_t>(last);
+  bool common = false, rows = false;
+  for (const Read& r : f.reads) {
+    if (!r.reduced) continue;
+    const bool along = r.axes >> columns & 1;
+    const bool neighbours = (r.last >> columns & 1) && (r.sums || f.domain[last] % (kOwnColumns * t.subgroup_size) == 0);
+    if (along && !neighbours) return std::nullopt;
+    common = common || !along;
+    rows = rows || along;
+  }
+  if (!common || !rows) return std::nullopt;
+  for (uint32_t a = columns; a-- > 0;) {
+    const auto alike = [&](const Read& r) { return !r.reduced || !(r.axes >> columns & 1) || !(r.axes >> a & 1); };
+    if (f.domain[static_cast<int>(a)] >= kRowsOfTile && std::ranges::all_of(f.reads, alike)) return a;
+  }
+  return std::nullopt;
+}
+
+// Tiles along an axis, that a workgroup has several of.
+int64_t tiles_along(const MapFacts& f, size_t axis, int64_t side) {
+  return divided_up(f.domain[static_cast<int>(axis)], side);
+}
+
+}  // namespace
+
+bool wants_short_products(const MapFacts& f, const Target& t) {
+  constexpr double kLeastElements = 1 << 20, kShortest = 8;
+  if (!reads_rows(t) || !f.alone || f.stores || f.reductions.size() != 1) return false;
+  const Reduction& r = f.reductions[0];
+  const std::optional<size_t> rows = rows_of_products(f, t);
+  const int64_t width = kOwnColumns * t.subgroup_size;
+  if (!rows || !r.one_axis || r.loops || r.position || r.length < kShortest || r.length > kPlainSum) return false;
+  double operations = 0;
+  for (const Operations& o : f.operations) operations += o.count;
+  const auto columns = static_cast<size_t>(f.domain.rank() - 1);
+  return operations * r.length * kRowsOfTile * kOwnColumns <= kProductCode && f.domain[static_cast<int>(columns)] >= width &&
+         static_cast<double>(f.domain.count()) * r.length >= kLeastElements &&
+         std::max(tiles_along(f, *rows, kRowsOfTile), tiles_along(f, columns, width)) >= kTeams;
+}
+
+// The last tile of columns begins earlier where it would end behind the axis, so that its rows are rows, too.
+MapSchedule short_products(const MapFacts& f, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  const size_t rows = *rows_of_products(f, t), columns = s.axes.size() - 1;
+  const bool below = tiles_along(f, rows, kRowsOfTile) >= kTeams;  // teams take tiles below each other
+  const auto split = [&](size_t axis, int64_t side, bool teams) {
+    const int64_t tiles = tiles_along(f, axis, side);
+    s.axes[axis] = {{Bind::Grid, teams ? divided_up(tiles, kTeams) : tiles}};
+    if (teams) s.axes[axis].push_back({Bind::Local, kTeams});
+  };
+  split(rows, kRowsOfTile, below);
+  s.axes[rows].push_back({Bind::Register, kRowsOfTile});
+  split(columns, kOwnColumns * t.subgroup_size, !below);
+  append_lanes(s.axes[columns], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(columns)], t);
+  for (size_t a : {rows, columns})
+    if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
+  return s;
+}
+
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
-  return reads_rows(t) && f.team && f.extents.size() == 1 && n >= f.group && divided_up(n, f.group) <= kPlainSum && !f.loops;
+  if (!reads_rows(t) || f.extents.size() != 1 || f.loops) return false;
+  return f.team ? n >= f.group && divided_up(n, f.group) <= kPlainSum : f.rows && n <= kPlainSum && f.copies == 1;
 }
 
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {
   constexpr int64_t kChains = 4;  // of additions, that do not wait for each other
-  const int64_t own = divided_up(f.extents[0], f.group);
   ReduceSchedule s;
+  if (!f.team) {
+    s.axes = {{{Bind::Unroll, f.extents[0]}}};
+    return s;
+  }
+  const int64_t own = divided_up(f.extents[0], f.group);
   s.axes = {{{Bind::Unroll, own}, {Bind::Local, f.group}}};
   s.lanes = t.subgroup_size;
   if (own % kChains == 0) s.accumulators = kChains;

@@ -16,7 +16,12 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_rows(const MapFacts& f, const Target& t);
 MapSchedule lane_rows(const MapFacts& f, const Target& t);
 
-/// The reduction, which is written out whole.
+/// Contractions of few elements: tiles of rows and neighbours, of which a subgroup loads rows, and what its lanes have in
+/// common as one.
+bool wants_short_products(const MapFacts& f, const Target& t);
+MapSchedule short_products(const MapFacts& f, const Target& t);
+
+/// The reduction of either, which is written out whole.
 bool reads_lane_row(const ReduceFacts& f, const Target& t);
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t);
 

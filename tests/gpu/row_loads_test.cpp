@@ -99,6 +99,14 @@ TEST_F(RowLoads, NotANumberStays) {
   expect("(x: f32[9, 20003]) = min(x, axis=1)", true);
 }
 
+TEST_F(RowLoads, OfShortProducts) {
+  expect("(x: f32[256, 32], y: f32[32, 256]) = x @ y");
+  expect("(x: f32[203, 24], y: f32[24, 500]) = x @ y");
+  expect("(x: f32[1003, 24], y: f32[300, 24]) = for i: 1003, j: 300 => sum(square(x[i] - y[j]))");
+  expect("(x: f32[20, 40], y: f32[40, 2050]) = x @ y");
+  expect("(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]");
+}
+
 // More workgroups than fit in a row of the grid.
 TEST_F(RowLoads, OfManyShortRows) { expect("(x: i32[131072, 128]) = max(x, axis=1)"); }
 

@@ -99,11 +99,49 @@ TEST(RowRules, ASubgroupTakesEachRow) {
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0; })) << "one row for all: it stays in the cache";
 }
 
+// x[i, k] y[k, j], as the reads of a map over i and j.
+MapFacts product(int64_t rows, int64_t columns, double length) {
+  MapFacts f{{rows, columns}, {}, 8, true, {{3, length, true}}};
+  f.reads.push_back({0, 1, false, true, true, 0, true});
+  f.reads.push_back({1, 2, false, true, true, 2});
+  f.operations = {{3, 2}};
+  f.alone = true;
+  return f;
+}
+
+TEST(RowRules, ShortProductsAreTilesThatSubgroupsLoadRowsFor) {
+  EXPECT_EQ(map(product(1024, 1024, 64)), "i = grid 16 local 8 register 8; j = grid 64 lane 8 register 2; group 64; team 8");
+  EXPECT_EQ(map(product(1003, 1000, 20)),
+            "i = grid 16 local 8 register 8; j = grid 63 lane 8 register 2; tail recompute; group 64; team 8");
+  EXPECT_EQ(map(product(20, 5000, 20)),
+            "i = grid 3 register 8; j = grid 40 local 8 lane 8 register 2; tail recompute; group 64; team 8")
+      << "tiles beside each other";
+  const auto by_rows = [](const MapFacts& f) { return map(f).find("lane 8 register 2; group 64") != std::string::npos; };
+  EXPECT_FALSE(by_rows(product(1024, 1024, 65))) << "more than is added plainly";
+  EXPECT_FALSE(by_rows(product(1024, 1024, 7)));
+  EXPECT_EQ(map(product(1024, 1001, 64)).find("team"), std::string::npos) << "rows begin anywhere";
+  EXPECT_FALSE(by_rows(product(7, 100000, 64)));
+  EXPECT_FALSE(by_rows(product(100000, 14, 64)));
+  EXPECT_FALSE(by_rows(product(100, 100, 64))) << "little work";
+  const auto but = [&](const std::function<void(MapFacts&)>& change) {
+    MapFacts f = product(1024, 1024, 64);
+    change(f);
+    return by_rows(f);
+  };
+  EXPECT_FALSE(but([](MapFacts& f) { f.operations[0].count = 5; })) << "code";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].last = 0; })) << "neighbours are apart";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 3; })) << "no rows share it";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0, f.reads[0].reduced = false; })) << "nothing in common";
+  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+}
+
 TEST(RowRules, KernelsGiveTheInterpretersValues) {
   for (const std::string text :
        {"(x: f32[70001]) = sum(x)", "(x: f32[200003]) = sum(x * x)", "(x: f32[300, 501]) = max(x, axis=1)",
         "(x: f32[1000, 67]) = logsumexp(x, axis=1)", "(x: f32[200, 1003]) = prod(x * 0.001 + 1.0, axis=1)",
-        "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)"}) {
+        "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)", "(x: f32[130, 33], y: f32[33, 258]) = x @ y",
+        "(x: f32[300, 24], y: f32[150, 24]) = for i: 300, j: 150 => sum(abs(x[i] - y[j]))",
+        "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]"}) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
