@@ -179,6 +179,7 @@ class Factoring {
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];
+    if (f.streams && schedule::reads_rows(target_)) f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
     f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
   }
 

@@ -279,8 +279,8 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
     cut += split.size() == 2;
     const int64_t have = extent(split), want = facts.extents[a];
     // What is left over behind whole parts is reduced beside them.
-    if (facts.rows && !facts.position && split.size() == 2 && split[0].bind == Bind::Grid && have < want &&
-        want - have < split[1].extent) {
+    if ((facts.rows || facts.streams) && facts.extents.size() == 1 && !facts.position && split.size() == 2 &&
+        split[0].bind == Bind::Grid && have < want && want - have < split[1].extent) {
       results = saturating_mul(results, extent(split, Bind::Grid));
       length *= extent(split, Bind::Serial);
       continue;

@@ -260,8 +260,9 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 14> kMapRules = {{
+constexpr std::array<MapRule, 15> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
+    {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},

@@ -142,8 +142,9 @@ PartialSchedule rows(const PartialFacts& f, const Target&) {
   return s;
 }
 
-constexpr std::array<PartialRule, 4> kPartialRules = {{
+constexpr std::array<PartialRule, 5> kPartialRules = {{
     {"rows of subgroups", wants_row_parts, row_parts},
+    {"columns of subgroups", wants_column_parts, column_parts},
     {"rows are pages apart", turns_pages, rows},
     {"loops would be too long", too_long, spread},
     {"invocations would be idle", idle, spread},

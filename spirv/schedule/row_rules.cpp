@@ -64,11 +64,11 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
 namespace {
 
 // The axis along which the subgroups of a workgroup are neighbours, so that few of them have nothing to do; the last one of
-// equals. None: the axes are shorter than that.
-std::optional<size_t> axis_of_teams(const MapFacts& f) {
+// equals, of the first `axes`. None: they are shorter than that.
+std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   std::optional<size_t> best;
   double least = 2;
-  for (auto a = static_cast<size_t>(f.domain.rank()); a-- > 0;) {
+  for (auto a = static_cast<size_t>(axes); a-- > 0;) {
     const int64_t n = f.domain[static_cast<int>(a)];
     if (n < kTeams) continue;
     const double padded = static_cast<double>(divided_up(n, kTeams) * kTeams) / static_cast<double>(n);
@@ -81,7 +81,7 @@ std::optional<size_t> axis_of_teams(const MapFacts& f) {
 
 bool wants_lane_rows(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1 << 15;
-  if (!reads_rows(t) || !f.alone || f.stores || f.reductions.empty() || !axis_of_teams(f)) return false;
+  if (!reads_rows(t) || !f.alone || f.stores || f.reductions.empty() || !axis_of_teams(f, f.domain.rank())) return false;
   const double length = f.reductions[0].length;
   const auto n = static_cast<int64_t>(length), own = divided_up(n, t.subgroup_size);
   const double elements = static_cast<double>(f.domain.count()) * length;
@@ -95,7 +95,7 @@ MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   MapSchedule s = plain_map(f);
   s.team = t.subgroup_size;
   s.group = kTeams * s.team;
-  const size_t a = *axis_of_teams(f);
+  const size_t a = *axis_of_teams(f, f.domain.rank());
   const int64_t n = f.domain[static_cast<int>(a)];
   s.axes[a] = {{Bind::Grid, divided_up(n, kTeams)}, {Bind::Local, kTeams}};
   if (n % kTeams != 0) s.tail = Tail::Recompute;
@@ -168,6 +168,74 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   split(columns, kOwnColumns * t.subgroup_size, !below);
   append_lanes(s.axes[columns], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(columns)], t);
   for (size_t a : {rows, columns})
+    if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
+  return s;
+}
+
+namespace {
+
+constexpr int64_t kShortColumn = 8;
+
+int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
+
+// Rows that a part of a column has: few are left over.
+int64_t rows_of_parts(int64_t n) {
+  if (n <= kPlainSum) return n;
+  int64_t best = kPlainSum;
+  for (int64_t rows = kPlainSum; 2 * rows > kPlainSum; --rows)
+    if (n % rows < n % best) best = rows;
+  return best;
+}
+
+}  // namespace
+
+bool wants_column_parts(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kLeastElements = 1 << 21, kColumnCode = 20;
+  return reads_rows(t) && !f.contiguous && f.streams && !f.position && f.extents.size() == 1 && f.axes_left > 0 &&
+         f.columns >= width_of(t) && f.columns % kOwnColumns == 0 && f.extents[0] >= kShortColumn && f.code <= kColumnCode &&
+         saturating_mul(f.results, f.extents[0]) >= kLeastElements;
+}
+
+PartialSchedule column_parts(const PartialFacts& f, const Target&) {
+  const int64_t n = f.extents[0], rows = rows_of_parts(n);
+  if (n == rows) return whole(f);
+  return {{{{Bind::Grid, n / rows}, {Bind::Serial, rows}}}};
+}
+
+bool wants_lane_columns(const MapFacts& f, const Target& t) {
+  constexpr double kLeastElements = 1 << 17;
+  const int last = f.domain.rank() - 1;
+  if (!reads_rows(t) || last < 0 || !f.alone || f.stores || f.reductions.empty()) return false;
+  const double n = f.reductions[0].length;
+  const auto alike = [&](const Reduction& r) {
+    return r.length == n && r.one_axis && !r.contiguous && !r.loops && !r.position;
+  };
+  const auto is_row = [&](const Read& r) { return !r.reduced || !(r.axes >> last & 1) || ((r.last >> last & 1) && r.sums); };
+  const auto alone = [&](const Read& r) { return r.reduced && reads_alone(f, r); };
+  const int64_t code = kOwnColumns * static_cast<int64_t>(n) * f.code, columns = f.domain[last];
+  return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && columns % kOwnColumns == 0 &&
+         code <= kMostRowsCode && static_cast<double>(f.domain.count()) * n >= kLeastElements &&
+         std::ranges::all_of(f.reductions, alike) && std::ranges::all_of(f.reads, is_row) &&
+         std::ranges::any_of(f.reads, alone) &&
+         (tiles_along(f, static_cast<size_t>(last), width_of(t)) >= kTeams || axis_of_teams(f, last));
+}
+
+MapSchedule lane_columns(const MapFacts& f, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  const size_t last = s.axes.size() - 1;
+  const int64_t tiles = tiles_along(f, last, width_of(t));
+  const bool beside = tiles >= kTeams;
+  s.axes[last] = {{Bind::Grid, beside ? divided_up(tiles, kTeams) : tiles}};
+  if (beside) {
+    s.axes[last].push_back({Bind::Local, kTeams});
+  } else {
+    const size_t a = *axis_of_teams(f, f.domain.rank() - 1);
+    s.axes[a] = {{Bind::Grid, divided_up(f.domain[static_cast<int>(a)], kTeams)}, {Bind::Local, kTeams}};
+  }
+  append_lanes(s.axes[last], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(last)], t);
+  for (size_t a = 0; a < s.axes.size(); ++a)
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
 }

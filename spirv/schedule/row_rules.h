@@ -16,6 +16,12 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_rows(const MapFacts& f, const Target& t);
 MapSchedule lane_rows(const MapFacts& f, const Target& t);
 
+/// Columns, of which lanes are neighbours: long ones become parts, too, and a subgroup takes neighbouring ones.
+bool wants_column_parts(const PartialFacts& f, const Target& t);
+PartialSchedule column_parts(const PartialFacts& f, const Target& t);
+bool wants_lane_columns(const MapFacts& f, const Target& t);
+MapSchedule lane_columns(const MapFacts& f, const Target& t);
+
 /// Contractions of few elements: tiles of rows and neighbours, of which a subgroup loads rows, and what its lanes have in
 /// common as one.
 bool wants_short_products(const MapFacts& f, const Target& t);

@@ -99,6 +99,13 @@ TEST_F(RowLoads, NotANumberStays) {
   expect("(x: f32[9, 20003]) = min(x, axis=1)", true);
 }
 
+TEST_F(RowLoads, OfColumns) {
+  expect("(x: f32[1501, 1402]) = sum(x, axis=0)");
+  expect("(x: i32[50, 65538]) = max(x, axis=0)");
+  expect("(x: f32[3, 1000, 1000]) = sum(square(x), axis=1)");
+  expect("(x: f32[40000, 64]) = logsumexp(x, axis=0)");
+}
+
 TEST_F(RowLoads, OfShortProducts) {
   expect("(x: f32[256, 32], y: f32[32, 256]) = x @ y");
   expect("(x: f32[203, 24], y: f32[24, 500]) = x @ y");

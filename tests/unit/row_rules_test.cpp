@@ -60,7 +60,7 @@ TEST(RowRules, WhatIsLeftOverIsLessThanAPartAndOfRowsAlone) {
   EXPECT_FALSE(check(row(3000, 1003), s, t));
   EXPECT_TRUE(check(row(3000, 2 * 496 + 496), s, t)) << "another part";
   PartialFacts other = row(3000, 1003);
-  other.rows = false;
+  other.rows = other.streams = false;
   EXPECT_TRUE(check(other, s, t));
 }
 
@@ -97,6 +97,39 @@ TEST(RowRules, ASubgroupTakesEachRow) {
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].contiguous = false; }));
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].one_axis = false; }));
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0; })) << "one row for all: it stays in the cache";
+}
+
+PartialFacts column(int64_t columns, int64_t n) {
+  PartialFacts f = row(columns, n);
+  f.rows = f.contiguous = false;
+  f.columns = f.row = columns;
+  return f;
+}
+
+MapFacts column_sums(const Shape& domain, double length) {
+  MapFacts f = sums(domain, length);
+  f.reads[0].last = 1u << (domain.rank() - 1);
+  f.reads[0].sums = true;
+  f.reductions[0].contiguous = false;
+  return f;
+}
+
+TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
+  EXPECT_EQ(parts(column(4096, 4096)), "k = grid 64 serial 64");
+  EXPECT_EQ(parts(column(4096, 2001)), "k = grid 40 serial 50") << "one is left over";
+  EXPECT_EQ(parts(column(65536, 50)), "k = serial 50");
+  EXPECT_EQ(parts(column(65537, 50)), "k = serial 50") << "rows begin anywhere";
+  EXPECT_EQ(map(column_sums({64, 4096}, 64)), "i = grid 64; j = grid 32 local 8 lane 8 register 2; group 64; team 8");
+  EXPECT_EQ(map(column_sums({60, 102}, 33)),
+            "i = grid 8 local 8; j = grid 7 lane 8 register 2; tail recompute; group 64; team 8")
+      << "teams below each other";
+  const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
+  EXPECT_FALSE(by_rows(column_sums({64, 4097}, 64)));
+  EXPECT_FALSE(by_rows(column_sums({64, 4096}, 65)));
+  EXPECT_FALSE(by_rows(column_sums({7, 64}, 64))) << "few";
+  MapFacts scattered = column_sums({64, 4096}, 64);
+  scattered.reads[0].last = 0;
+  EXPECT_FALSE(by_rows(scattered));
 }
 
 // x[i, k] y[k, j], as the reads of a map over i and j.
@@ -139,7 +172,8 @@ TEST(RowRules, KernelsGiveTheInterpretersValues) {
   for (const std::string text :
        {"(x: f32[70001]) = sum(x)", "(x: f32[200003]) = sum(x * x)", "(x: f32[300, 501]) = max(x, axis=1)",
         "(x: f32[1000, 67]) = logsumexp(x, axis=1)", "(x: f32[200, 1003]) = prod(x * 0.001 + 1.0, axis=1)",
-        "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)", "(x: f32[130, 33], y: f32[33, 258]) = x @ y",
+        "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)", "(x: f32[1501, 1402]) = sum(x, axis=0)",
+        "(x: f32[130, 33], y: f32[33, 258]) = x @ y",
         "(x: f32[300, 24], y: f32[150, 24]) = for i: 300, j: 150 => sum(abs(x[i] - y[j]))",
         "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]"}) {
     const Program p = test::program("def f" + text);
