@@ -91,6 +91,8 @@ void check_executable(const Executable& e) {
                                     b.scratch_offset > e.scratch_bytes || b.bytes > e.scratch_bytes - b.scratch_offset))
       throw malformed(where + " lies outside of the arena");
   }
+  for (const KernelBinary& k : e.kernels)
+    if (k.needs.push_bytes % 4 != 0) throw malformed("kernel '" + k.name + "' has parts of words among its push constants");
   check_steps(e);
 }
 

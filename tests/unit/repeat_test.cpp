@@ -204,5 +204,15 @@ TEST(Repeat, ManyNestedOnesAreRefusedAtOnce) {
   EXPECT_EQ(complaint(e), "the executable is malformed: it has more than 2000000 commands, at step 20");
 }
 
+TEST(Repeat, PartsOfWordsAreNoPushConstants) {
+  Executable e = good();
+  KernelBinary& k = e.kernels.emplace_back();
+  k.name = "k";
+  k.needs.push_bytes = 16;
+  EXPECT_EQ(complaint(e), "");
+  k.needs.push_bytes = 18;
+  EXPECT_EQ(complaint(e), "the executable is malformed: kernel 'k' has parts of words among its push constants");
+}
+
 }  // namespace repeat_test
 }  // namespace spirograd

@@ -23,7 +23,7 @@ struct Requirements {
   uint32_t workgroup = 0;            // invocations
   uint32_t groups = 0;               // workgroups of a dispatch that must not be folded: its kernel has no guard
   uint32_t buffers = 0;              // storage buffers of the stage
-  uint32_t push_bytes = 0;
+  uint32_t push_bytes = 0;           // of addresses or offsets, and of the numbers behind them (BindingForm)
   uint64_t shared_bytes = 0;
   uint64_t loop_iterations = 0;        // of the invocation that runs most, over all its loops together
   bool signed_zero_inf_nan64 = false;  // the float controls for 64-bit floats
