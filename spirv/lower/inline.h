@@ -116,6 +116,10 @@ class Inliner {
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
   /// Subgroups of so many lanes have points of their own. Pre: the kernel is written for them.
   void set_team(int64_t lanes) { team_ = lanes; }
+  /// The point of a domain that is counted through has this number.
+  void number_point(const Shape& domain, const Point& point, kernel::Value number) {
+    counted_ = domain, numbers_[point] = number;
+  }
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
   /// Invocations keep nothing for all steps of a loop: that takes code.
@@ -317,6 +321,8 @@ class Inliner {
   std::set<uint32_t> computed_;
   kernel::Builder& b_;
   const schedule::Scheduler& scheduler_;
+  Shape counted_;
+  std::map<Point, kernel::Value> numbers_;  // of points of this shape
   const Target& target_;
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;

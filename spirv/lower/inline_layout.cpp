@@ -35,6 +35,7 @@ Point Inliner::unlinear(Value linear, std::span<const int64_t> shape) {
 }
 
 Value Inliner::linear(const Point& point, const Shape& shape) {
+  if (const auto known = numbers_.find(point); known != numbers_.end() && shape == counted_) return known->second;
   Value v = b_.i32(0);
   for (int a = 0; a < shape.rank(); ++a) {
     const Value x = point[static_cast<size_t>(a)];

@@ -155,6 +155,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (group_tile.axes[a].extent > 1) group_tile.own.emplace(p[a], GroupTile::Own{a, offset[a]});
     }
     out.points.push_back(m.flat ? inliner.unlinear(p[0], s.domain) : p);
+    if (m.flat && m.team > 0) inliner.number_point(s.domain, out.points.back(), p[0]);
     out.inside.push_back(inside);
   }
   if (m.team > 0) inliner.set_team(m.team);

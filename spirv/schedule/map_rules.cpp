@@ -260,7 +260,7 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<MapRule, 15> kMapRules = {{
+constexpr std::array<MapRule, 16> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
@@ -274,6 +274,7 @@ constexpr std::array<MapRule, 15> kMapRules = {{
     {"a row per invocation", wants_rows, [](const MapFacts& f, const Target&) { return plain_map(f); }},
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"squares of workgroups", wants_squares, squares},
+    {"elements of rows", wants_row_elements, row_elements},
     {"stretches of two axes", wants_stretches, stretches},
     {"several elements", wants_several, several},
 }};

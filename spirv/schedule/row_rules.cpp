@@ -240,6 +240,34 @@ MapSchedule lane_columns(const MapFacts& f, const Target& t) {
   return s;
 }
 
+namespace {
+
+constexpr int64_t kOwnElements = 64;  // of a lane
+
+}  // namespace
+
+bool wants_row_elements(const MapFacts& f, const Target& t) {
+  constexpr int64_t kLeastElements = 1 << 21, kLightCode = 24;
+  const auto own = [](const Read& r) { return r.own; };
+  const auto alike = [](const Read& r) { return r.own || r.axes == 0; };
+  return reads_rows(t) && takes_pairs(t) && f.alone && !f.stores && !f.reduces && f.code <= kLightCode &&
+         f.domain.count() >= kLeastElements && f.domain.count() % 2 == 0 && std::ranges::any_of(f.reads, own) &&
+         std::ranges::all_of(f.reads, alike);
+}
+
+MapSchedule row_elements(const MapFacts& f, const Target& t) {
+  const int64_t n = f.domain.count();
+  MapSchedule s;
+  s.flat = true;
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  Split split = {{Bind::Grid, divided_up(n, kTeams * kOwnElements * s.team)}, {Bind::Local, kTeams}};
+  append_lanes(split, kOwnElements, s.team, n, t);
+  if (extent(split) != n) s.tail = Tail::Recompute;
+  s.axes = {std::move(split)};
+  return s;
+}
+
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
   if (!reads_rows(t) || f.extents.size() != 1 || f.loops) return false;

@@ -22,6 +22,10 @@ PartialSchedule column_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_columns(const MapFacts& f, const Target& t);
 MapSchedule lane_columns(const MapFacts& f, const Target& t);
 
+/// Light work on each element of large arrays that lie alike.
+bool wants_row_elements(const MapFacts& f, const Target& t);
+MapSchedule row_elements(const MapFacts& f, const Target& t);
+
 /// Contractions of few elements: tiles of rows and neighbours, of which a subgroup loads rows, and what its lanes have in
 /// common as one.
 bool wants_short_products(const MapFacts& f, const Target& t);

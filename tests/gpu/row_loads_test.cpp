@@ -106,6 +106,12 @@ TEST_F(RowLoads, OfColumns) {
   expect("(x: f32[40000, 64]) = logsumexp(x, axis=0)");
 }
 
+TEST_F(RowLoads, OfElements) {
+  expect("(a: f32, x: f32[2097152], y: f32[2097152]) = a * x + y");
+  expect("(x: f32[1500, 1402]) = max(x, 0.0)");
+  expect("(x: i32[2048, 1030], y: i32[2048, 1030]) = x * y - x");
+}
+
 TEST_F(RowLoads, OfShortProducts) {
   expect("(x: f32[256, 32], y: f32[32, 256]) = x @ y");
   expect("(x: f32[203, 24], y: f32[24, 500]) = x @ y");

@@ -132,6 +132,31 @@ TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
   EXPECT_FALSE(by_rows(scattered));
 }
 
+MapFacts elements(const Shape& domain, int64_t code = 8) {
+  const uint32_t all = (1u << domain.rank()) - 1;
+  MapFacts f{domain, {{0, all, true}, {1, 0}}, code, false};
+  f.alone = true;
+  return f;
+}
+
+TEST(RowRules, LightWorkOnLargeArraysIsDoneInRows) {
+  EXPECT_EQ(map(elements({1 << 22})), "e = grid 1024 local 8 register 32 lane 8 register 2; group 64; team 8");
+  EXPECT_EQ(map(elements({3000, 1002})),
+            "e = grid 734 local 8 register 32 lane 8 register 2; tail recompute; group 64; team 8");
+  const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
+  EXPECT_FALSE(by_rows(elements({1 << 20}))) << "small";
+  EXPECT_FALSE(by_rows(elements({1 << 22}, 25))) << "heavy";
+  EXPECT_FALSE(by_rows(elements({(1 << 22) + 1}))) << "odd";
+  const auto but = [&](const std::function<void(MapFacts&)>& change) {
+    MapFacts f = elements({2048, 2048});
+    change(f);
+    return by_rows(f);
+  };
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 2; })) << "a row for all";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads.erase(f.reads.begin()); })) << "nothing is read";
+  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+}
+
 // x[i, k] y[k, j], as the reads of a map over i and j.
 MapFacts product(int64_t rows, int64_t columns, double length) {
   MapFacts f{{rows, columns}, {}, 8, true, {{3, length, true}}};
