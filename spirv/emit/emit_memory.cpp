@@ -111,8 +111,13 @@ void Emitter::load_pair(size_t at) {
   const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   const size_t even = pairs_[at].odd ? pairs_[at].other : at;
-  const Id loaded =
-      is_row(even, 2) ? load_row(even, Scalar::F64) : result(Op::OpLoad, type(Scalar::F64), {pair_place(at), aligned, 8});
+  Id loaded = 0;
+  if (is_row(even, 2)) {
+    loaded = load_row(even, Scalar::F64);
+  } else {
+    const Id place = pair_place(at);
+    loaded = result(Op::OpLoad, type(Scalar::F64), {place, aligned, 8});
+  }
   const Id both = result(Op::OpBitcast, module_.type(Op::OpTypeVector, {element, 2}), {loaded});
   for (const size_t half : {at, size_t{pairs_[at].other}})
     ids_[half] = result(Op::OpCompositeExtract, element, {both, pairs_[half].odd ? 1u : 0u});
