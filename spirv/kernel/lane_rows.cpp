@@ -1,7 +1,6 @@
 #include "spirv/kernel/lane_rows.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace spirograd::kernel {
 namespace {

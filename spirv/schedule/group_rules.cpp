@@ -69,18 +69,22 @@ int64_t teams(int64_t rows, int64_t length, const Target& t) {
 // Gives the teams of a workgroup neighbouring points, on the last of the first `axes` that has so many; false: none has.
 bool split_among_teams(MapSchedule& s, const MapFacts& f, size_t axes, int64_t teams, const Target& t) {
   for (size_t a = axes; a-- > 0;) {
-    const int64_t n = f.domain[static_cast<int>(a)];
-    if (n < teams) continue;
-    s.group = teams * t.subgroup_size;
-    s.team = t.subgroup_size;
-    s.axes[a] = {{Bind::Grid, divided_up(n, teams)}, {Bind::Local, teams}};
-    if (n % teams != 0) s.tail = Tail::Recompute;
+    if (f.domain[static_cast<int>(a)] < teams) continue;
+    give_to_teams(s, f, a, teams, t);
     return true;
   }
   return false;
 }
 
 }  // namespace
+
+void give_to_teams(MapSchedule& s, const MapFacts& f, size_t axis, int64_t teams, const Target& t) {
+  const int64_t n = f.domain[static_cast<int>(axis)];
+  s.group = teams * t.subgroup_size;
+  s.team = t.subgroup_size;
+  s.axes[axis] = {{Bind::Grid, divided_up(n, teams)}, {Bind::Local, teams}};
+  if (n % teams != 0) s.tail = Tail::Recompute;
+}
 
 MapSchedule groups(const MapFacts& f, const Target& t) {
   MapSchedule s = plain_map(f);

@@ -21,6 +21,9 @@ MapSchedule row_tiles(const MapFacts& f, const Target& t);
 /// Invocations that such a map of so many instructions per element has for each row; 0: it will not be made.
 int64_t row_members(int64_t rows, int64_t length, int64_t code, const Target& t);
 
+/// Gives neighbouring points along an axis to the subgroups of a workgroup, so many.
+void give_to_teams(MapSchedule& s, const MapFacts& f, size_t axis, int64_t teams, const Target& t);
+
 /// Contractions, whose operands a workgroup copies to its memory.
 bool wants_group_tiles(const MapFacts& f, const Target& t);
 MapSchedule group_tiles(const MapFacts& f, const Target& t);

@@ -5,6 +5,7 @@
 
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/group_rules.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"
@@ -93,12 +94,7 @@ bool wants_lane_rows(const MapFacts& f, const Target& t) {
 
 MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   MapSchedule s = plain_map(f);
-  s.team = t.subgroup_size;
-  s.group = kTeams * s.team;
-  const size_t a = *axis_of_teams(f, f.domain.rank());
-  const int64_t n = f.domain[static_cast<int>(a)];
-  s.axes[a] = {{Bind::Grid, divided_up(n, kTeams)}, {Bind::Local, kTeams}};
-  if (n % kTeams != 0) s.tail = Tail::Recompute;
+  give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
   return s;
 }
 
@@ -106,6 +102,9 @@ namespace {
 
 constexpr int64_t kRowsOfTile = 8, kOwnColumns = 2;
 constexpr int64_t kProductCode = 2400;  // operations that are written out
+
+// Columns that the lanes of a subgroup have side by side.
+int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
 
 // Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
 std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
@@ -116,7 +115,7 @@ std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
   for (const Read& r : f.reads) {
     if (!r.reduced) continue;
     const bool along = r.axes >> columns & 1;
-    const bool neighbours = (r.last >> columns & 1) && (r.sums || f.domain[last] % (kOwnColumns * t.subgroup_size) == 0);
+    const bool neighbours = (r.last >> columns & 1) && (r.sums || f.domain[last] % width_of(t) == 0);
     if (along && !neighbours) return std::nullopt;
     common = common || !along;
     rows = rows || along;
@@ -141,7 +140,7 @@ bool wants_short_products(const MapFacts& f, const Target& t) {
   if (!reads_rows(t) || !f.alone || f.stores || f.reductions.size() != 1) return false;
   const Reduction& r = f.reductions[0];
   const std::optional<size_t> rows = rows_of_products(f, t);
-  const int64_t width = kOwnColumns * t.subgroup_size;
+  const int64_t width = width_of(t);
   if (!rows || !r.one_axis || r.loops || r.position || r.length < kShortest || r.length > kPlainSum) return false;
   double operations = 0;
   for (const Operations& o : f.operations) operations += o.count;
@@ -165,7 +164,7 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   };
   split(rows, kRowsOfTile, below);
   s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  split(columns, kOwnColumns * t.subgroup_size, !below);
+  split(columns, width_of(t), !below);
   append_lanes(s.axes[columns], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(columns)], t);
   for (size_t a : {rows, columns})
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
@@ -175,8 +174,6 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
 namespace {
 
 constexpr int64_t kShortColumn = 8;
-
-int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
 
 // Rows that a part of a column has: few are left over.
 int64_t rows_of_parts(int64_t n) {
@@ -231,8 +228,7 @@ MapSchedule lane_columns(const MapFacts& f, const Target& t) {
   if (beside) {
     s.axes[last].push_back({Bind::Local, kTeams});
   } else {
-    const size_t a = *axis_of_teams(f, f.domain.rank() - 1);
-    s.axes[a] = {{Bind::Grid, divided_up(f.domain[static_cast<int>(a)], kTeams)}, {Bind::Local, kTeams}};
+    give_to_teams(s, f, *axis_of_teams(f, f.domain.rank() - 1), kTeams, t);
   }
   append_lanes(s.axes[last], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(last)], t);
   for (size_t a = 0; a < s.axes.size(); ++a)
