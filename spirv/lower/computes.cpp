@@ -5,6 +5,7 @@
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/gates.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -42,6 +43,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
     if (g[a.leaf].type.shape.count() == 0) continue;
     s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));
     s.reads.back().own = a.own && s.kind == Compute::Kind::Map;
+    if (schedule::reads_rows(r.target)) s.reads.back().sums = a.sums && !a.own;
   }
   s.writes = std::move(writes);
   s.code = e.code;

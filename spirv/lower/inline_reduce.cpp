@@ -92,7 +92,7 @@ struct Inliner::ReductionLoops {
   void set_place(size_t axis, Value v);
   void take(const Result& r, size_t partial, Value x, Value at_place);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
-  void accumulate_jammed();
+  void accumulate_together(Value first);
   void store_companions(std::span<const Point> points);
   void accumulate_copies();
   void accumulate_left();
@@ -216,11 +216,12 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
   store_companions(at);
 }
 
-void Inliner::ReductionLoops::accumulate_jammed() {
-  const Value first = place[inner];
+void Inliner::ReductionLoops::accumulate_together(Value first) {
   std::vector<Point> all;  // those of a copy beside each other
+  const bool in_pairs = whole && schedule::takes_pairs(inliner.target_) && copies % 2 == 0;
   for (int64_t k = 0; k < copies; ++k) {
-    place[inner] = b.add(first, b.i32(k * copy_stride));
+    const int64_t second = in_pairs ? k % 2 : 0;  // of two neighbours that a lane has
+    place[inner] = b.add(in_pairs ? b.mul(first, b.i32(2)) : first, b.i32((k - second) * copy_stride + second));
     for (const auto& [axis, v] : place) set_place(axis, v);
     all.insert(all.end(), at.begin(), at.end());
   }
@@ -241,14 +242,14 @@ void Inliner::ReductionLoops::store_companions(std::span<const Point> points) {
 }
 
 void Inliner::ReductionLoops::accumulate_copies() {
-  if (jammed) return accumulate_jammed();
   const Value first = place[inner];
+  const int64_t beyond = schedule::extent(last) - from[static_cast<int>(inner)];
+  if (jammed || (whole && beyond == 0 && !companions.empty())) return accumulate_together(first);
   inliner.copies_ *= copies;
   if (common) {
     for (const auto& [axis, v] : place) set_place(axis, v);
     common->evaluate(at, first, copies);
   }
-  const int64_t beyond = schedule::extent(last) - from[static_cast<int>(inner)];
   for (int64_t k = 0; k < copies; ++k) {
     // A last row that would end behind the axis begins earlier; lanes with what has been taken before take nothing.
     const int64_t early = whole && k + 1 == copies ? beyond : 0;
@@ -387,8 +388,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     if (finds_place(r.n.op)) {
       values = places(r.n, values, r.place, loops.shared ? facts.group : 0);
     } else if (loops.shared) {
-      values =
-          joined(join_of(r.n.op), std::move(values), static_cast<uint32_t>(s.lanes), static_cast<uint32_t>(facts.group));
+      const auto members = static_cast<uint32_t>(facts.group);
+      values = joined(join_of(r.n.op), std::move(values), static_cast<uint32_t>(s.lanes), members);
     }
   }
   for (size_t j = 0; j < others.size(); ++j)

@@ -99,8 +99,9 @@ bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
 
 class Factoring {
  public:
-  Factoring(const Target& target, const schedule::Scheduler& scheduler, Partials& partial)
-      : target_(target), scheduler_(scheduler), partial_(partial) {}
+  Factoring(const Target& target, const schedule::Scheduler& scheduler, std::set<int64_t> elements_of_results,
+            Partials& partial)
+      : target_(target), scheduler_(scheduler), elements_of_results_(std::move(elements_of_results)), partial_(partial) {}
 
   Expr reduced(Expr x, Op op, const std::vector<int64_t>& axes, bool combines = false) {
     const schedule::PartialSchedule s = choose(x, op, axes, combines);
@@ -108,7 +109,7 @@ class Factoring {
     const auto axis = static_cast<int>(axes.back());
     const int64_t whole = schedule::extent(s.axes.back()), left = x.shape()[axis] - whole;
     if (left > 0) {
-      const Expr rest = ir::reduce(op, ir::window(x, axis, whole, left), {axis});
+      const Expr rest = reduced(ir::window(x, axis, whole, left), op, axes);
       const Expr parts[] = {reduced_by(s, ir::window(x, axis, 0, whole), op, axes), rest};
       return ir::reduce(op, ir::stack(parts, 0), {0});
     }
@@ -162,7 +163,7 @@ class Factoring {
 
  private:
   void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
-    const bool trailing = axes.back() + 1 == x.rank(), row = trailing && axes.size() == 1;
+    const bool trailing = axes.back() + 1 == x.rank(), row = trailing && (axes.size() == 1 || schedule::reads_rows(target_));
     if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return;
     f.rows = row && f.combines;  // what is stored lies so
     if (f.combines || (f.position && !trailing)) return;
@@ -175,7 +176,9 @@ class Factoring {
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
       f.rows = row && f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
-      if (f.rows && schedule::reads_rows(target_)) f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
+      if (!f.rows || !schedule::reads_rows(target_)) return;
+      f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
+      f.beside = elements_of_results_.contains(x.shape().count());
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];
@@ -198,6 +201,7 @@ class Factoring {
 
   const Target& target_;
   const schedule::Scheduler& scheduler_;
+  const std::set<int64_t> elements_of_results_;
   Partials& partial_;
 };
 
@@ -206,7 +210,10 @@ class Factoring {
 FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots, const Target& target,
                                      const schedule::Scheduler& scheduler) {
   FactoredReductions out;
-  Factoring factoring(target, scheduler, out.partial);
+  std::set<int64_t> elements;  // of results
+  for (NodeId root : roots)
+    if (ir::is_pointwise(g[root].op)) elements.insert(g[root].type.shape.count());
+  Factoring factoring(target, scheduler, std::move(elements), out.partial);
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId built) -> NodeId {
     const ir::Node& n = g[built];
     if (ir::info(n.op).kind != ir::Kind::Reduce) return built;

@@ -151,7 +151,9 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
     if (s.tail == Tail::Exact ? have != want : have < want) return illegal(s, counted(have, want));
   }
   if (s.outer >= static_cast<int>(axes) || s.outer < -1) return illegal(s, "there is no axis of that name");
-  if (facts.stores && (s.tail != Tail::Exact || s.group > 0))
+  const auto evenly = [&](const Reduction& r) { return s.team > 0 && static_cast<int64_t>(r.length) % s.team == 0; };
+  const bool once = s.group == 0 || (s.team > 0 && std::ranges::all_of(facts.reductions, evenly));
+  if (facts.stores && (s.tail != Tail::Exact || !once))
     return illegal(s, "arrays are stored in the loops of its reductions, so that each point is computed once");
   if (auto wrong = check_group(facts, s, target)) return wrong;
   int64_t in_group = std::max<int64_t>(1, s.group), all = in_group;
@@ -278,17 +280,13 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
       return illegal(s, "the parts of what looks for a position are ranges: the grid comes first");
     cut += split.size() == 2;
     const int64_t have = extent(split), want = facts.extents[a];
-    // What is left over behind whole parts is reduced beside them.
-    if ((facts.rows || facts.streams) && facts.extents.size() == 1 && !facts.position && split.size() == 2 &&
-        split[0].bind == Bind::Grid && have < want && want - have < split[1].extent) {
-      results = saturating_mul(results, extent(split, Bind::Grid));
-      length *= extent(split, Bind::Serial);
-      continue;
-    }
+    // What is left over behind whole parts of the last axis is reduced beside them.
+    const bool left_over = (facts.rows || facts.streams) && a + 1 == s.axes.size() && !facts.position && split.size() == 2 &&
+                           split[0].bind == Bind::Grid && have < want && want - have < split[1].extent;
     // Where an axis is cut into as many ranges as others are, the last ones may have no elements.
     int64_t surplus = split.size() == 2 ? split[1].extent : 1;
     if (split.size() == 2 && split[0].bind == Bind::Grid) surplus = std::max(surplus, split[0].extent);
-    if (have < want || have - want >= surplus) return illegal(s, counted(have, want));
+    if (!left_over && (have < want || have - want >= surplus)) return illegal(s, counted(have, want));
     results = saturating_mul(results, extent(split, Bind::Grid));
     length *= extent(split, Bind::Serial);
   }

@@ -14,7 +14,7 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kLeastOwn = 8;                                    // elements of a lane
-constexpr int64_t kElementCode = 90;                                // of an element that is written out so often,
+constexpr int64_t kElementCode = 200;                               // of an element that is written out so often,
 constexpr int64_t kRowsCode = 2600, kMostRowsCode = 2 * kRowsCode;  // and of all of them
 constexpr int64_t kTeams = 8;                                       // subgroups of a workgroup
 
@@ -35,31 +35,48 @@ double cost(int64_t n, int64_t own, int64_t code, const Target& t) {
   return parts * (kStart + static_cast<double>(own) * lane) + (n <= part ? 0 : static_cast<double>(n % part) * apart);
 }
 
+// Rows that are reduced along the last axis: what runs over other axes as well has partial results for each.
+int64_t results_of_rows(const PartialFacts& f) {
+  int64_t rows = f.results;
+  for (size_t j = 0; j + 1 < f.extents.size(); ++j) rows = saturating_mul(rows, f.extents[j]);
+  return rows;
+}
+
+// Whether parts are all that there is, and workgroups full of them.
+bool is_even(int64_t n, int64_t part, int64_t rows) {
+  return n % part == 0 && (n / part % kTeams == 0 || rows % kTeams == 0);
+}
+
 // All in one part if that has room, else parts; 0: it is gathered.
-int64_t best_own(int64_t n, int64_t results, int64_t code, const Target& t) {
-  const int64_t most = most_own(static_cast<double>(n) * static_cast<double>(results), code);
+int64_t best_own(const PartialFacts& f, const Target& t) {
+  const int64_t n = f.extents.back(), rows = results_of_rows(f);
+  const int64_t most = most_own(static_cast<double>(n) * static_cast<double>(rows), f.code);
   const int64_t all = divided_up(n, t.subgroup_size);
   int64_t best = 0;
   const auto consider = [&](int64_t own) {
-    if (own >= kLeastOwn && cost(n, own, code, t) < cost(n, best, code, t)) best = own;
+    if (f.beside && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
+    if (own >= kLeastOwn && cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
   };
   if (all <= most) consider(all);
-  for (int64_t own = std::min(most, all / 2); 2 * own >= most; --own) consider(own);
+  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.beside || 2 * own >= most); --own) consider(own);
   return best;
 }
 
 }  // namespace
 
 bool wants_row_parts(const PartialFacts& f, const Target& t) {
-  constexpr int64_t kLeastElements = 1 << 17;  // in all, that are worth another dispatch
-  return reads_rows(t) && f.rows && !f.position && f.code <= kElementCode && f.extents.size() == 1 && f.axes_left > 0 &&
-         saturating_mul(f.results, f.extents[0]) >= kLeastElements && best_own(f.extents[0], f.results, f.code, t) > 0;
+  constexpr int64_t kLeastElements = 1 << 17, kLeastCode = 1 << 22;  // in all, that are worth another dispatch
+  if (!reads_rows(t) || !f.rows || f.position || f.code > kElementCode || f.axes_left < 1) return false;
+  const int64_t rows = results_of_rows(f), elements = saturating_mul(rows, f.extents.back());
+  return (elements >= kLeastElements || saturating_mul(elements, f.code) >= kLeastCode) && best_own(f, t) > 0;
 }
 
 PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
-  const int64_t n = f.extents[0], part = best_own(n, f.results, f.code, t) * t.subgroup_size;
-  if (n <= part) return whole(f);
-  return {{{{Bind::Grid, n / part}, {Bind::Serial, part}}}};
+  PartialSchedule s;
+  for (int64_t n : f.extents) s.axes.push_back({{Bind::Grid, n}});
+  const int64_t n = f.extents.back(), part = best_own(f, t) * t.subgroup_size;
+  s.axes.back() = n <= part ? Split{{Bind::Serial, n}} : Split{{Bind::Grid, n / part}, {Bind::Serial, part}};
+  return s;
 }
 
 namespace {
@@ -82,11 +99,15 @@ std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
 
 bool wants_lane_rows(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1 << 15;
-  if (!reads_rows(t) || !f.alone || f.stores || f.reductions.empty() || !axis_of_teams(f, f.domain.rank())) return false;
+  if (!reads_rows(t) || !f.alone || f.reductions.empty()) return false;
+  const std::optional<size_t> axis = axis_of_teams(f, f.domain.rank());
   const double length = f.reductions[0].length;
-  const auto n = static_cast<int64_t>(length), own = divided_up(n, t.subgroup_size);
+  const auto n = static_cast<int64_t>(length);
+  if (!axis || (f.stores && (f.domain[static_cast<int>(*axis)] % kTeams != 0 || n % t.subgroup_size != 0))) return false;
+  const auto own = divided_up(n, t.subgroup_size);
   const double elements = static_cast<double>(f.domain.count()) * length;
-  return own >= kLeastOwn && own <= kPlainSum && own * f.code <= kMostRowsCode && elements >= kLeastElements &&
+  const int64_t most_code = f.stores ? 2 * kMostRowsCode : kMostRowsCode;  // what is stored beside shares much of it
+  return own >= kLeastOwn && own <= kPlainSum && own * f.code <= most_code && elements >= kLeastElements &&
          std::ranges::all_of(f.reductions,
                              [&](const Reduction& r) { return r.one_axis && reduces_row(r, n) && !r.loops; }) &&
          std::ranges::any_of(f.reads, [&](const Read& r) { return r.reduced && reads_alone(f, r); });
@@ -173,6 +194,32 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
 
 namespace {
 
+// Whether there are rows of elements along the last axis, so many for each lane, for the subgroups of workgroups; and these
+// rows: they are neighbours along the axis, or along another one if they are too few there.
+bool has_tiles(const MapFacts& f, int64_t own, const Target& t) {
+  const int last = f.domain.rank() - 1;
+  return tiles_along(f, static_cast<size_t>(last), own * t.subgroup_size) >= kTeams || axis_of_teams(f, last);
+}
+
+MapSchedule in_tiles(const MapFacts& f, int64_t own, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  const size_t last = s.axes.size() - 1;
+  const int64_t tiles = tiles_along(f, last, own * s.team);
+  const bool beside = tiles >= kTeams;
+  s.axes[last] = {{Bind::Grid, beside ? divided_up(tiles, kTeams) : tiles}};
+  if (beside) {
+    s.axes[last].push_back({Bind::Local, kTeams});
+  } else {
+    give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
+  }
+  append_lanes(s.axes[last], own, s.team, f.domain[static_cast<int>(last)], t);
+  for (size_t a = 0; a < s.axes.size(); ++a)
+    if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
+  return s;
+}
+
 constexpr int64_t kShortColumn = 8;
 
 // Rows that a part of a column has: few are left over.
@@ -213,54 +260,63 @@ bool wants_lane_columns(const MapFacts& f, const Target& t) {
   return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && columns % kOwnColumns == 0 &&
          code <= kMostRowsCode && static_cast<double>(f.domain.count()) * n >= kLeastElements &&
          std::ranges::all_of(f.reductions, alike) && std::ranges::all_of(f.reads, is_row) &&
-         std::ranges::any_of(f.reads, alone) &&
-         (tiles_along(f, static_cast<size_t>(last), width_of(t)) >= kTeams || axis_of_teams(f, last));
+         std::ranges::any_of(f.reads, alone) && has_tiles(f, kOwnColumns, t);
 }
 
-MapSchedule lane_columns(const MapFacts& f, const Target& t) {
-  MapSchedule s = plain_map(f);
-  s.team = t.subgroup_size;
-  s.group = kTeams * s.team;
-  const size_t last = s.axes.size() - 1;
-  const int64_t tiles = tiles_along(f, last, width_of(t));
-  const bool beside = tiles >= kTeams;
-  s.axes[last] = {{Bind::Grid, beside ? divided_up(tiles, kTeams) : tiles}};
-  if (beside) {
-    s.axes[last].push_back({Bind::Local, kTeams});
-  } else {
-    give_to_teams(s, f, *axis_of_teams(f, f.domain.rank() - 1), kTeams, t);
-  }
-  append_lanes(s.axes[last], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(last)], t);
-  for (size_t a = 0; a < s.axes.size(); ++a)
-    if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
-  return s;
-}
+MapSchedule lane_columns(const MapFacts& f, const Target& t) { return in_tiles(f, kOwnColumns, t); }
 
 namespace {
 
-constexpr int64_t kOwnElements = 64;  // of a lane
+// Elements of a lane, at most: what is written out for all of them should fit the caches of code.
+int64_t own_elements(int64_t code) {
+  constexpr int64_t kMost = 64, kCode = 1760;
+  int64_t own = kMost;
+  while (own * code > kCode) own /= 2;
+  return own;
+}
+
+// Whether all that a map reads lies as it does, or is one number: then its elements are counted through all axes.
+bool lies_alike(const MapFacts& f) {
+  return std::ranges::any_of(f.reads, [](const Read& r) { return r.own; }) &&
+         std::ranges::all_of(f.reads, [](const Read& r) { return r.own || r.axes == 0; });
+}
+
+// Whether it lies along the last axis, or is the same there.
+bool lies_along(const MapFacts& f) {
+  const int last = f.domain.rank() - 1;
+  const auto depends = [&](const Read& r) { return (r.axes >> last & 1) != 0; };
+  const auto is_row = [&](const Read& r) { return r.own || !depends(r) || ((r.last >> last & 1) && r.sums); };
+  return last > 0 && std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, depends);
+}
+
+// The same elements along one axis.
+MapFacts flattened(MapFacts f) {
+  f.domain = Shape({f.domain.count()});
+  return f;
+}
+
+// Elements of a lane that are taken side by side along the last axis; 0: there is no room for them.
+int64_t own_along(const MapFacts& f, const Target& t) {
+  const int64_t n = f.domain[f.domain.rank() - 1];
+  int64_t own = own_elements(f.code);
+  while (own * t.subgroup_size > n) own /= 2;
+  return n % 2 == 0 && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
+}
 
 }  // namespace
 
 bool wants_row_elements(const MapFacts& f, const Target& t) {
-  constexpr int64_t kLeastElements = 1 << 21, kLightCode = 24;
-  const auto own = [](const Read& r) { return r.own; };
-  const auto alike = [](const Read& r) { return r.own || r.axes == 0; };
-  return reads_rows(t) && takes_pairs(t) && f.alone && !f.stores && !f.reduces && f.code <= kLightCode &&
-         f.domain.count() >= kLeastElements && f.domain.count() % 2 == 0 && std::ranges::any_of(f.reads, own) &&
-         std::ranges::all_of(f.reads, alike);
+  constexpr int64_t kLeastElements = 1 << 20;
+  if (!reads_rows(t) || !takes_pairs(t) || !f.alone || f.stores || f.reduces || f.domain.count() < kLeastElements)
+    return false;
+  return lies_alike(f) ? own_along(flattened(f), t) > 0 : lies_along(f) && own_along(f, t) > 0;
 }
 
 MapSchedule row_elements(const MapFacts& f, const Target& t) {
-  const int64_t n = f.domain.count();
-  MapSchedule s;
-  s.flat = true;
-  s.team = t.subgroup_size;
-  s.group = kTeams * s.team;
-  Split split = {{Bind::Grid, divided_up(n, kTeams * kOwnElements * s.team)}, {Bind::Local, kTeams}};
-  append_lanes(split, kOwnElements, s.team, n, t);
-  if (extent(split) != n) s.tail = Tail::Recompute;
-  s.axes = {std::move(split)};
+  const bool flat = lies_alike(f);
+  const MapFacts along = flat ? flattened(f) : f;
+  MapSchedule s = in_tiles(along, own_along(along, t), t);
+  s.flat = flat;
   return s;
 }
 

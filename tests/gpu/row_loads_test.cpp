@@ -31,7 +31,7 @@ bool reads_rows(const Executable& e) {
 class RowLoads : public Gpu {
  protected:
   // In both forms; through addresses by rows, on drivers that gather.
-  void expect(const std::string& text, bool not_a_number = false) {
+  void expect(const std::string& text, bool not_a_number = false, bool by_rows = true) {
     const Program p = program("def f" + text);
     std::vector<HostArray> inputs;
     std::vector<std::vector<double>> arrays;
@@ -40,26 +40,30 @@ class RowLoads : public Gpu {
       if (not_a_number) arrays.back()[arrays.back().size() / 2] = NAN;
       inputs.push_back({param.type, arrays.back()});
     }
-    const std::vector<double> want = ir::evaluate(p, arrays)[0].data;
+    const auto want = ir::evaluate(p, arrays);
     for (const BindingForm form : kForms) {
       SCOPED_TRACE(text + ", " + form_name(form));
       CompileOptions options;
       options.form = form;
       const auto executable = compile(p, device->target(), options);
       ASSERT_TRUE(executable) << executable.error().str();
-      EXPECT_EQ(reads_rows(*executable), on_lavapipe() && form == BindingForm::Address);
+      EXPECT_EQ(reads_rows(*executable), by_rows && on_lavapipe() && form == BindingForm::Address);
       const auto s = session(*executable);
       ASSERT_TRUE(s);
       const auto out = s->run(inputs);
       ASSERT_TRUE(out) << out.error().str();
-      const std::vector<double> have = (*out)[0].values();
-      ASSERT_EQ(have.size(), want.size());
-      for (size_t j = 0; j < have.size(); ++j) {
-        if (std::isnan(want[j])) {
-          EXPECT_TRUE(std::isnan(have[j])) << j;
-        } else {
-          ASSERT_NEAR(have[j], want[j], 2e-5 * std::max(1.0, std::abs(want[j]))) << j;
-        }
+      ASSERT_EQ(out->size(), want.size());
+      for (size_t r = 0; r < want.size(); ++r) expect_near((*out)[r].values(), want[r].data);
+    }
+  }
+
+  static void expect_near(const std::vector<double>& have, const std::vector<double>& want) {
+    ASSERT_EQ(have.size(), want.size());
+    for (size_t j = 0; j < have.size(); ++j) {
+      if (std::isnan(want[j])) {
+        EXPECT_TRUE(std::isnan(have[j])) << j;
+      } else {
+        ASSERT_NEAR(have[j], want[j], 2e-5 * std::max(1.0, std::abs(want[j]))) << j;
       }
     }
   }
@@ -110,6 +114,26 @@ TEST_F(RowLoads, OfElements) {
   expect("(a: f32, x: f32[2097152], y: f32[2097152]) = a * x + y");
   expect("(x: f32[1500, 1402]) = max(x, 0.0)");
   expect("(x: i32[2048, 1030], y: i32[2048, 1030]) = x * y - x");
+}
+
+TEST_F(RowLoads, OfMuchWorkOnElements) {
+  expect("(x: f32[1048578]) = exp(sin(x) * 0.5 + x * x * 0.1)");
+  expect("(x: i32[3, 350002]) = sin(f32(x) * 1024.0)");
+  expect("(x: f32[1500, 1402]) = tanh(x) / (1.0 + exp(-x))", true);
+}
+
+TEST_F(RowLoads, OfElementsBesideWhatTheirRowsHaveInCommon) {
+  expect("(x: f32[1030, 1030], m: f32[1030]) = for i: 1030, j: 1030 => exp(x[i, j] - m[i])");
+  expect("(x: f32[9, 500, 302], m: f32[9], g: f32[302]) = for b: 9, i: 500, j: 302 => (x[b, i, j] - m[b]) * g[j]");
+  expect("(x: f32[16400, 66], m: f32[16400]) = for i: 16400, j: 66 => tanh(x[i, j] * m[i])");
+  expect("(x: f32[3, 400000], m: f32[3]) = for i: 3, j: 400000 => x[i, j] * m[i]");
+}
+
+TEST_F(RowLoads, OfArraysBesideSums) {
+  expect("(x: f32[131072]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))");
+  expect("(x: f32[1000000]) = (sum(x * x), 2.0 * x)");
+  expect("(x: f32[2000, 1024], y: f32[2000, 1024]) = (sum(tanh(x * y)), y * (1.0 - square(tanh(x * y))))");
+  expect("(x: f32[200003]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))", false, false);  // parts would be left over
 }
 
 TEST_F(RowLoads, OfShortProducts) {

@@ -35,7 +35,33 @@ TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
   EXPECT_EQ(parts(row(4096, 512)), "k = serial 512") << "whole";
   EXPECT_EQ(parts(row(4096, 301)), "k = serial 301") << "some lanes have one less";
   EXPECT_EQ(parts(row(4096, 4096, 80)), "k = grid 16 serial 256") << "less of what takes longer";
-  EXPECT_EQ(parts(row(4096, 4096, 91)), "k = serial 4096") << "reading is the smaller part";
+  EXPECT_EQ(parts(row(1, 1 << 24, 105)), "k = grid 87381 serial 192");
+  EXPECT_EQ(parts(row(4096, 4096, 201)), "k = serial 4096") << "reading is the smaller part";
+  EXPECT_EQ(parts(row(1, 1 << 16, 70)), "k = grid 256 serial 256") << "short, but much to compute";
+}
+
+TEST(RowRules, PartsAreEvenWhereOtherArraysAreComputedBeside) {
+  const auto beside = [](PartialFacts f) {
+    f.beside = true;
+    return parts(f);
+  };
+  EXPECT_EQ(beside(row(1, 1 << 24)), "k = grid 32768 serial 512");
+  EXPECT_EQ(parts(row(1, 1'000'000)), "k = grid 1953 serial 512");
+  EXPECT_EQ(beside(row(1, 1'000'000)), "k = grid 5000 serial 200");
+  EXPECT_EQ(beside(row(3000, 1003)), "k = serial 1003");
+  EXPECT_EQ(beside(row(3000, 1008)), "k = grid 2 serial 504");
+  EXPECT_EQ(beside(row(3001, 1008)), "k = serial 1008") << "workgroups would have parts that are none";
+  EXPECT_EQ(beside(row(3000, 301)), "k = serial 301");
+}
+
+TEST(RowRules, ReductionsOverSeveralAxesHaveRowsAlongTheLast) {
+  PartialFacts f = row(1, 1024);
+  f.extents = {2000, 1024};
+  EXPECT_EQ(parts(f), "k = grid 2000; a = grid 2 serial 512");
+  f.extents = {4000, 300};
+  EXPECT_EQ(parts(f), "k = grid 4000; a = serial 300");
+  f.extents = {100'000, 16};
+  EXPECT_EQ(parts(f), "k = grid 160 serial 625; a = serial 16") << "short rows";
 }
 
 TEST(RowRules, OnlyWhereDriversGatherAndAnotherDispatchIsWorthIt) {
@@ -92,7 +118,9 @@ TEST(RowRules, ASubgroupTakesEachRow) {
     return by_subgroups(f);
   };
   EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
-  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true; }));
+  EXPECT_TRUE(but([](MapFacts& f) { f.stores = true; })) << "each point is computed once";
+  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true, f.domain = Shape({32769}); }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true, f.reductions[0].length = 509; }));
   EXPECT_FALSE(but([](MapFacts& f) { f.code = 90; })) << "code";
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].contiguous = false; }));
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].one_axis = false; }));
@@ -139,22 +167,42 @@ MapFacts elements(const Shape& domain, int64_t code = 8) {
   return f;
 }
 
-TEST(RowRules, LightWorkOnLargeArraysIsDoneInRows) {
+TEST(RowRules, ElementsOfLargeArraysAreTakenInRows) {
   EXPECT_EQ(map(elements({1 << 22})), "e = grid 1024 local 8 register 32 lane 8 register 2; group 64; team 8");
   EXPECT_EQ(map(elements({3000, 1002})),
             "e = grid 734 local 8 register 32 lane 8 register 2; tail recompute; group 64; team 8");
+  EXPECT_EQ(map(elements({1 << 22}, 105)), "e = grid 4096 local 8 register 8 lane 8 register 2; group 64; team 8")
+      << "fewer of what takes longer";
   const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
-  EXPECT_FALSE(by_rows(elements({1 << 20}))) << "small";
-  EXPECT_FALSE(by_rows(elements({1 << 22}, 25))) << "heavy";
+  EXPECT_FALSE(by_rows(elements({1 << 19}))) << "small";
+  EXPECT_FALSE(by_rows(elements({1 << 22}, 221))) << "much code";
   EXPECT_FALSE(by_rows(elements({(1 << 22) + 1}))) << "odd";
   const auto but = [&](const std::function<void(MapFacts&)>& change) {
     MapFacts f = elements({2048, 2048});
     change(f);
     return by_rows(f);
   };
-  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 2; })) << "a row for all";
   EXPECT_FALSE(but([](MapFacts& f) { f.reads.erase(f.reads.begin()); })) << "nothing is read";
   EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+}
+
+TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
+  const auto with = [](const Shape& domain, const Read& read, int64_t code = 8) {
+    MapFacts f = elements(domain, code);
+    f.reads[1] = read;
+    return map(f);
+  };
+  const Read of_row = {1, 1}, of_columns = {.buffer = 1, .axes = 2, .sums = true, .last = 2};
+  EXPECT_EQ(with({2048, 2048}, of_row), "i = grid 256 local 8; j = grid 4 register 32 lane 8 register 2; group 64; team 8");
+  EXPECT_EQ(with({2048, 2048}, of_columns), with({2048, 2048}, of_row));
+  EXPECT_EQ(with({2048, 2048}, of_row, 105),
+            "i = grid 2048; j = grid 2 local 8 register 8 lane 8 register 2; group 64; team 8");
+  EXPECT_EQ(with({16400, 66}, of_row),
+            "i = grid 2050 local 8; j = grid 2 register 4 lane 8 register 2; tail recompute; group 64; team 8")
+      << "short rows, teams below each other";
+  EXPECT_EQ(with({2048, 2048}, {.buffer = 1, .axes = 2, .last = 2}).find("team"), std::string::npos) << "at any places";
+  EXPECT_EQ(with({2048, 2049}, of_row).find("team"), std::string::npos) << "odd";
+  EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short";
 }
 
 // x[i, k] y[k, j], as the reads of a map over i and j.

@@ -138,6 +138,13 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
     const auto e = check(stores, parse_map(text), gpu());
     expect_in(e ? e->message : "", "arrays are stored in the loops of its reductions");
   }
+  Target shuffling = gpu();
+  shuffling.subgroup_operations |= kSubgroupShuffle;
+  const MapSchedule by_teams = parse_map("i = grid 256 local 2; j = grid 96; group 64; team 32");
+  stores.reductions = {{.axes = 1, .length = 320}};
+  EXPECT_FALSE(check(stores, by_teams, shuffling));
+  stores.reductions[0].length = 321;
+  EXPECT_TRUE(check(stores, by_teams, shuffling)) << "lanes would have the last elements twice";
   MapSchedule named = plain_map({{4, 4}, {}, 8});
   for (const int axis : {-2, 2, 3}) {
     named.outer = axis;
