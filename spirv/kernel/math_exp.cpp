@@ -17,12 +17,12 @@ double ln2_low(Num x) { return is_f64(x) ? 1.908214929270587700022e-10 : 1.42860
 
 // clang-format off
 // (exp(r) - 1 - r) / r^2 on [-0.3475, 0.3475]; error of exp: f32 3.1e-9, f64 5.5e-20
-Num exp_tail(Num r) {
+Num exp_tail(Num r, Num square) {
   if (is_f64(r))
-    return polynomial(r, {0.5000000000000000045, 0.1666666666666668386, 0.04166666666666607933, 0.008333333333316696423,
+    return polynomial(r, square, {0.5000000000000000045, 0.1666666666666668386, 0.04166666666666607933, 0.008333333333316696423,
                           0.001388888888912036527, 0.0001984126989723864076, 0.00002480158692075152898, 2.755723399152787696e-6,
                           2.755758460836763097e-7, 2.511234536288680347e-8, 2.082635482658937924e-9});
-  return polynomial(r, {0.4999999335, 0.1666651913, 0.04166840572, 0.00836889866, 0.001381422208});
+  return polynomial(r, square, {0.4999999335, 0.1666651913, 0.04166840572, 0.00836889866, 0.001381422208});
 }
 // (2 atanh(s) - 2 s) / s^3 in z = s^2 on [0, 0.02945]; error of atanh(s)/s: f32 9.6e-12, f64 1.6e-20
 Num log_tail(Num z) {
@@ -52,7 +52,7 @@ Num asinh_tail(Num z) {
 // exp(r) - 1 for |r| <= 0.3475.
 Num exp_minus_one(Num r) {
   const Num square = r * r;
-  return r + square * exp_tail(r);
+  return r + square * exp_tail(r, square);
 }
 
 // x = n log 2 + r + lost for x in the range of exp(); n is an i32.
@@ -129,7 +129,10 @@ Pair log_pair(Num x) {
 Num exp_scaled(Num x, std::optional<Num> low, int extra) {
   // Beyond: infinity and 0; a negative `extra` lets larger arguments through.
   const double top = (is_f64(x) ? 712 : 91) - 0.7 * extra, bottom = is_f64(x) ? -748 : -106;
-  return exp_core(clamped(x, bottom, top), low, extra);
+  if (is_f64(x)) return exp_core(clamped(x, bottom, top), low, extra);
+  // Whatever comes of what is beyond: nothing waits for the comparisons.
+  const Num r = exp_core(x, low, extra);
+  return select({x > top, x.constant(kInf), select({x < bottom, x.constant(0), r})});
 }
 
 Num log_of(Num x) {
@@ -153,7 +156,7 @@ Num expm1(Num x) {
   const double top = is_f64(x) ? 710 : 89, bottom = is_f64(x) ? -40 : -20;
   const Num above = x > top, below = x < bottom;
   const Exponent e = split_logarithm(select(above, top, select(below, bottom, select(tiny, 0.0, x))));
-  const Num square = e.r * e.r, p = e.r + (square * exp_tail(e.r) + e.lost), half = scaled(x.constant(0.5), e.n);
+  const Num square = e.r * e.r, p = e.r + (square * exp_tail(e.r, square) + e.lost), half = scaled(x.constant(0.5), e.n);
   return select(tiny, x, 2.0 * sum({half - 0.5, half * p}));
 }
 

@@ -94,6 +94,23 @@ inline Num polynomial(Num x, std::initializer_list<double> coefficients) {
   return {&b, p};
 }
 
+/// The same in pairs, (c0 + c1 x) + x^2 ((c2 + c3 x) + x^2 (..)), where x^2 is at hand: half as many operations wait for
+/// each other (Estrin 1960).
+inline Num polynomial(Num x, Num square, std::initializer_list<double> coefficients) {
+  Builder& b = *x.b;
+  const auto constant = [&](double c) { return b.constant(x.type(), c); };
+  const auto c = std::begin(coefficients);
+  const size_t n = coefficients.size();
+  std::optional<Value> p;
+  for (size_t at = (n - 1) / 2 * 2 + 2; at > 0; at -= 2) {
+    Value pair = constant(c[at - 2]);
+    if (at - 1 < n) pair = b.add(b.mul(x.v, constant(c[at - 1])), pair);
+    if (p) pair = b.add(b.mul(*p, square.v), pair);
+    p = pair;
+  }
+  return {&b, *p};
+}
+
 inline bool is_f64(Num x) { return x.type() == Scalar::F64; }
 /// |x|, and x with the sign of s; by bits in f32, by comparison in f64.
 Num magnitude(Num x);
@@ -105,8 +122,9 @@ Num is_negative(Num x);
 Num power_of_two(Num n, Scalar t);
 /// x 2^n, rounded once: n in [-253, 254] (f64: [-2016, 2031]).
 Num scaled(Num x, Num n);
-/// Whether x is so small that functions x + O(x^3) return it. Formulas compute with select(is_tiny(x), 0, x), so that no
-/// power of x becomes denormal, which is slow on CPUs, and give x itself back at the end, -0 included.
+/// Whether x is so small that functions x + O(x^3) return it. Formulas compute with select(is_tiny(x), 0, x) or that of its
+/// square, so that no higher power of x becomes denormal, which is slow on CPUs, and give x itself back at the end, -0
+/// included.
 Num is_tiny(Num x);
 /// The same for functions x + O(x^2).
 Num is_tinier(Num x);

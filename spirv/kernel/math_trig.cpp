@@ -13,18 +13,18 @@ constexpr double kTwoOverPi = 0.63661977236758134308;
 
 // clang-format off
 // (sin(x)/x - 1) / x^2 in z = x^2 on [0, 0.617]; error: f32 3.6e-9, f64 1.9e-21
-Num sin_tail(Num z) {
+Num sin_tail(Num z, Num square) {
   if (is_f64(z))
-    return polynomial(z, {-0.1666666666666666664, 0.008333333333333322813, -0.0001984126984125511888, 2.755731921421761336e-6,
+    return polynomial(z, square, {-0.1666666666666666664, 0.008333333333333322813, -0.0001984126984125511888, 2.755731921421761336e-6,
                           -2.505210491881638515e-8, 1.605836756634732708e-10, -7.578745262708973639e-13});
-  return polynomial(z, {-0.1666665494, 0.008332177588, -0.000195172209});
+  return polynomial(z, square, {-0.1666665494, 0.008332177588, -0.000195172209});
 }
 // (cos(x) - 1 + x^2/2) / x^4 in z = x^2 on [0, 0.617]; error: f32 9.6e-11, f64 2.2e-23
-Num cos_tail(Num z) {
+Num cos_tail(Num z, Num square) {
   if (is_f64(z))
-    return polynomial(z, {0.04166666666666666661, -0.001388888888888887419, 0.0000248015873015715201, -2.75573192153861342e-7,
+    return polynomial(z, square, {0.04166666666666666661, -0.001388888888888887419, 0.0000248015873015715201, -2.75573192153861342e-7,
                           2.087675436845574723e-9, -1.147029352453731072e-11, 4.738120590036314366e-14});
-  return polynomial(z, {0.04166664685, -0.001388736678, 2.443836415e-5});
+  return polynomial(z, square, {0.04166664685, -0.001388736678, 2.443836415e-5});
 }
 // (tan(x)/x - 1) / x^2 in z = x^2 on [0, 0.6185]; f32, error 1.3e-9
 Num tan_tail(Num z) {
@@ -108,8 +108,9 @@ Reduced reduce_quadrant(Num x) {
   Builder& b = *x.b;
   const auto subtracted = [](Num from, Num whole, std::array<double, 4> parts) {
     const Num a = from - whole * parts[0], second = whole * parts[1], third = whole * parts[2], fourth = whole * parts[3];
-    const Num high = a - second, rest = ((a - high) - second) - third, r = high + rest;
-    return std::pair{r, ((high - r) + rest) - fourth};
+    const Num high = a - second, r = high - third;
+    const Num lost = (a - high) - second, also_lost = (high - r) - third;
+    return std::pair{r, (lost + also_lost) - fourth};
   };
   if (is_f64(x)) {
     const Num fits = magnitude(x) < 1e9;
@@ -142,18 +143,18 @@ namespace {
 struct SinCos {
   Num sine, cosine;
 };
-SinCos on_quarter(const Reduced& x) {
-  const Num r = x.r, z = r * r, half = 0.5 * z, square = z * z, lost = r * x.low;
-  return {r + (r * (z * sin_tail(z)) + x.low), 1.0 - (half - (square * cos_tail(z) - lost))};
+SinCos on_quarter(const Reduced& x, Num tiny) {
+  const Num r = x.r, z = select(tiny, 0.0, r * r), half = 0.5 * z, square = z * z, lost = r * x.low;
+  return {r + (r * (z * sin_tail(z, square)) + x.low), 1.0 - (half - (square * cos_tail(z, square) - lost))};
 }
 
 Num is_odd(Num n) { return equal(n & n.constant(1), n.constant(1)); }
 
 Num sin_or_cos(Num x, bool cosine) {
   const Num tiny = is_tiny(x);
-  const Reduced reduced = reduce_quadrant(select(tiny, 0.0, x));
+  const Reduced reduced = reduce_quadrant(x);
   const Num n = cosine ? reduced.n + 1 : reduced.n;
-  const SinCos both = on_quarter(reduced);
+  const SinCos both = on_quarter(reduced, tiny);
   const Num v = select(is_odd(n), both.cosine, both.sine);
   const Num second = n & n.constant(2);
   Num turned = v;
@@ -169,10 +170,10 @@ Num sin_or_cos(Num x, bool cosine) {
 // In odd quadrants -1/tan(r). The derivative at r, 1 + tan(r)^2, is near 1 + 1.55 r^2: enough for what belongs to `low`.
 Num tangent(Num x) {
   const Num tiny = is_tiny(x);
-  const Reduced reduced = reduce_quadrant(select(tiny, 0.0, x));
-  const Num odd = is_odd(reduced.n), r = reduced.r, z = r * r;
+  const Reduced reduced = reduce_quadrant(x);
+  const Num odd = is_odd(reduced.n), r = reduced.r, z = select(tiny, 0.0, r * r);
   if (is_f64(x)) {
-    const SinCos both = on_quarter(reduced);
+    const SinCos both = on_quarter(reduced, tiny);
     return select(tiny, x, quotient({select(odd, -both.cosine, both.sine), select(odd, both.sine, both.cosine)}));
   }
   const Num t = r + sum({r * (z * tan_tail(z)), reduced.low * (1.0 + 1.55 * z)});
