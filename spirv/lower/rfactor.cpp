@@ -1,13 +1,16 @@
 #include "spirv/lower/rfactor.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/composite.h"
 #include "frontend/ir/eval_ops.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/extent.h"
+#include "spirv/lower/shifted_sums.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
@@ -103,6 +106,44 @@ class Factoring {
             Partials& partial)
       : target_(target), scheduler_(scheduler), elements_of_results_(std::move(elements_of_results)), partial_(partial) {}
 
+  // Parts of rows on the way to the sum of exp(x - h), which has their maxima: one pass over x instead of two.
+  struct Row {
+    Expr parts, greatest;
+    schedule::PartialSchedule schedule;
+  };
+
+  // The maximum of x along an axis, node `old`; notes the parts for the sum of exponentials that waits for it.
+  Expr maximum(Expr x, int64_t axis, NodeId old) {
+    const schedule::PartialSchedule s = choose(ir::unary(Op::Exp, x), Op::Sum, {axis}, false, true);
+    const schedule::Split& split = s.axes[0];
+    if (split.size() != 2 || split[0].bind != Bind::Grid || schedule::extent(split) != x.shape()[static_cast<int>(axis)])
+      return reduced(x, Op::ReduceMax, {axis});
+    const Expr parts = cut(x, Op::ReduceMax, static_cast<int>(axis), split[0].extent, split[1].extent);
+    const Expr greatest = ir::reduce(Op::ReduceMax, parts, {axis + 1});
+    partial_[greatest.id.v] = s;
+    rows_.insert_or_assign(old.v, Row{parts, greatest, s});
+    return reduced(greatest, Op::ReduceMax, {axis}, true);
+  }
+
+  const Row* row_of(NodeId maximum) const {
+    const auto it = rows_.find(maximum.v);
+    return it == rows_.end() ? nullptr : &it->second;
+  }
+
+  // sum exp(x - h) = sum over parts of exp(c - h) sum exp(x - c), with the maximum of the part as c, or 0 if that is
+  // infinite. A part whose sum is 0 adds none, however far from h it is, but h may be infinite.
+  Expr sum_of_exponentials(Expr h, int64_t axis, const Row& row) {
+    const Expr m = row.greatest;
+    const Expr zero = ir::full_like(m, 0), infinity = ir::full_like(m, std::numeric_limits<double>::infinity());
+    const Expr c = ir::select(ir::binary(Op::Lt, ir::unary(Op::Abs, m), infinity), m, zero);
+    const Expr exponents = row.parts - ir::restore_axes(c, row.parts.shape(), std::array{axis + 1});
+    const Expr sums = ir::reduce(Op::Sum, ir::unary(Op::Exp, exponents), {axis + 1});
+    partial_[sums.id.v] = row.schedule;
+    const Expr all = ir::restore_axes(h, m.shape(), std::array{axis});
+    const Expr weighted = sums * ir::unary(Op::Exp, c - all);
+    return reduced(ir::select(ir::binary(Op::Eq, sums, zero), all - all, weighted), Op::Sum, {axis}, true);
+  }
+
   Expr reduced(Expr x, Op op, const std::vector<int64_t>& axes, bool combines = false) {
     const schedule::PartialSchedule s = choose(x, op, axes, combines);
     if (schedule::partial_results(s) == 1) return ir::reduce(op, x, axes);
@@ -178,7 +219,7 @@ class Factoring {
       f.rows = row && f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
       if (!f.rows || !schedule::reads_rows(target_)) return;
       f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
-      f.beside = elements_of_results_.contains(x.shape().count());
+      f.even = elements_of_results_.contains(x.shape().count());
       return;
     }
     f.columns = sum.shape()[sum.rank() - 1];
@@ -186,7 +227,7 @@ class Factoring {
     f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
   }
 
-  schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines) const {
+  schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines, bool even = false) const {
     schedule::PartialFacts f;
     int64_t length = 1;
     for (int64_t a : axes) f.extents.push_back(x.shape()[static_cast<int>(a)]), length *= f.extents.back();
@@ -196,12 +237,14 @@ class Factoring {
     f.position = finds_place(op);
     f.axes_left = kMaxRank - x.rank();
     describe_reads(f, x, op, axes);
+    f.even = f.even || even;
     return schedule::legal(f, scheduler_.partial(f, target_), target_);
   }
 
   const Target& target_;
   const schedule::Scheduler& scheduler_;
   const std::set<int64_t> elements_of_results_;
+  std::map<uint32_t, Row> rows_;  // by the node of the maximum
   Partials& partial_;
 };
 
@@ -214,10 +257,17 @@ FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots
   for (NodeId root : roots)
     if (ir::is_pointwise(g[root].op)) elements.insert(g[root].type.shape.count());
   Factoring factoring(target, scheduler, std::move(elements), out.partial);
-  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId built) -> NodeId {
+  const std::set<uint32_t> maxima = schedule::reads_rows(target) ? maxima_of_shifted_sums(g, roots) : std::set<uint32_t>();
+  out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) -> NodeId {
     const ir::Node& n = g[built];
     if (ir::info(n.op).kind != ir::Kind::Reduce) return built;
     const Expr x{&g, n.in[0]};
+    if (maxima.contains(old.v)) return factoring.maximum(x, n.attr[0], old).id;
+    if (const auto s = shifted_sum(g, old); s && factoring.row_of(s->maximum)) {
+      const auto moved = out.moved.find(s->shift.v);
+      const NodeId shift = moved == out.moved.end() ? s->shift : moved->second;
+      return factoring.sum_of_exponentials({&g, shift}, n.attr[0], *factoring.row_of(s->maximum)).id;
+    }
     if (finds_place(n.op)) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
     return factoring.reduced(x, n.op, {n.attr.begin(), n.attr.end()}).id;
   });

@@ -120,7 +120,7 @@ struct PartialFacts {
   int64_t row = 1;               // elements of such an array from one to the next along the last axis
   bool rows = false;             // contiguous, and streams rows as they lie in memory: a workgroup may take each
   int64_t code = 0;              // estimated operations per element of rows
-  bool beside = false;           // a result has as many elements, which may be computed beside those that are reduced
+  bool even = false;             // parts should leave nothing over: other arrays are computed with them
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

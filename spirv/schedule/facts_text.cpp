@@ -95,7 +95,7 @@ std::string to_string(const PartialFacts& f) {
   line.with("left", int64_t{f.axes_left});
   line.flag("combines", f.combines).flag("position", f.position).flag("contiguous", f.contiguous).flag("rows", f.rows);
   if (f.code > 0) line.with("code", f.code);
-  if (f.beside) line.flag("beside", true);
+  if (f.even) line.flag("even", true);
   return std::move(line).text();
 }
 

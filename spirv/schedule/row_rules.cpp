@@ -54,11 +54,11 @@ int64_t best_own(const PartialFacts& f, const Target& t) {
   const int64_t all = divided_up(n, t.subgroup_size);
   int64_t best = 0;
   const auto consider = [&](int64_t own) {
-    if (f.beside && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
+    if (f.even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
     if (own >= kLeastOwn && cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
   };
   if (all <= most) consider(all);
-  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.beside || 2 * own >= most); --own) consider(own);
+  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.even || 2 * own >= most); --own) consider(own);
   return best;
 }
 

@@ -62,6 +62,8 @@ class RowLoads : public Gpu {
     for (size_t j = 0; j < have.size(); ++j) {
       if (std::isnan(want[j])) {
         EXPECT_TRUE(std::isnan(have[j])) << j;
+      } else if (std::isinf(want[j])) {
+        EXPECT_EQ(have[j], want[j]) << j;
       } else {
         ASSERT_NEAR(have[j], want[j], 2e-5 * std::max(1.0, std::abs(want[j]))) << j;
       }
@@ -90,6 +92,19 @@ TEST_F(RowLoads, OfRows) {
   expect("(x: f32[70, 2000], m: f32[70]) = for i: 70 => sum(for j: 2000 => abs(x[i, j] - m[i]))");
   expect("(x: f32[70, 2000], w: f32[2000]) = x @ w");
   expect("(x: f32[64, 2048]) = logsumexp(x, axis=1)");
+}
+
+// One pass: the exponentials of a part are of distances to its own maximum.
+TEST_F(RowLoads, OfLongRowsOfExponentials) {
+  expect("(x: f32[64, 4096]) = logsumexp(x, axis=1)");
+  expect("(x: f32[64, 4096]) = logsumexp(x, axis=1)", true);
+  expect("(x: f32[1000000]) = logsumexp(x * 50.0)");
+  expect("(x: f32[70, 3200]) = softmax(x, axis=1)");
+  expect("(x: f32[64, 4096]) = for i: 64 => sum(for j: 4096 => exp(x[i, j] - max(x[i])))");
+  const std::string infinite =
+      "where(i == 3, -inf, where(i == 5 and j == 7, inf, where(i == 9 and j < 2048, -inf, "
+      "where(i == 11 and j >= 100, -inf, x[i, j] - 1000.0 * f32(i % 2)))))";
+  expect("(x: f32[64, 4096]) = logsumexp(for i: 64, j: 4096 => " + infinite + ", axis=1)");
 }
 
 TEST_F(RowLoads, OfArraysThatBeginAnywhere) {

@@ -42,7 +42,7 @@ TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
 
 TEST(RowRules, PartsAreEvenWhereOtherArraysAreComputedBeside) {
   const auto beside = [](PartialFacts f) {
-    f.beside = true;
+    f.even = true;
     return parts(f);
   };
   EXPECT_EQ(beside(row(1, 1 << 24)), "k = grid 32768 serial 512");
@@ -239,6 +239,23 @@ TEST(RowRules, ShortProductsAreTilesThatSubgroupsLoadRowsFor) {
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 3; })) << "no rows share it";
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0, f.reads[0].reduced = false; })) << "nothing in common";
   EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+}
+
+TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
+  const auto dispatches = [](const std::string& text) {
+    const Program p = test::program("def f" + text);
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 7.5), test::lane_cpu(), &plan)) << text;
+    return plan.steps.size();
+  };
+  EXPECT_EQ(dispatches("(x: f32[64, 4096]) = logsumexp(x, axis=1)"), 2u) << "and what combines the parts";
+  EXPECT_EQ(dispatches("(x: f32[8, 32768]) = for i: 8 => sum(for j: 32768 => exp(x[i, j] - 2.0 * max(x[i])))"), 2u)
+      << "whatever is made of the maximum";
+  EXPECT_EQ(dispatches("(x: f32[8, 32768], y: f32[8, 32768]) = for i: 8 => sum(for j: 32768 => exp(x[i, j] - max(y[i])))"),
+            3u)
+      << "of something else";
+  EXPECT_EQ(dispatches("(x: f32[63, 4096]) = logsumexp(x, axis=1)"), 2u) << "eight parts of each row";
+  EXPECT_GT(dispatches("(x: f32[63, 4099]) = logsumexp(x, axis=1)"), 2u) << "parts would be left over";
 }
 
 TEST(RowRules, KernelsGiveTheInterpretersValues) {
