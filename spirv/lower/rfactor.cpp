@@ -217,14 +217,13 @@ class Factoring {
         std::any_of(found.reads.begin(), found.reads.end(), [&](const Access& a) { return a.reduced && a.axes == all; });
     if (trailing) {
       f.rows = row && f.contiguous && f.streams && lies_in_rows(*x.graph, x.id, stored);
-      if (!f.rows || !schedule::reads_rows(target_)) return;
-      f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
-      f.even = elements_of_results_.contains(x.shape().count());
-      return;
+    } else {
+      f.columns = sum.shape()[sum.rank() - 1];
+      f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
     }
-    f.columns = sum.shape()[sum.rank() - 1];
-    if (f.streams && schedule::reads_rows(target_)) f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
-    f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
+    if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return;
+    f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
+    f.even = f.rows && elements_of_results_.contains(x.shape().count());
   }
 
   schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines, bool even = false) const {
@@ -257,16 +256,20 @@ FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots
   for (NodeId root : roots)
     if (ir::is_pointwise(g[root].op)) elements.insert(g[root].type.shape.count());
   Factoring factoring(target, scheduler, std::move(elements), out.partial);
-  const std::set<uint32_t> maxima = schedule::reads_rows(target) ? maxima_of_shifted_sums(g, roots) : std::set<uint32_t>();
+  std::map<uint32_t, ShiftedSum> shifted;
+  if (schedule::reads_rows(target)) shifted = find_shifted_sums(g, roots);
+  std::set<uint32_t> maxima;
+  for (const auto& [sum, s] : shifted) maxima.insert(s.maximum.v);
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId old, NodeId built) -> NodeId {
     const ir::Node& n = g[built];
     if (ir::info(n.op).kind != ir::Kind::Reduce) return built;
     const Expr x{&g, n.in[0]};
     if (maxima.contains(old.v)) return factoring.maximum(x, n.attr[0], old).id;
-    if (const auto s = shifted_sum(g, old); s && factoring.row_of(s->maximum)) {
-      const auto moved = out.moved.find(s->shift.v);
-      const NodeId shift = moved == out.moved.end() ? s->shift : moved->second;
-      return factoring.sum_of_exponentials({&g, shift}, n.attr[0], *factoring.row_of(s->maximum)).id;
+    if (const auto s = shifted.find(old.v); s != shifted.end()) {
+      const auto& [maximum, shift] = s->second;
+      const auto moved = out.moved.find(shift.v);
+      const Expr h{&g, moved == out.moved.end() ? shift : moved->second};
+      if (const auto* row = factoring.row_of(maximum)) return factoring.sum_of_exponentials(h, n.attr[0], *row).id;
     }
     if (finds_place(n.op)) return factoring.position(x, n.op, static_cast<int>(n.attr[0])).id;
     return factoring.reduced(x, n.op, {n.attr.begin(), n.attr.end()}).id;

@@ -1,6 +1,7 @@
 #include "spirv/lower/shifted_sums.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "frontend/ir/traverse.h"
@@ -24,8 +25,6 @@ std::optional<NodeId> maximum_in(const ir::Graph& g, NodeId shift, NodeId x, con
   return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<ShiftedSum> shifted_sum(const ir::Graph& g, NodeId id) {
   const ir::Node& sum = g[id];
   const bool of_rows = sum.attr.size() == 1 && sum.attr[0] == sum.type.shape.rank();
@@ -39,10 +38,12 @@ std::optional<ShiftedSum> shifted_sum(const ir::Graph& g, NodeId id) {
   return maximum ? std::optional(ShiftedSum{*maximum, shift.in[0]}) : std::nullopt;
 }
 
-std::set<uint32_t> maxima_of_shifted_sums(const ir::Graph& g, std::span<const NodeId> roots) {
-  std::set<uint32_t> out;
+}  // namespace
+
+std::map<uint32_t, ShiftedSum> find_shifted_sums(const ir::Graph& g, std::span<const NodeId> roots) {
+  std::map<uint32_t, ShiftedSum> out;
   for (NodeId id : ir::postorder(g, roots))
-    if (const auto s = shifted_sum(g, id)) out.insert(s->maximum.v);
+    if (const auto s = shifted_sum(g, id)) out.emplace(id.v, *s);
   return out;
 }
 

@@ -1,8 +1,7 @@
 // Sums of exp(x - h) where h is made of the maximum of x: logsumexp, softmax, and what else keeps exponentials in range.
 #pragma once
 
-#include <optional>
-#include <set>
+#include <map>
 #include <span>
 
 #include "frontend/ir/graph.h"
@@ -15,9 +14,7 @@ struct ShiftedSum {
   ir::NodeId shift;    // which h is computed from, elementwise
 };
 
-std::optional<ShiftedSum> shifted_sum(const ir::Graph& g, ir::NodeId sum);
-
-/// The maxima of all such sums.
-std::set<uint32_t> maxima_of_shifted_sums(const ir::Graph& g, std::span<const ir::NodeId> roots);
+/// All such sums, by their nodes.
+std::map<uint32_t, ShiftedSum> find_shifted_sums(const ir::Graph& g, std::span<const ir::NodeId> roots);
 
 }  // namespace spirograd::lower

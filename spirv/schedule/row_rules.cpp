@@ -154,6 +154,15 @@ int64_t tiles_along(const MapFacts& f, size_t axis, int64_t side) {
   return divided_up(f.domain[static_cast<int>(axis)], side);
 }
 
+// Whether points along an axis read the same, or neighbours in memory.
+bool same_or_neighbours(const Read& r, int axis) { return !(r.axes >> axis & 1) || ((r.last >> axis & 1) && r.sums); }
+
+// So many tiles, each on its own or the teams of a workgroup beside each other.
+Split on_grid(int64_t tiles, bool teams) {
+  if (!teams) return {{Bind::Grid, tiles}};
+  return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
+}
+
 }  // namespace
 
 bool wants_short_products(const MapFacts& f, const Target& t) {
@@ -178,14 +187,9 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   s.group = kTeams * s.team;
   const size_t rows = *rows_of_products(f, t), columns = s.axes.size() - 1;
   const bool below = tiles_along(f, rows, kRowsOfTile) >= kTeams;  // teams take tiles below each other
-  const auto split = [&](size_t axis, int64_t side, bool teams) {
-    const int64_t tiles = tiles_along(f, axis, side);
-    s.axes[axis] = {{Bind::Grid, teams ? divided_up(tiles, kTeams) : tiles}};
-    if (teams) s.axes[axis].push_back({Bind::Local, kTeams});
-  };
-  split(rows, kRowsOfTile, below);
+  s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), below);
   s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  split(columns, width_of(t), !below);
+  s.axes[columns] = on_grid(tiles_along(f, columns, width_of(t)), !below);
   append_lanes(s.axes[columns], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(columns)], t);
   for (size_t a : {rows, columns})
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
@@ -208,12 +212,8 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, const Target& t) {
   const size_t last = s.axes.size() - 1;
   const int64_t tiles = tiles_along(f, last, own * s.team);
   const bool beside = tiles >= kTeams;
-  s.axes[last] = {{Bind::Grid, beside ? divided_up(tiles, kTeams) : tiles}};
-  if (beside) {
-    s.axes[last].push_back({Bind::Local, kTeams});
-  } else {
-    give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
-  }
+  s.axes[last] = on_grid(tiles, beside);
+  if (!beside) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
   append_lanes(s.axes[last], own, s.team, f.domain[static_cast<int>(last)], t);
   for (size_t a = 0; a < s.axes.size(); ++a)
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
@@ -254,7 +254,7 @@ bool wants_lane_columns(const MapFacts& f, const Target& t) {
   const auto alike = [&](const Reduction& r) {
     return r.length == n && r.one_axis && !r.contiguous && !r.loops && !r.position;
   };
-  const auto is_row = [&](const Read& r) { return !r.reduced || !(r.axes >> last & 1) || ((r.last >> last & 1) && r.sums); };
+  const auto is_row = [&](const Read& r) { return !r.reduced || same_or_neighbours(r, last); };
   const auto alone = [&](const Read& r) { return r.reduced && reads_alone(f, r); };
   const int64_t code = kOwnColumns * static_cast<int64_t>(n) * f.code, columns = f.domain[last];
   return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && columns % kOwnColumns == 0 &&
@@ -285,7 +285,7 @@ bool lies_alike(const MapFacts& f) {
 bool lies_along(const MapFacts& f) {
   const int last = f.domain.rank() - 1;
   const auto depends = [&](const Read& r) { return (r.axes >> last & 1) != 0; };
-  const auto is_row = [&](const Read& r) { return r.own || !depends(r) || ((r.last >> last & 1) && r.sums); };
+  const auto is_row = [&](const Read& r) { return r.own || same_or_neighbours(r, last); };
   return last > 0 && std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, depends);
 }
 
