@@ -62,6 +62,7 @@ class Writer {
     signed_word(s.group);
     signed_word(s.team);
     word(s.staged);
+    word(s.half);
     word(s.axes.size());
     for (const schedule::Split& axis : s.axes) {
       word(axis.size());

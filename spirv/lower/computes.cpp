@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/ir/symmetric.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/gates.h"
@@ -243,6 +244,7 @@ std::vector<Compute> computes_of(const Region& r, NodeId id) {
   s.stores = {{id, to, n.type}};
   if (const auto it = r.partition.beside.find(id.v); it != r.partition.beside.end()) s.within = NodeId{it->second};
   out.push_back(described(r, std::move(s), id, id, {to.buffer}));
+  if (out.back().reduces) out.back().symmetric = ir::symmetric_axes(g, id);
   return out;
 }
 

@@ -87,15 +87,22 @@ std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, cons
   return {at, b.op(KOp::Ge, b.op(KOp::Quot, at, b.i32(side)), number)};
 }
 
-// Opens the loops of the schedule. `index` numbers the invocations.
+std::pair<size_t, size_t> symmetric_axes(const Compute& s) {
+  return {static_cast<size_t>(s.symmetric->first), static_cast<size_t>(s.symmetric->second)};
+}
+
+// Opens the loops of the schedule; half of a symmetric map, an If around what has points on the diagonal or above it.
+// `index` numbers the invocations.
 Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   using schedule::Bind;
   const schedule::MapSchedule& m = s.schedule;
   struct Counter {
     size_t axis;
     int64_t extent, stride;
+    bool own;  // told apart inside of what takes the same path
   };
   std::vector<Counter> grid, in_group, in_team, loops, registers;
+  std::vector<int64_t> reach(m.axes.size(), 0);
   for (const Bind bind : {Bind::Grid, Bind::Local, Bind::Lane, Bind::Serial, Bind::Register})
     for (const size_t a : numbered_axes(m, bind))
       for (const auto& [part, stride] : schedule::strided(m.axes[a])) {
@@ -106,9 +113,12 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
                        : bind == Bind::Serial   ? loops
                        : bind == Bind::Register ? registers
                                                 : grid;
-        levels.push_back({a, part.extent, stride});
+        const bool own = bind == Bind::Lane || bind == Bind::Register || local;
+        levels.push_back({a, part.extent, stride, own});
+        if (own) reach[a] += (part.extent - 1) * stride;
       }
   std::vector<Value> origin(m.axes.size(), b.i32(0)), own = origin;  // of the group, or of the invocation; from there
+  std::vector<Value> first = origin;                                 // half: of all that takes the same path
   const auto add = [&](std::vector<Value>& to, const Counter& l, Value v) {
     to[l.axis] = b.add(to[l.axis], b.mul(v, b.i32(l.stride)));
   };
@@ -117,7 +127,10 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     std::vector<int64_t> extents;
     for (const Counter& l : levels) extents.push_back(l.extent);
     const std::vector<Value> numbers = inliner.unlinear(v, extents);
-    for (size_t j = 0; j < levels.size(); ++j) add(to, levels[j], numbers[j]);
+    for (size_t j = 0; j < levels.size(); ++j) {
+      add(to, levels[j], numbers[j]);
+      if (m.half && !levels[j].own) add(first, levels[j], numbers[j]);
+    }
   };
   number(origin, grid, m.group > 0 ? i32(b.group_index()) : index);
   if (m.team > 0) {  // teams are the same distance from the origin for all of their lanes
@@ -127,10 +140,17 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     number(own, in_group, i32(b.local_index()));
   }
   for (const Counter& l : loops) {
-    add(origin, l, b.begin_loop(b.i32(l.extent)));
+    const Value step = b.begin_loop(b.i32(l.extent));
+    add(origin, l, step);
+    if (m.half) add(first, l, step);
     inliner.push_block();
   }
   Tile out;
+  if (m.half) {
+    const auto [row, column] = symmetric_axes(s);
+    b.begin_if(b.op(KOp::Le, first[row], b.add(first[column], b.i32(reach[column]))));
+    inliner.push_block();
+  }
   GroupTile group_tile = tile_of(m, origin);
   for (int64_t e = 0; e < schedule::tile(m); ++e) {
     Point offset = own, p = origin;
@@ -168,6 +188,13 @@ Point row_of(Builder& b, const Compute& s, const Store& row, Point at) {
   at.pop_back();
   if (row.target.shape.rank() == s.domain.rank()) at.push_back(b.i32(0));
   return at;
+}
+
+// Half of a symmetric map: a value goes to both of its places.
+void put_mirrored(Inliner& inliner, Builder& b, const Compute& s, const Store& store, Point at, Value value) {
+  const auto [row, column] = symmetric_axes(s);
+  std::swap(at[row], at[column]);
+  put(inliner, b, store, at, value);
 }
 
 // The values of rows at each of these points.
@@ -241,19 +268,30 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   std::optional<Value> first;
   if (!spread) first = b.op(KOp::Eq, m.team > 0 ? b.lane_index() : b.local_index(), b.constant(kernel::Scalar::U32, 0));
   std::vector<std::optional<Value>> who;  // stores each element; none: whoever has it
-  for (const std::optional<Value>& inside : tile.inside)
-    who.push_back(first && inside ? b.logical_and(*first, *inside) : first ? first : inside);
+  const auto also = [&b](std::optional<Value> x, std::optional<Value> y) {
+    return x && y ? b.logical_and(*x, *y) : x ? x : y;
+  };
+  for (size_t e = 0; e < tile.points.size(); ++e) {
+    who.push_back(also(first, tile.inside[e]));
+    if (!m.half) continue;
+    const auto [row, column] = symmetric_axes(s);
+    who.back() = also(who.back(), b.op(KOp::Le, tile.points[e][row], tile.points[e][column]));
+  }
   for (size_t e = 0; e < who.size();) {
     const std::optional<Value> stores = who[e];
     if (stores) b.begin_if(*stores);
     inliner.push_block();
     for (; e < who.size() && who[e] == stores; ++e) {
-      for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
+      for (size_t j = 0; j < s.stores.size(); ++j) {
+        put(inliner, b, s.stores[j], tile.points[e], values[j][e]);
+        if (m.half) put_mirrored(inliner, b, s, s.stores[j], tile.points[e], values[j][e]);
+      }
       if (!s.rows.empty()) store_rows(inliner, b, s, tile.points[e], of_rows, e);
     }
     inliner.pop_block();
     if (stores) b.end_if();
   }
+  if (m.half) inliner.pop_block(), b.end_if();
   for (const schedule::Split& axis : s.schedule.axes)
     for (const schedule::Part& part : axis)
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();

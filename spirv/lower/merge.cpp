@@ -171,6 +171,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
     twin->writes.insert(twin->writes.end(), s.writes.begin(), s.writes.end());
     twin->reductions.insert(twin->reductions.end(), s.reductions.begin(), s.reductions.end());
     twin->operations.insert(twin->operations.end(), s.operations.begin(), s.operations.end());
+    if (twin->symmetric != s.symmetric) twin->symmetric.reset();
     twin->code += s.code;
     twin->reduces |= s.reduces;
     twin->work += s.work;
@@ -180,7 +181,8 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 }
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
-  const schedule::MapFacts facts{s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty(), s.operations};
+  const schedule::MapFacts facts{s.domain, s.reads,           s.code,       s.reduces,  s.reductions,
+                                 alone,    !s.beside.empty(), s.operations, s.symmetric};
   if (s.single) return schedule::plain_map(facts);
   return schedule::legal(facts, scheduler.map(facts, target), target);
 }

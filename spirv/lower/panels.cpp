@@ -52,10 +52,12 @@ bool is_group_tile(const schedule::MapSchedule& m) {
                                        }) == 2;
 }
 
-// What a reduction reads along the lanes, and not along the rows: what all rows of tiles read again.
+// What a reduction reads along the lanes, and not along the rows: what all rows of tiles read again. It may read the same
+// array elsewhere, too, as both operands of x x^T: that goes on to read the array itself.
 struct Operand {
   NodeId node;
   Place place;
+  NodeId used_as = node;  // the node with its axes in the order in which they are read
 };
 
 // Axes of the packed copy: what other axes of the domain decide, the number of the panel, what is reduced, the place in the
@@ -125,7 +127,8 @@ class Packing {
     }
     ir::Memo memo;
     for (const Operand& o : found)
-      if (const std::optional<NodeId> panels = packed(o, domain, tile)) memo[o.node.v] = *panels;
+      if (const std::optional<NodeId> panels = packed(o, domain, tile))
+        memo[o.used_as.v] = ir::substitute(g_, o.used_as, {{o.node.v, *panels}});
     if (memo.empty()) return id;
     n.in[0] = replaced(n.in[0], std::move(memo));
     return g_.intern(std::move(n));

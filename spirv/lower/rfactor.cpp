@@ -203,6 +203,15 @@ class Factoring {
   }
 
  private:
+  // Of all arrays that are reduced.
+  static int64_t elements_read(const ir::Graph& g, const Accesses& found) {
+    int64_t elements = 0;
+    std::set<uint32_t> arrays;
+    for (const Access& a : found.reads)
+      if (a.reduced && arrays.insert(a.leaf.v).second) elements += g[a.leaf].type.shape.count();
+    return elements;
+  }
+
   void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
     const bool trailing = axes.back() + 1 == x.rank(), row = trailing && (axes.size() == 1 || schedule::reads_rows(target_));
     if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return;
@@ -221,6 +230,7 @@ class Factoring {
       f.columns = sum.shape()[sum.rank() - 1];
       f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
     }
+    if (!target_.price.coalesces && !f.streams && !f.position) f.read = elements_read(*x.graph, found);
     if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return;
     f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
     f.even = f.rows && elements_of_results_.contains(x.shape().count());

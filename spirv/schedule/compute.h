@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "spirograd/shape.h"
@@ -59,6 +61,7 @@ struct MapFacts {
   bool alone = false;   // shares its kernel with nothing else, so that workgroups may be its own
   bool stores = false;  // arrays are stored in the loops of its reductions: each point is computed once
   std::vector<Operations> operations;
+  std::optional<std::pair<int, int>> symmetric = {};  // axes, in order, that may change places: the values are the same
 };
 
 /// An array in memory that a reduction reads at places that are sums of coordinates: of the tile of points that a workgroup
@@ -121,6 +124,7 @@ struct PartialFacts {
   bool rows = false;             // contiguous, and streams rows as they lie in memory: a workgroup may take each
   int64_t code = 0;              // estimated operations per element of rows
   bool even = false;             // parts should leave nothing over: other arrays are computed with them
+  int64_t read = 0;              // elements of the arrays of a contraction, which several results read
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

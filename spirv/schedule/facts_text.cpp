@@ -45,6 +45,7 @@ std::string to_string(const MapFacts& f) {
   Line line("map");
   line.word(to_string(f.domain)).with("code", f.code);
   line.flag("reduces", f.reduces).flag("alone", f.alone).flag("stores", f.stores);
+  if (f.symmetric) line.with("symmetric", {f.symmetric->first, f.symmetric->second});
   std::vector<uint32_t> buffers;
   for (const Read& r : f.reads) {
     const auto known = std::find(buffers.begin(), buffers.end(), r.buffer);
@@ -96,6 +97,7 @@ std::string to_string(const PartialFacts& f) {
   line.flag("combines", f.combines).flag("position", f.position).flag("contiguous", f.contiguous).flag("rows", f.rows);
   if (f.code > 0) line.with("code", f.code);
   if (f.even) line.flag("even", true);
+  if (f.read > 0) line.with("read", f.read);
   return std::move(line).text();
 }
 

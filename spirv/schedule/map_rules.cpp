@@ -95,6 +95,29 @@ MapSchedule tiles(const MapFacts& f, const Target& t) {
   return s;
 }
 
+// Of one element at one point where nothing is shared.
+double operations_per_element(const MapFacts& f) {
+  double out = 0;
+  for (const Operations& o : f.operations) out += o.count;
+  return out;
+}
+
+// Symmetric maps that take so long for each element that it is worth to store it in two places, one after the other.
+bool may_be_half(const MapFacts& f) {
+  constexpr double kLeastWork = 128;
+  double length = 1;
+  for (const Reduction& r : f.reductions) length = std::max(length, r.length);
+  return f.symmetric && !f.stores && length * operations_per_element(f) >= kLeastWork;
+}
+
+// Tiles of a square that have a point on its diagonal or above it, by all.
+double kept_tiles(int64_t n, int64_t rows, int64_t columns) {
+  const int64_t down = divided_up(n, rows), across = divided_up(n, columns);
+  int64_t kept = 0;
+  for (int64_t r = 0; r < down; ++r) kept += across - r * rows / columns;
+  return static_cast<double>(kept) / static_cast<double>(down * across);
+}
+
 // Subgroups whose lanes lie along one axis, each of them with several elements further along it, and several along one or
 // two others: what does not depend on the lane each loads for an element of its own.
 struct LaneTile {
@@ -136,13 +159,6 @@ double cost_of(const MapFacts& f, const Target& t, const LaneTile& g) {
   return work / (static_cast<double>(g.points()) * copies);
 }
 
-// Of one element at one point where nothing is shared.
-double operations_per_element(const MapFacts& f) {
-  double out = 0;
-  for (const Operations& o : f.operations) out += o.count;
-  return out;
-}
-
 // Points that are computed, by those that are asked for.
 double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
   const auto along = [&](size_t axis, int64_t tile) {
@@ -151,6 +167,17 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
   };
   return along(g.lanes, g.columns * static_cast<int64_t>(t.subgroup_size)) *
          (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows)) * (g.layers == g.lanes ? 1 : along(g.layers, g.own_layers));
+}
+
+double kept(const MapFacts& f, const Target& t, const LaneTile& g) {
+  if (!may_be_half(f)) return 1;
+  const auto own = [&](int axis) {
+    const auto a = static_cast<size_t>(axis);
+    if (a == g.lanes) return g.columns * static_cast<int64_t>(t.subgroup_size);
+    return a == g.rows ? g.own_rows : a == g.layers ? g.own_layers : 1;
+  };
+  const auto [row, column] = *f.symmetric;
+  return kept_tiles(f.domain[row], own(row), own(column));
 }
 
 // Rows that are a multiple of a page long fall into the same few sets of a cache, which holds no more than those of the
@@ -181,7 +208,7 @@ LaneTile best_lane_tile(const MapFacts& f, const Target& t) {
   const int64_t spare = std::max<int64_t>(1, f.domain.count() / wanted_invocations(t));
   const int64_t most = std::min({spare, static_cast<int64_t>(t.price.tile), tile_code(f)});
   const auto consider = [&] {
-    const double cost = cost_of(f, t, g) * padding(f, t, g) * (g.own_layers > 1 ? kLayers : 1);
+    const double cost = cost_of(f, t, g) * padding(f, t, g) * kept(f, t, g) * (g.own_layers > 1 ? kLayers : 1);
     if (cost >= 0.99 * best.cost) return;
     best = g;
     best.cost = cost;
@@ -237,7 +264,18 @@ void take_several(MapSchedule& s, const MapFacts& f, const Target& t, const Lane
   }
 }
 
-// Tiles that share what the lanes read on their own are neighbours: it stays in the cache.
+// An axis along which nothing is read twice, as that of a batch, or of the parts of a tall product; none: -1.
+int batch_axis(const MapFacts& f, const LaneTile& g) {
+  for (int a = 0; a < f.domain.rank(); ++a) {
+    const auto axis = static_cast<size_t>(a);
+    if (axis == g.lanes || axis == g.rows || axis == g.layers || f.domain[a] == 1) continue;
+    if (std::ranges::all_of(f.reads, [a](const Read& r) { return !r.reduced || (r.axes >> a & 1) != 0; })) return a;
+  }
+  return -1;
+}
+
+// Tiles that read the same are neighbours: it stays in the cache. First all of a batch, else those that share what the lanes
+// read on their own.
 MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   const LaneTile g = best_lane_tile(f, t);
   MapSchedule s = plain_map(f);
@@ -256,8 +294,24 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   if (g.layers != g.lanes) split(g.layers, g.own_layers, 1);
   split(g.lanes, g.columns, t.subgroup_size);
   take_several(s, f, t, g);
-  if (g.lanes > 0) s.outer = static_cast<int>(g.lanes);
+  if (const int batch = batch_axis(f, g); batch > 0) {
+    s.outer = batch;
+  } else if (batch < 0 && g.lanes > 0) {
+    s.outer = static_cast<int>(g.lanes);
+  }
   return s;
+}
+
+// Whether half of the map pays where its schedule can leave out the other one.
+bool wants_half(const MapFacts& f, const MapSchedule& s) {
+  constexpr double kMostKept = 0.8;
+  if (!may_be_half(f) || s.flat || s.team > 0 || s.staged) return false;
+  const auto own = [&](int axis) {
+    const Split& parts = s.axes[static_cast<size_t>(axis)];
+    return extent(parts, Bind::Register) * extent(parts, Bind::Lane) * (s.group > 0 ? extent(parts, Bind::Local) : 1);
+  };
+  const auto [row, column] = *f.symmetric;
+  return kept_tiles(f.domain[row], own(row), own(column)) <= kMostKept;
 }
 
 constexpr std::array<MapRule, 16> kMapRules = {{
@@ -290,9 +344,10 @@ MapSchedule plain_map(const MapFacts& f) {
 std::span<const MapRule> map_rules() { return kMapRules; }
 
 MapSchedule Scheduler::map(const MapFacts& facts, const Target& target) const {
-  for (const MapRule& r : map_rules())
-    if (r.fits(facts, target)) return r.make(facts, target);
-  return plain_map(facts);
+  const auto rule = std::ranges::find_if(map_rules(), [&](const MapRule& r) { return r.fits(facts, target); });
+  MapSchedule s = rule != map_rules().end() ? rule->make(facts, target) : plain_map(facts);
+  s.half = wants_half(facts, s);
+  return s;
 }
 
 }  // namespace spirograd::schedule

@@ -133,6 +133,11 @@ std::vector<MapSchedule> neighbours(const MapFacts& f, const MapSchedule& given,
     s.staged = false;
     add(std::move(s));
   }
+  if (f.symmetric) {
+    MapSchedule s = given;
+    s.half = !given.half;
+    add(std::move(s));
+  }
   if (given.group > 0 && given.team == 0 && locals(given) == 1)
     for (const int64_t group : doubled_and_halved(given.group)) {
       MapSchedule s = given;

@@ -142,10 +142,39 @@ PartialSchedule rows(const PartialFacts& f, const Target&) {
   return s;
 }
 
-constexpr std::array<PartialRule, 5> kPartialRules = {{
+constexpr int64_t kCached = 1 << 17;  // elements that stay in a processor's own cache
+
+// Elements of a part of a tall contraction, of which all tiles are done before the next one: few enough that what it reads
+// stays in the cache, but so many that what all parts leave is little beside the operands.
+int64_t part_in_cache(const PartialFacts& f) {
+  constexpr int64_t kLittle = 4;
+  const auto elements = [&](int64_t read) { return static_cast<double>(read) / static_cast<double>(f.read); };
+  const double cached = elements(kCached), little = elements(kLittle * f.results);
+  return static_cast<int64_t>(std::max(cached, little) * static_cast<double>(length(f))) + 1;
+}
+
+// Several tiles would go through all of the operands, each of them again, and memory is too slow for that.
+bool outgrows_cache(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kTile = 256, kTimes = 16;
+  return !t.price.coalesces && f.read >= kTimes * kCached && f.axes_left > 0 && f.results >= 4 * kTile &&
+         length(f) >= 4 * part_in_cache(f);
+}
+
+// Along the longest axis.
+PartialSchedule parts_in_cache(const PartialFacts& f, const Target&) {
+  PartialSchedule s = whole(f);
+  const auto longest = std::ranges::max_element(f.extents);
+  const int64_t n = *longest, beside = length(f) / n, each = std::max<int64_t>(1, part_in_cache(f) / beside);
+  const int64_t grid = parts(n, divided_up(n, each), 1);
+  s.axes[static_cast<size_t>(longest - f.extents.begin())] = {{Bind::Grid, grid}, {Bind::Serial, divided_up(n, grid)}};
+  return s;
+}
+
+constexpr std::array<PartialRule, 6> kPartialRules = {{
     {"rows of subgroups", wants_row_parts, row_parts},
     {"columns of subgroups", wants_column_parts, column_parts},
     {"rows are pages apart", turns_pages, rows},
+    {"operands outgrow the cache", outgrows_cache, parts_in_cache},
     {"loops would be too long", too_long, spread},
     {"invocations would be idle", idle, spread},
 }};

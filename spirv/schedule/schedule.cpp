@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kBinds = {"grid", "local", "lane", "serial", "unroll", "register"};
 constexpr std::string_view kMapAxes = "ijklmnopqrst", kReducedAxes = "kabcdefghuvw";
-constexpr std::array<std::string_view, 5> kMapWords = {"tail", "outer", "group", "team", "staged"};
+constexpr std::array<std::string_view, 6> kMapWords = {"tail", "outer", "group", "team", "staged", "half"};
 constexpr std::string_view kLeaves = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 std::string to_string(const Split& s) {
@@ -166,6 +166,7 @@ std::string to_string(const MapSchedule& s) {
   if (s.group > 0) out += "; group " + std::to_string(s.group);
   if (s.team > 0) out += "; team " + std::to_string(s.team);
   if (s.staged) out += "; staged";
+  if (s.half) out += "; half";
   return out;
 }
 
@@ -232,6 +233,8 @@ MapSchedule parse_map(std::string_view text) {
     in.take(";");
   }
   s.staged = in.take("staged");
+  if (s.staged) in.take(";");
+  s.half = in.take("half");
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;
 }

@@ -22,6 +22,7 @@
 //                                                             rows of tiles before the next column of tiles,
 //   k = serial 8 serial 8 unroll 8; broadcast 8               whose lanes evaluate what they have in common for one
 //                                                             element each of 8, and read each other's values
+//   i = grid 4 register 5; j = grid 4 register 5; half        a symmetric map over [20, 20]: of x^T x, in 10 of 16 tiles
 //   k = grid 64 serial 15625                                  a reduction of a million elements: 64 partial results
 //   k = grid 128 serial 782                                   a scan of 100,000 steps in chunks, one per invocation
 //   k = grid 25 serial 4 local 128 register 8                 the same in chunks of four tiles, one per workgroup
@@ -89,6 +90,9 @@ struct MapSchedule {
   int64_t team = 0;
   /// Of a group with a tile: arrays that its neighbours read along another axis than they lie on are copied to its memory.
   bool staged = false;
+  /// Of a map that is symmetric between two axes: only what lies on their diagonal or on one side of it is computed, and
+  /// stored at both places. Tiles on the other side end before they begin.
+  bool half = false;
   bool operator==(const MapSchedule&) const = default;
 };
 int64_t invocations(const MapSchedule& s);

@@ -10,7 +10,7 @@
 namespace spirograd::property {
 namespace device_schedules_test {
 
-constexpr uint64_t kPrograms = 160;
+constexpr uint64_t kPrograms = 320;
 
 class DeviceSchedules : public vk::testing::Gpu {};
 
@@ -39,6 +39,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   }
   std::cout << kPrograms << " programs, " << drawn << "\n";
   EXPECT_GE(drawn.maps + drawn.reductions, 130);
+  EXPECT_GE(drawn.halves, 1);
   EXPECT_GE(drawn.shared, 3);
   // Few groups that are drawn are of 32 invocations or more.
   EXPECT_GE(drawn.exchanged, exchanges_lanes(device->target()) && device->target().subgroup_size <= 8 ? 1 : 0);

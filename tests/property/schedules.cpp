@@ -18,7 +18,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 33> kPrograms = {
+constexpr std::array<std::string_view, 35> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N, M, K], y: f32[N, K]) -> f32[K, M, N] = for k: K, j: M, i: N => x[i, M - 1 - j, k] * y[i, k - 1]",
@@ -37,6 +37,8 @@ constexpr std::array<std::string_view, 33> kPrograms = {
     "def f(a: f32[3, K, N], b: f32[3, M, K]) -> f32[3, N, M] = transpose(a, [0, 2, 1]) @ transpose(b, [0, 2, 1])",
     "def f(a: f32[N, K], w: f32[K, K]) -> f32[N, N] = a @ w @ transpose(a, [1, 0])",
     "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => max(for k: K => abs(x[i, k] - y[j, k]))",
+    "def f(x: f32[N, M]) -> f32[M, M] = transpose(x, [1, 0]) @ x",
+    "def f(x: f32[N, K, M]) -> f32[K, N, N] = for k: K, i: N, j: N => min(for m: M => square(x[i, k, m] - x[j, k, m]))",
     "def f(x: i32[N, K], y: i32[K, M]) -> i32[N, M] = x @ y",
     "def f(x: f32[N, K], y: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for k: K => x[i + 1, K - 1 - k] * y[j, k - 2])",
     "def f(x: f32[N], w: f32[M, K]) -> f32[N, M] = for i: N, j: M => sum(for k: K => x[i + k - 2] * w[j, k])",
@@ -60,17 +62,17 @@ constexpr std::array<std::string_view, 33> kPrograms = {
 Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
   exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
-  teams += d.teams, turned += d.turned, scans += d.scans, copies += d.copies, ranges += d.ranges, runs += d.runs,
-      by_lanes += d.by_lanes;
+  halves += d.halves, teams += d.teams, turned += d.turned, scans += d.scans, copies += d.copies, ranges += d.ranges,
+      runs += d.runs, by_lanes += d.by_lanes;
   return *this;
 }
 
 std::ostream& operator<<(std::ostream& out, const Drawn& d) {
-  return out << d.maps << " schedules of maps (" << d.teams << " by teams, " << d.turned << " in shared memory), "
-             << d.reductions << " of reductions, " << d.shared << " shared by workgroups (" << d.exchanged
-             << " among lanes), " << d.staged << " in shared memory, " << d.broadcast << " broadcast, " << d.packed
-             << " operands in panels, " << d.partial << " in partial results, " << d.scans << " of scans, " << d.copies
-             << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs << " in runs, " << d.by_lanes
+  return out << d.maps << " schedules of maps (" << d.halves << " of half, " << d.teams << " by teams, " << d.turned
+             << " in shared memory), " << d.reductions << " of reductions, " << d.shared << " shared by workgroups ("
+             << d.exchanged << " among lanes), " << d.staged << " in shared memory, " << d.broadcast << " broadcast, "
+             << d.packed << " operands in panels, " << d.partial << " in partial results, " << d.scans << " of scans, "
+             << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs << " in runs, " << d.by_lanes
              << " by lanes";
 }
 
@@ -189,7 +191,9 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
     if (s.group > 0 && !s.flat && !s.axes.empty() && exchanges_lanes(target) && below(3) == 0)
       draw_teams(s, extents, target.subgroup_size);
     s.staged = s.group > 0 && s.team == 0 && below(2);
+    s.half = facts.symmetric && below(2);
     if (schedule::tile(s) * facts.code > most_code_ || check(facts, s, target)) continue;
+    counts_.halves += s.half;
     counts_.teams += s.team > 0;
     counts_.turned += s.staged && facts.domain.rank() > 1;
     drawn_ += schedule::to_string(s) + "\n";
@@ -272,7 +276,7 @@ schedule::ScanSchedule RandomScheduler::scan(const schedule::ScanFacts& facts, c
 schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts& facts, const Target& target) const {
   for (int tries = 0; tries < 50; ++tries) {
     schedule::ScatterSchedule s;
-    s.atomic = below(3) == 0;
+    s.atomic = below(2) == 0;
     const int64_t serial = 1 + below(std::min<int64_t>(facts.updates, 40)), unroll = s.atomic ? 1 : 1 + below(4);
     const int64_t parts = (facts.updates + serial * unroll - 1) / (serial * unroll) + (below(4) ? 0 : below(3));
     s.updates = {{Bind::Grid, parts}, {Bind::Serial, serial}};
@@ -283,7 +287,7 @@ schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts&
     s.places = {{Bind::Serial, facts.places}};
     if (!s.atomic && below(2)) s.places = {{Bind::Grid, ranges}, {Bind::Serial, range}};
     if (s.atomic) s.among = 1 + below(3);
-    if (s.atomic && below(2)) {
+    if (s.atomic && below(3)) {
       s.updates = {{Bind::Grid, schedule::divided_up(facts.updates, schedule::kLaneGroup) * schedule::kLaneGroup}};
       s.lanes = target.subgroup_size;
     }

@@ -13,7 +13,8 @@ namespace spirograd::property {
 /// How many schedules of each sort were drawn.
 struct Drawn {
   int maps = 0, reductions = 0;
-  int teams = 0;      // maps whose points or rows have a subgroup each,
+  int halves = 0;     // maps of which half is computed,
+  int teams = 0;      // whose points or rows have a subgroup each,
   int turned = 0;     // and such that may read through shared memory
   int shared = 0;     // reductions that a workgroup shares,
   int exchanged = 0;  // of these, such that lanes read each other's values

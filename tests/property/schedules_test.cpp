@@ -39,6 +39,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   }
   std::cout << kRuns << " programs, " << drawn << "; " << exact << " programs compared bit by bit\n";
   EXPECT_GE(drawn.maps + drawn.reductions, 1000);
+  EXPECT_GE(drawn.halves, 30);
   EXPECT_GE(drawn.teams, 30);
   EXPECT_GE(drawn.turned, 30);
   EXPECT_GE(drawn.shared, 50);

@@ -8,6 +8,35 @@
 namespace spirograd::schedule {
 namespace contraction_schedule_test {
 
+TEST(ContractionSchedule, TallContractionsAreCutIntoPartsThatStayInTheCache) {
+  const Scheduler scheduler;
+  const auto chosen = [&](PartialFacts f, const Target& target) {
+    f.axes_left = 3;
+    const PartialSchedule s = scheduler.partial(f, target);
+    EXPECT_FALSE(check(f, s, target)) << to_string(s);
+    return to_string(s);
+  };
+  Target cpu;
+  cpu.price = software_prices(8, 2);
+  PartialFacts facts{{100000}, 64 * 64};
+  facts.contiguous = false;
+  facts.columns = 64;
+  facts.read = 100000 * 128;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 100 serial 1000") << "1,000 rows of 128 elements";
+  EXPECT_EQ(chosen(facts, test::gpu()), "k = serial 12500 grid 8") << "for all of its lanes to have something to do";
+  facts.read /= 8;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 100000") << "which the cache of all holds";
+  facts.read = 100000 * 128, facts.results = 512;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 2 serial 50000") << "two tiles, one for each processor";
+  facts = {{10000}, 1000 * 1000};
+  facts.read = 10000 * 2000;
+  EXPECT_EQ(chosen(facts, cpu), "k = grid 5 serial 2000") << "what parts leave is a fourth of what they read";
+  facts.extents = {4000}, facts.read = 4000 * 2000;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 4000");
+  facts.extents = {20, 5000}, facts.results = 64 * 64, facts.read = 100000 * 128;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 20; a = grid 100 serial 50");
+}
+
 TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {
   const Scheduler scheduler;
   Target target = test::cpu_target();

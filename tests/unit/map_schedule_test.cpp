@@ -20,9 +20,9 @@ TEST(MapSchedule, SmallProductsAreTakenSeveralAtOnce) {
     t.subgroup_operations = kSubgroupBasic | kSubgroupBallot;
     return to_string(scheduler.map(f, t));
   };
-  EXPECT_EQ(map(4096, 8), "i = grid 2048 register 2; j = grid 1 register 8; k = grid 1 lane 8; outer k");
-  EXPECT_EQ(map(4095, 8), "i = grid 4095; j = grid 1 register 8; k = grid 1 lane 8; outer k");
-  EXPECT_EQ(map(4096, 16), "i = grid 4096; j = grid 1 register 8; k = grid 1 lane 8; outer k") << "long enough";
+  EXPECT_EQ(map(4096, 8), "i = grid 2048 register 2; j = grid 1 register 8; k = grid 1 lane 8");
+  EXPECT_EQ(map(4095, 8), "i = grid 4095; j = grid 1 register 8; k = grid 1 lane 8");
+  EXPECT_EQ(map(4096, 16), "i = grid 4096; j = grid 1 register 8; k = grid 1 lane 8") << "long enough";
   EXPECT_EQ(map(2, 8), "i = grid 2; j = grid 8; k = grid 1 lane 8; outer k") << "too few";
 }
 

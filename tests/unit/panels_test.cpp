@@ -43,6 +43,23 @@ TEST(Panels, LanesHoldWhatTheyHaveInCommonForElementsOfAnAxisThatIsLongEnough) {
     EXPECT_TRUE(has(of(axes), channels_last)) << axes << "\n" << of(axes);
 }
 
+// x x^T reads its array in panels along the lanes, and as it lies along the rows.
+TEST(Panels, AnArrayThatIsBothOperandsIsReadInBothWays) {
+  Target t = target_of_lanes();
+  t.subgroup_operations |= kSubgroupShuffle;
+  const Program p = rewrite::optimise_for_lowering(program("def f(x: f32[512, 40]) -> f32[512, 512] = x @ transpose(x)"),
+                                                   {.verify = true});
+  const lower::Plan plan = lower::lower(p, t);
+  EXPECT_TRUE(test::same_as_interpreter(p, plan, test::sines(p, 0.7), 1e-4));
+  ASSERT_EQ(plan.kernels.size(), 2u) << "the copy, and the product";
+  const kernel::Kernel& product = plan.kernels.back();
+  std::vector<int64_t> loads(product.bindings.size());
+  for (const kernel::Inst& i : product.body)
+    if (i.op == kernel::KOp::Load) ++loads[i.in[0]];
+  EXPECT_EQ(loads.size(), 3u) << "the array, its copy, and the result";
+  EXPECT_EQ(std::ranges::count_if(loads, [](int64_t n) { return n > 0; }), 2);
+}
+
 TEST(Panels, TheLastOfLongAxesStaysTheInnermost) {
   const std::string found =
       loops(program("def f(x: f32[64, 10, 12], w: f32[10, 12, 64]) -> f32[64, 64] =\n"
