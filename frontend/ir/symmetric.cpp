@@ -35,7 +35,7 @@ class Comparison {
     if (m.op == Op::Transpose) return relation(m.in[0], b, behind_transpose(m, axes));
     const Node& n = g_[b];
     if (n.op == Op::Transpose) return relation(a, n.in[0], before_transpose(n, axes));
-    if (m.op != n.op || m.in.size() != n.in.size()) return Relation::Other;
+    if (m.op != n.op || m.in.size() != n.in.size() || !extents_fit(m.type.shape, n.type.shape, axes)) return Relation::Other;
     switch (kind(m.op)) {
       case Kind::Pointwise: return of_pointwise(a, b, axes);
       case Kind::Layout:
@@ -55,6 +55,14 @@ class Comparison {
   static Relation same(bool is) { return is ? Relation::Same : Relation::Other; }
   static size_t at(int64_t axis) { return static_cast<size_t>(axis); }
 
+  // What is only reduced, or lies behind a window, may be longer in one of them.
+  static bool extents_fit(const Shape& a, const Shape& b, const Axes& axes) {
+    if (a.rank() != b.rank()) return false;
+    for (int j = 0; j < a.rank(); ++j)
+      if (a[j] != b[axes[at(j)]]) return false;
+    return true;
+  }
+
   // a = transpose(x): axis j of `a` is axis perm[j] of x.
   static Axes behind_transpose(const Node& n, const Axes& axes) {
     Axes out(axes.size());
@@ -73,11 +81,16 @@ class Comparison {
     if (m.op == Op::Mul) return of_product(a, b, axes);
     if (m.op == Op::Neg) return relation(m.in[0], n.in[0], axes);
     if (m.op == Op::Abs) return same(relation(m.in[0], n.in[0], axes) != Relation::Other);
-    if (m.op == Op::Div) return times(relation(m.in[0], n.in[0], axes), relation(m.in[1], n.in[1], axes));
+    if (m.op == Op::Div) return of_quotient(m, n, axes);
     if (m.op == Op::Add || m.op == Op::Sub) return of_sum(m, n, axes);
     if (operands_same(m, n, axes)) return Relation::Same;
     return same(has_flag(m.op, kCommutative) && relation(m.in[0], n.in[1], axes) == Relation::Same &&
                 relation(m.in[1], n.in[0], axes) == Relation::Same);
+  }
+
+  // By a difference that turns its sign: where it is 0 there is no sign, and the infinity keeps that of the numerator.
+  Relation of_quotient(const Node& m, const Node& n, const Axes& axes) {
+    return relation(m.in[1], n.in[1], axes) == Relation::Same ? relation(m.in[0], n.in[0], axes) : Relation::Other;
   }
 
   bool operands_same(const Node& m, const Node& n, const Axes& axes) {

@@ -56,10 +56,21 @@ TEST(Symmetric, DifferencesTurnTheirSign) {
   EXPECT_EQ(pairs("sum(for k: 3 => x[i, k] - x[j, k])"), Axes()) << "the opposite";
   EXPECT_EQ(pairs("sum(for k: 3 => (x[i, k] - x[j, k]) * (y[i, k] - y[j, k]))"), Axes({0, 1}));
   EXPECT_EQ(pairs("sum(for k: 3 => (x[i, k] - x[j, k]) * (x[i, k] + x[j, k]))"), Axes());
-  EXPECT_EQ(pairs("sum(for k: 3 => x[i, k] - x[j, k]) / sum(for k: 3 => y[j, k] - y[i, k])"), Axes({0, 1}));
+  EXPECT_EQ(pairs("sum(for k: 3 => x[i, k] - x[j, k]) / sum(for k: 3 => y[j, k] - y[i, k])"), Axes())
+      << "where the denominator is 0 both are infinities of opposite signs";
+  EXPECT_EQ(pairs("abs(sum(for k: 3 => x[i, k] - x[j, k]) / (y[i, 0] * y[j, 0]))"), Axes({0, 1}));
   EXPECT_EQ(pairs("max(for k: 3 => x[i, k] - x[j, k])"), Axes());
   EXPECT_EQ(pairs("max(for k: 3 => x[i, k] * x[j, k])"), Axes({0, 1}));
   EXPECT_EQ(pairs("exp(x[i, 0] - x[j, 0])"), Axes());
+}
+
+TEST(Symmetric, WhatIsReducedIsAsLong) {
+  const auto with_sums = [](const std::string& rows, const std::string& columns) {
+    return axes_of("def f(x: f32[6]) -> f32[6, 6] = for i: 6, j: 6 => (x[i] + sum(for k: " + rows +
+                   " => exp(f32(k)))) * (x[j] + sum(for k: " + columns + " => exp(f32(k))))");
+  };
+  EXPECT_EQ(with_sums("7", "7"), Axes({0, 1}));
+  EXPECT_EQ(with_sums("7", "9"), Axes());
 }
 
 TEST(Symmetric, MasksAndPositions) {
