@@ -40,7 +40,8 @@ class Comparison {
       case Kind::Pointwise: return of_pointwise(a, b, axes);
       case Kind::Layout:
         if (m.op == Op::Broadcast) return of_spread(operand(whole(a)), operand(whole(b)), axes);
-        return m.op == Op::Reshape ? of_reshape(m, n, axes) : of_layout(m, n, axes);
+        if (m.op == Op::Reshape) return of_reshape(m, n, axes);
+        return is_unary_layout(m.op) ? of_layout_along(m, n, axes) : Relation::Other;
       case Kind::Reduce: return of_reduction(m, n, axes);
       case Kind::Leaf: return same(m.op == Op::Iota && axes[at(m.attr[0])] == n.attr[0]);
       case Kind::Indexed:
@@ -164,12 +165,11 @@ class Comparison {
     return relation(a.id, b.id, out);
   }
 
-  Relation of_layout(const Node& m, const Node& n, const Axes& axes) {
-    const bool along = m.op == Op::Window || m.op == Op::Reverse;
-    if (!along || axes[at(m.attr[0])] != n.attr[0] ||
-        !std::ranges::equal(m.attr.begin() + 1, m.attr.end(), n.attr.begin() + 1, n.attr.end()))
-      return Relation::Other;
-    return relation(m.in[0], n.in[0], axes);
+  // What is done along one axis.
+  Relation of_layout_along(const Node& m, const Node& n, const Axes& axes) {
+    const bool alike = axes[at(m.attr[0])] == n.attr[0] &&
+                       std::ranges::equal(m.attr.begin() + 1, m.attr.end(), n.attr.begin() + 1, n.attr.end());
+    return alike ? relation(m.in[0], n.in[0], axes) : Relation::Other;
   }
 
   // Groups of axes that are one reshape each, whole ones in the places of whole ones.

@@ -48,17 +48,18 @@ struct Compute {
   std::vector<schedule::Read> reads;
   std::vector<schedule::Reduction> reductions;
   std::vector<schedule::Operations> operations;
-  std::vector<uint32_t> writes;                  // buffer ids
-  int64_t code = 0;                              // estimated instructions
-  double work = 0;                               // estimated operations in all
-  bool reduces = false;                          // a reduction runs inside of it
-  bool alone = false;                            // shares no kernel
-  bool single = false;                           // one point for each invocation, whatever is said
-  std::optional<std::pair<int, int>> symmetric;  // Map: axes between which all that is stored is symmetric
-  schedule::MapSchedule schedule;                // Map: chosen when it is known what shares the kernel
-  schedule::ScanSchedule scan;                   // Scan
-  LoopForm loop;                                 // Loop
-  schedule::ScatterSchedule scatter;             // Scatter
+  std::vector<uint32_t> writes;       // buffer ids
+  int64_t code = 0;                   // estimated instructions
+  double work = 0;                    // estimated operations in all
+  bool reduces = false;               // a reduction runs inside of it
+  bool alone = false;                 // shares no kernel
+  bool single = false;                // one point for each invocation, whatever is said
+  schedule::MapSchedule schedule;     // Map: chosen when it is known what shares the kernel
+  schedule::ScanSchedule scan;        // Scan
+  LoopForm loop;                      // Loop
+  schedule::ScatterSchedule scatter;  // Scatter
+  /// Map: axes between which all that is stored is symmetric.
+  std::optional<std::pair<int, int>> symmetric = {};
 };
 
 /// Invocations that run a compute.

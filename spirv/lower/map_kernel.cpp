@@ -28,6 +28,11 @@ struct Tile {
   std::vector<std::optional<Value>> inside;  // none: always
 };
 
+// Of two conditions; none: always.
+std::optional<Value> both(Builder& b, std::optional<Value> x, std::optional<Value> y) {
+  return x && y ? b.logical_and(*x, *y) : x ? x : y;
+}
+
 // What a group computes together along each axis, if that is a range: nothing but its own parts is inside of its own parts.
 GroupTile tile_of(const schedule::MapSchedule& m, std::span<const Value> origin) {
   using schedule::Bind;
@@ -167,7 +172,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
         const int64_t row = row_of_team(m, m.axes[a], n, inliner.target());
         const auto [at, valid] =
             row > 0 ? moved_inside(b, origin[a], offset[a], m.axes[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
-        inside = inside ? b.logical_and(*inside, valid) : valid;
+        inside = both(b, inside, valid);
         p[a] = at;
       }
       if (b.constant_bits(p[a])) continue;
@@ -268,14 +273,11 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   std::optional<Value> first;
   if (!spread) first = b.op(KOp::Eq, m.team > 0 ? b.lane_index() : b.local_index(), b.constant(kernel::Scalar::U32, 0));
   std::vector<std::optional<Value>> who;  // stores each element; none: whoever has it
-  const auto also = [&b](std::optional<Value> x, std::optional<Value> y) {
-    return x && y ? b.logical_and(*x, *y) : x ? x : y;
-  };
   for (size_t e = 0; e < tile.points.size(); ++e) {
-    who.push_back(also(first, tile.inside[e]));
+    who.push_back(both(b, first, tile.inside[e]));
     if (!m.half) continue;
     const auto [row, column] = symmetric_axes(s);
-    who.back() = also(who.back(), b.op(KOp::Le, tile.points[e][row], tile.points[e][column]));
+    who.back() = both(b, who.back(), b.op(KOp::Le, tile.points[e][row], tile.points[e][column]));
   }
   for (size_t e = 0; e < who.size();) {
     const std::optional<Value> stores = who[e];

@@ -155,7 +155,7 @@ std::optional<Error> check(const MapFacts& facts, const MapSchedule& s, const Ta
   const bool once = s.group == 0 || (s.team > 0 && std::ranges::all_of(facts.reductions, evenly));
   if (facts.stores && (s.tail != Tail::Exact || !once))
     return illegal(s, "arrays are stored in the loops of its reductions, so that each point is computed once");
-  if (s.half && (!facts.symmetric || s.flat || facts.stores || s.team > 0 || s.staged))
+  if (s.half && !can_be_half(facts, s))
     return illegal(s, "half is computed of a symmetric map whose invocations, or workgroups, have tiles of their own");
   if (auto wrong = check_group(facts, s, target)) return wrong;
   int64_t in_group = std::max<int64_t>(1, s.group), all = in_group;

@@ -35,6 +35,11 @@ inline int64_t scan_bytes(const ScanFacts& facts, const ScanSchedule& s) {
   return group(s) * (s.steps.back().extent + 1 + totals) * static_cast<int64_t>(device_bytes(facts.dtype));
 }
 
+/// Whether half of the map can be left out of this schedule: tiles of invocations, or of workgroups, that end on their own.
+inline bool can_be_half(const MapFacts& facts, const MapSchedule& s) {
+  return facts.symmetric && !facts.stores && !s.flat && s.team == 0 && !s.staged;
+}
+
 /// Elements of shared memory that a staged array takes, its padding included: for `elements` along the last axis. At most
 /// what can be counted.
 int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad);

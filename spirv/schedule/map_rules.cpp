@@ -5,6 +5,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"
@@ -33,10 +34,15 @@ double cost_per_element(const MapFacts& f, const Shape& tile, const Target& t) {
   return (t.price.load * loads + kLoopOverhead) / (static_cast<double>(tile.count()) * copies);
 }
 
-// Instructions that one invocation may have for the points of its tile.
-int64_t tile_code(const MapFacts& f) {
+double longest_reduction(const MapFacts& f) {
   double length = 1;
   for (const Reduction& r : f.reductions) length = std::max(length, r.length);
+  return length;
+}
+
+// Instructions that one invocation may have for the points of its tile.
+int64_t tile_code(const MapFacts& f) {
+  const double length = longest_reduction(f);
   const auto code = std::max<int64_t>(1, f.code);
   return worth_writing_out(kTileCode, static_cast<double>(f.domain.count()) * length * static_cast<double>(code)) / code;
 }
@@ -103,11 +109,9 @@ double operations_per_element(const MapFacts& f) {
 }
 
 // Symmetric maps that take so long for each element that it is worth to store it in two places, one after the other.
-bool may_be_half(const MapFacts& f) {
+bool half_pays(const MapFacts& f) {
   constexpr double kLeastWork = 128;
-  double length = 1;
-  for (const Reduction& r : f.reductions) length = std::max(length, r.length);
-  return f.symmetric && !f.stores && length * operations_per_element(f) >= kLeastWork;
+  return f.symmetric && !f.stores && longest_reduction(f) * operations_per_element(f) >= kLeastWork;
 }
 
 // Tiles of a square that have a point on its diagonal or above it, by all.
@@ -169,8 +173,9 @@ double padding(const MapFacts& f, const Target& t, const LaneTile& g) {
          (g.rows == g.lanes ? 1 : along(g.rows, g.own_rows)) * (g.layers == g.lanes ? 1 : along(g.layers, g.own_layers));
 }
 
+// Tiles that are computed, by all.
 double kept(const MapFacts& f, const Target& t, const LaneTile& g) {
-  if (!may_be_half(f)) return 1;
+  if (!half_pays(f)) return 1;
   const auto own = [&](int axis) {
     const auto a = static_cast<size_t>(axis);
     if (a == g.lanes) return g.columns * static_cast<int64_t>(t.subgroup_size);
@@ -249,8 +254,7 @@ bool wants_lanes(const MapFacts& f, const Target& t) {
 // well begun.
 void take_several(MapSchedule& s, const MapFacts& f, const Target& t, const LaneTile& g) {
   constexpr double kLeastElements = 128;  // of the reductions of one invocation
-  double length = 1;
-  for (const Reduction& r : f.reductions) length = std::max(length, r.length);
+  const double length = longest_reduction(f);
   int64_t own = g.points();
   for (size_t a = s.axes.size(); a-- > 0;) {
     if (a == g.lanes || a == g.rows || a == g.layers) continue;
@@ -294,18 +298,15 @@ MapSchedule lane_tiles(const MapFacts& f, const Target& t) {
   if (g.layers != g.lanes) split(g.layers, g.own_layers, 1);
   split(g.lanes, g.columns, t.subgroup_size);
   take_several(s, f, t, g);
-  if (const int batch = batch_axis(f, g); batch > 0) {
-    s.outer = batch;
-  } else if (batch < 0 && g.lanes > 0) {
-    s.outer = static_cast<int>(g.lanes);
-  }
+  const int batch = batch_axis(f, g), first = batch >= 0 ? batch : static_cast<int>(g.lanes);
+  if (first > 0) s.outer = first;
   return s;
 }
 
-// Whether half of the map pays where its schedule can leave out the other one.
+// Whether enough of the tiles are left out.
 bool wants_half(const MapFacts& f, const MapSchedule& s) {
   constexpr double kMostKept = 0.8;
-  if (!may_be_half(f) || s.flat || s.team > 0 || s.staged) return false;
+  if (!can_be_half(f, s) || !half_pays(f)) return false;
   const auto own = [&](int axis) {
     const Split& parts = s.axes[static_cast<size_t>(axis)];
     return extent(parts, Bind::Register) * extent(parts, Bind::Lane) * (s.group > 0 ? extent(parts, Bind::Local) : 1);
