@@ -33,6 +33,19 @@ std::vector<std::vector<bool>> even_bindings(const lower::Plan& plan) {
   return out;
 }
 
+// How many bindings of each kernel, from the first on, a descriptor can hold at each of its dispatches.
+std::vector<uint32_t> described_bindings(const lower::Plan& plan, uint64_t max_range) {
+  constexpr uint32_t kMostPushed = 32;  // maxPushDescriptors: as many as each device has that can push them
+  std::vector<uint32_t> out(plan.kernels.size(), kMostPushed);
+  for (const Step& s : plan.steps) {
+    if (s.kind != Step::Kind::Dispatch || s.kernel >= out.size()) continue;
+    const auto beyond = [&](const BufferUse& use) { return use.bytes > max_range - 16; };
+    const auto first = std::ranges::find_if(s.uses, beyond);
+    out[s.kernel] = std::min(out[s.kernel], static_cast<uint32_t>(first - s.uses.begin()));
+  }
+  return out;
+}
+
 }  // namespace
 
 Executable assemble(lower::Plan plan, const Target& target, const CompileOptions& options) {
@@ -41,9 +54,13 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
   spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
   const bool pairs = options.form == BindingForm::Address && schedule::takes_pairs(target);
   std::vector<std::vector<bool>> even = pairs ? even_bindings(plan) : std::vector<std::vector<bool>>(plan.kernels.size());
+  const bool rows = pairs && (target.quirks & kScatteredStores);
+  const std::vector<uint32_t> described =
+      rows ? described_bindings(plan, target.max_range) : std::vector<uint32_t>(plan.kernels.size());
   for (size_t j = 0; j < plan.kernels.size(); ++j) {
     const kernel::Kernel& k = plan.kernels[j];
     emit.pairs = std::move(even[j]);
+    emit.described = described[j];
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
     out.kernels.back().operations = kernel::float_operations(k);
     for (const auto& [read, written] : kernel::in_place(k)) out.kernels.back().in_place.push_back({read, written});

@@ -265,6 +265,7 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->facts.float16_addresses = d->facts.float16_addresses && e.float16_addresses;
     d->facts.timeline_semaphore = d->facts.timeline_semaphore && e.timeline_semaphore;
     d->facts.external_memory_fd = d->facts.external_memory_fd && e.external_memory_fd;
+    d->facts.push_descriptor = d->facts.push_descriptor && e.push_descriptor;
     d->facts.atomic_float_add = d->facts.atomic_float_add && e.atomic_float_add;
     d->facts.subgroup_size_control = d->facts.subgroup_size_control && e.subgroup_size_control;
     if (d->facts.api_version < VK_API_VERSION_1_2 && !e.shader_float_controls) {

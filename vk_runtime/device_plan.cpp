@@ -57,6 +57,8 @@ bool has_costly_exactness(VkDriverId driver) { return driver == VK_DRIVER_ID_MOL
 
 bool gathers_loads(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_LLVMPIPE; }
 
+bool scatters_stores(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_LLVMPIPE; }
+
 bool shares_memory(const DeviceFacts& f) {
   return f.type == VK_PHYSICAL_DEVICE_TYPE_CPU || f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
@@ -86,6 +88,8 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
     if (f.signed_zero_inf_nan || f.round_to_even || f.signed_zero_inf_nan64 || f.round_to_even64)
       p.extensions.push_back(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   }
+  p.enable_push_descriptor = f.push_descriptor && f.scattered_stores;
+  if (p.enable_push_descriptor) p.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (f.portability_subset) p.extensions.push_back("VK_KHR_portability_subset");
   p.enable_subgroup_size = f.subgroup_size_control && f.subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT &&
                            f.subgroup_size >= f.least_subgroup && f.subgroup_size <= f.greatest_subgroup;
@@ -101,6 +105,7 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   }
   if (f.costly_exactness) t.quirks |= kCostlyExactness;
   if (f.gathered_loads) t.quirks |= kGatheredLoads;
+  if (p.enable_push_descriptor) t.quirks |= kScatteredStores;
   // The memory of the discrete takes more invocations to keep busy.
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;

@@ -35,6 +35,8 @@ struct DeviceFacts {
   bool layered = false;                                           // written on top of another graphics interface
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
   bool gathered_loads = false;                                    // lanes that load neighbours gather them one by one
+  bool scattered_stores = false;                                  // those that store neighbours scatter them
+  bool push_descriptor = false;                                   // VK_KHR_push_descriptor
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
   bool timeline_semaphore = false;                                // 1.2 or VK_KHR_timeline_semaphore
   bool external_memory_fd = false;                                // VK_KHR_external_memory_fd
@@ -61,7 +63,7 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   std::vector<const char*> extensions;
   bool enable_device_address = false, enable_float64 = false, enable_atomic_float_add = false;
-  bool enable_external_memory_fd = false;
+  bool enable_external_memory_fd = false, enable_push_descriptor = false;
   bool enable_float16_storage = false, enable_float16_addresses = false;
   bool enable_subgroup_size = false;    // kernels that combine lanes ask for the target's subgroup size, and full subgroups
   bool enable_timeline = false;         // points of submissions are told by a semaphore; else by fences
@@ -84,6 +86,9 @@ bool has_costly_exactness(VkDriverId driver);
 
 /// Whether the driver gathers what lanes load beside each other (kGatheredLoads).
 bool gathers_loads(VkDriverId driver);
+
+/// Whether the driver scatters what lanes store beside each other (kScatteredStores).
+bool scatters_stores(VkDriverId driver);
 
 /// Positions in `facts`, best first: usable ones before others, then discrete, integrated, virtual, other, layered, cpu;
 /// more memory before less; equals keep their order. Where several drivers offer one GPU (by its UUID) only the best is

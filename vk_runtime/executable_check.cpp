@@ -92,6 +92,8 @@ void check_executable(const Executable& e) {
       throw malformed(where + " lies outside of the arena");
   }
   for (const KernelBinary& k : e.kernels)
+    if (descriptors(k, e.form) > k.bindings) throw malformed("kernel '" + k.name + "' has more descriptors than buffers");
+  for (const KernelBinary& k : e.kernels)
     if (k.needs.push_bytes % 4 != 0) throw malformed("kernel '" + k.name + "' has parts of words among its push constants");
   check_steps(e);
 }

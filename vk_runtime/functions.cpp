@@ -128,6 +128,7 @@ DeviceFns load_device(PFN_vkGetDeviceProcAddr get, VkDevice device) {
   load(f.vkCmdPushConstants,             get, device, "vkCmdPushConstants");
   load(f.vkCmdDispatch,                  get, device, "vkCmdDispatch");
   load(f.vkCmdDispatchBase,              get, device, "vkCmdDispatchBase");
+  load(f.vkCmdPushDescriptorSetKHR,      get, device, "vkCmdPushDescriptorSetKHR", false);
   load(f.vkCmdFillBuffer,                get, device, "vkCmdFillBuffer");
   load(f.vkCmdCopyBuffer,                get, device, "vkCmdCopyBuffer");
   load(f.vkCmdCopyImageToBuffer,         get, device, "vkCmdCopyImageToBuffer");

@@ -219,6 +219,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.atomic_float_extension = has(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
   const bool size_extension = has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   f.external_memory_fd = has(extensions, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  f.push_descriptor = has(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   f.memory_budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   f.portability_subset = has(extensions, "VK_KHR_portability_subset");
 
@@ -265,6 +266,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.layered = is_layered(driver.driverID);
   f.costly_exactness = has_costly_exactness(driver.driverID);
   f.gathered_loads = gathers_loads(driver.driverID);
+  f.scattered_stores = scatters_stores(driver.driverID);
   f.own_threads = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   f.signed_zero_inf_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
   f.round_to_even = floats.shaderRoundingModeRTEFloat32;

@@ -8,12 +8,14 @@
 namespace spirograd::vk {
 namespace {
 
-VkResult create_set(const DeviceFns& f, VkDevice device, uint32_t bindings, VkDescriptorSetLayout& set) {
-  std::vector<VkDescriptorSetLayoutBinding> list(bindings);
-  for (uint32_t i = 0; i < bindings; ++i)
+VkResult create_set(const DeviceFns& f, VkDevice device, BindingForm form, uint32_t descriptors,
+                    VkDescriptorSetLayout& set) {
+  std::vector<VkDescriptorSetLayoutBinding> list(descriptors);
+  for (uint32_t i = 0; i < descriptors; ++i)
     list[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
   VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  info.bindingCount = bindings;
+  if (form == BindingForm::Address) info.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+  info.bindingCount = descriptors;
   info.pBindings = list.data();
   return or_null(f.vkCreateDescriptorSetLayout(device, &info, nullptr, &set), set);
 }
@@ -30,13 +32,12 @@ VkResult create_layout(const DeviceFns& f, VkDevice device, uint32_t bytes_pushe
 
 }  // namespace
 
-PipelineLayouts::Answer PipelineLayouts::of(const DeviceFns& f, VkDevice device, BindingForm form, uint32_t bindings,
+PipelineLayouts::Answer PipelineLayouts::of(const DeviceFns& f, VkDevice device, BindingForm form, uint32_t descriptors,
                                             uint32_t pushed) {
   const std::lock_guard lock(mutex_);
-  pushed = std::max(pushed, bindings * push_bytes(form));
-  PipelineLayout& layout = made_[{form, bindings, pushed}];
-  if (form == BindingForm::Descriptors && !layout.set)
-    if (const VkResult r = create_set(f, device, bindings, layout.set); r != VK_SUCCESS)
+  PipelineLayout& layout = made_[{form, descriptors, pushed}];
+  if ((form == BindingForm::Descriptors || descriptors > 0) && !layout.set)
+    if (const VkResult r = create_set(f, device, form, descriptors, layout.set); r != VK_SUCCESS)
       return {r, "vkCreateDescriptorSetLayout", {}};
   if (!layout.handle)
     if (const VkResult r = create_layout(f, device, pushed, layout); r != VK_SUCCESS)

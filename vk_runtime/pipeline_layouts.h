@@ -1,5 +1,5 @@
-// Pipeline layouts of a device: one for each form of kernels, number of bindings and bytes of push constants, which all its
-// pipelines share.
+// Pipeline layouts of a device: one for each form of kernels, number of descriptors and bytes of push constants, which all
+// its pipelines share.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace spirograd::vk {
 
 struct PipelineLayout {
-  VkDescriptorSetLayout set = VK_NULL_HANDLE;  // Descriptors only
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;  // Descriptors, and Address where some are pushed
   VkPipelineLayout handle = VK_NULL_HANDLE;
 };
 
@@ -25,8 +25,8 @@ class PipelineLayouts {
     const char* call = "";  // that was made last
     PipelineLayout layout;  // where result is VK_SUCCESS
   };
-  /// Made at the first use. `pushed`: bytes of push constants, at least those of the bindings.
-  Answer of(const DeviceFns& fns, VkDevice device, BindingForm form, uint32_t bindings, uint32_t pushed);
+  /// Made at the first use. `pushed`: bytes of push constants.
+  Answer of(const DeviceFns& fns, VkDevice device, BindingForm form, uint32_t descriptors, uint32_t pushed);
   /// No pipeline may be made with them any more.
   void destroy(const DeviceFns& fns, VkDevice device);
 

@@ -80,8 +80,8 @@ Pipelines::Answer Pipelines::create_batch(std::span<const KernelBinary> kernels,
 
 void Pipelines::create(BindingForm form, const std::vector<KernelBinary>& kernels) {
   for (size_t i = 0; i < kernels.size(); ++i) {
-    const auto made =
-        device_.pipeline_layouts.of(device_.fns, device_.device, form, kernels[i].bindings, kernels[i].needs.push_bytes);
+    const auto made = device_.pipeline_layouts.of(device_.fns, device_.device, form, descriptors(kernels[i], form),
+                                                  pushed(kernels[i], form));
     device_.check(made.result, made.call);
     pipelines_[i].layout = made.layout;
   }

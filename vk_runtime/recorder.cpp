@@ -21,6 +21,15 @@ DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, u
   return {offset, lead + bytes, lead / element_bytes(buffer)};
 }
 
+bool begins_even(const Executable& e, uint32_t buffer) {
+  const auto stores_rows = [&](const Step& step) {
+    if (step.kind != Step::Kind::Dispatch || e.form != BindingForm::Address) return false;
+    const auto behind = step.uses.begin() + descriptors(e.kernels[step.kernel], e.form);
+    return std::any_of(step.uses.begin(), behind, [&](const BufferUse& u) { return u.buffer == buffer && u.written; });
+  };
+  return std::ranges::any_of(e.steps, stores_rows);
+}
+
 DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const Pipelines& pipelines)
     : device_(device), executable_(e), set_of_step_(e.steps.size(), SIZE_MAX) {
   std::map<std::vector<uint32_t>, size_t> known;
@@ -113,6 +122,28 @@ DispatchPlan plan_of(const Device::Impl& d, const Executable& e, const Pipelines
                        kMostInvocations / e.kernels[step.kernel].workgroup);
 }
 
+// Descriptors of the first bindings of a dispatch in the Address form, and the element offsets into them.
+void push_descriptors(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipeline& pipeline,
+                      const Step& step, uint32_t count, std::span<const uint64_t> offsets, const std::vector<Place>& places,
+                      std::vector<uint32_t>& words) {
+  std::vector<VkDescriptorBufferInfo> infos;
+  for (uint32_t j = 0; j < count; ++j) {
+    const BufferUse& use = step.uses[j];
+    Place place = places[use.buffer];
+    place.offset += offsets[j];
+    BufferDesc part = e.buffers[use.buffer];
+    part.bytes = use.bytes;
+    const DescriptorRange r = descriptor_range(place, part, d.facts.limits.minStorageBufferOffsetAlignment);
+    infos.push_back({place.buffer, r.offset, r.range});
+    words.push_back(static_cast<uint32_t>(r.first_element));
+  }
+  VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+  write.descriptorCount = count;  // spills over into the following bindings
+  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  write.pBufferInfo = infos.data();
+  d.fns.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.handle, 0, 1, &write);
+}
+
 void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable& e, const Pipelines& pipelines,
                      const Step& step, const DispatchPlan& plan, uint32_t part, std::span<const uint64_t> offsets,
                      const std::vector<Place>& places, VkDescriptorSet set, VkPipeline& bound) {
@@ -141,6 +172,8 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
       words.push_back(static_cast<uint32_t>(r.first_element + offsets[j] / element_bytes(buffer)));
     }
   }
+  if (e.form == BindingForm::Address && kernel.needs.buffers > 0)
+    push_descriptors(d, commands, e, pipeline, step, kernel.needs.buffers, offsets, places, words);
   for (uint32_t number = 0; words.size() * 4 < kernel.needs.push_bytes; ++number) words.push_back(number);
   if (set)
     d.fns.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.handle, 0, 1, &set, 0, nullptr);

@@ -46,6 +46,9 @@ struct DescriptorRange {
 };
 DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment);
 
+/// Whether the buffer has to begin at a multiple of 8 bytes: rows of it are stored through descriptors (kScatteredStores).
+bool begins_even(const Executable& executable, uint32_t buffer);
+
 /// Compute and transfer, in both directions: all that our commands do.
 struct StageAccess {
   VkPipelineStageFlags stages;

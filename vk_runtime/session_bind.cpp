@@ -170,6 +170,14 @@ void Session::Impl::donate(std::string_view input_name, std::string_view output_
   place_in(input, output);
 }
 
+void Session::Impl::check_even(const std::vector<Place>& at) const {
+  for (uint32_t i = 0; i < n_arguments(); ++i)
+    if (at[i].offset % 8 != 0 && begins_even(e, i))
+      throw Error("SG0501", "the array for " + quoted(e, i) + " begins at byte " + std::to_string(at[i].offset) +
+                                " of its buffer, and '" + d.name() + "' writes it in numbers of 8 bytes")
+          .hint("let it begin at a multiple of 8 bytes");
+}
+
 // Steps run in any order that their dependencies on buffers allow, and these are told apart by name: an array that is
 // written may share no byte with another one. Inputs may share theirs, but for those that runs write. `fed`: feeds count.
 void Session::Impl::check_overlaps(const std::string& what, const std::vector<Place>& at, bool fed) const {

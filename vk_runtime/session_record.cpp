@@ -10,6 +10,12 @@ namespace {
 
 const ImageRegion* image_of(const HostArgument& a) { return std::get_if<ImageRegion>(&a); }
 
+// Whether kernels reach memory of the session instead, from which and to which it is copied.
+bool is_copied(const Session::Impl& s, uint32_t argument, const HostArgument& a) {
+  if (s.e.buffers[argument].bytes == 0) return false;
+  return image_of(a) || (std::get<Slice>(a).offset % 8 != 0 && begins_even(s.e, s.home(argument)));
+}
+
 // A range of the host's buffer that holds the array.
 Place place_of(const Device::Impl& d, const Executable& e, const BufferDesc& b, const Slice& slice) {
   const uint64_t element = device_bytes(b.type.dtype);
@@ -49,42 +55,52 @@ Result<void> Session::record_images(VkCommandBuffer commands, std::span<const Ho
     for (const auto& list : {inputs, outputs})
       for (const HostArgument& a : list) given.push_back(&a);
     std::vector<Place> places = s.places;
-    bool images = false;
+    std::vector<uint32_t> copied;
     for (uint32_t i = 0; i < s.n_arguments(); ++i) {
-      places[i] = s.arguments[i]->piece.place;  // ours, which serves for arrays of nothing and for images
+      places[i] = s.arguments[i]->piece.place;  // ours, which serves for arrays of nothing and for what is copied
       const BufferDesc& b = s.e.buffers[i];
-      if (const ImageRegion* image = image_of(*given[i])) {
-        check_image("the image for '" + b.name + "'", b.type, *image, i >= s.e.n_inputs);
-        if (s.bound[i])
-          throw Error("SG0501", "the image for '" + b.name + "' would be copied over the array that is bound to it")
-              .hint("record from a session that nothing is bound to");
-        images = true;
-      } else if (b.bytes > 0) {
-        places[i] = place_of(s.d, s.e, b, std::get<Slice>(*given[i]));
-      }
+      const ImageRegion* image = image_of(*given[i]);
+      if (image) check_image("the image for '" + b.name + "'", b.type, *image, i >= s.e.n_inputs);
+      if (!image && b.bytes > 0) places[i] = place_of(s.d, s.e, b, std::get<Slice>(*given[i]));
+      if (!is_copied(s, i, *given[i])) continue;
+      if (s.bound[i])
+        throw Error("SG0501", std::string("the ") + (image ? "image" : "slice") + " for '" + b.name +
+                                  "' would be copied over the array that is bound to it")
+            .hint(image ? "record from a session that nothing is bound to"
+                        : "record from a session that nothing is bound to, or let it begin at a multiple of 8 bytes");
+      copied.push_back(i);
     }
     s.check_overlaps("record", places, false);
+    std::vector<Place> theirs = places;
+    for (uint32_t i : copied) places[i] = s.arguments[i]->piece.place;
     if (s.record_sets) s.record_sets->update(places);
     const auto barrier = [&] { memory_barrier(s.d.fns, commands, kOurUses, kOurUses); };
     const OuterBarriers outer = plan_outer_barriers(s.e, s.barriers);
-    if (outer.before || images) barrier();
-    for (uint32_t i = 0; i < s.e.n_inputs; ++i) {
-      const ImageRegion* image = s.e.buffers[i].bytes > 0 ? image_of(*given[i]) : nullptr;
-      if (!image) continue;
-      const VkBufferImageCopy copy = image_copy(*image, places[i].offset);
-      s.d.fns.vkCmdCopyImageToBuffer(commands, image->image, image->layout, places[i].buffer, 1, &copy);
-    }
-    if (images) barrier();
+    const auto copy = [&](uint32_t i, bool in) {
+      const Place &ours = places[i], &other = theirs[i];
+      if (const ImageRegion* image = image_of(*given[i])) {
+        const VkBufferImageCopy region = image_copy(*image, ours.offset);
+        if (in)
+          s.d.fns.vkCmdCopyImageToBuffer(commands, image->image, image->layout, ours.buffer, 1, &region);
+        else
+          s.d.fns.vkCmdCopyBufferToImage(commands, ours.buffer, image->image, image->layout, 1, &region);
+        return;
+      }
+      const Place &from = in ? other : ours, &to = in ? ours : other;
+      const VkBufferCopy region{from.offset, to.offset, s.e.buffers[i].bytes};
+      s.d.fns.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
+    };
+    if (outer.before || !copied.empty()) barrier();
+    for (uint32_t i : copied)
+      if (i < s.e.n_inputs) copy(i, true);
+    if (!copied.empty()) barrier();
     Progress progress(s.e.steps);
     record_steps(s.d, commands, s.e, *s.pipelines, s.barriers, places, s.record_sets.get(), progress);
-    if (images) barrier();
-    for (uint32_t i = s.e.n_inputs; i < s.n_arguments(); ++i) {
-      const ImageRegion* image = s.e.buffers[i].bytes > 0 ? image_of(*given[i]) : nullptr;
-      if (!image) continue;
-      const VkBufferImageCopy copy = image_copy(*image, places[i].offset);
-      s.d.fns.vkCmdCopyBufferToImage(commands, places[i].buffer, image->image, image->layout, 1, &copy);
-    }
-    if (outer.after && !images) barrier();
+    if (!copied.empty()) barrier();
+    for (uint32_t i : copied)
+      if (i >= s.e.n_inputs) copy(i, false);
+    const bool copied_slices = std::ranges::any_of(copied, [&](uint32_t i) { return !image_of(*given[i]); });
+    if (copied_slices || (outer.after && copied.empty())) barrier();
   });
 }
 

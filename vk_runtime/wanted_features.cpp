@@ -67,6 +67,7 @@ Result<WantedFeatures> wanted_features(PFN_vkGetInstanceProcAddr get, VkInstance
     known.atomic_float_add = plan.enable_atomic_float_add;
     known.subgroup_size_control = plan.enable_subgroup_size;
     known.timeline_semaphore = plan.enable_timeline;
+    known.push_descriptor = plan.enable_push_descriptor;
     known.shader_float_controls = enabled(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
     return WantedFeatures(std::move(impl));
   });

@@ -20,6 +20,8 @@ struct EmitOptions {
   // Bindings that begin at a multiple of 8 bytes wherever the kernel is dispatched: neighbours in them may be read and
   // written two at a time, as one number of 64 bits. Pre: then the form is Address.
   std::vector<bool> pairs = {};
+  // The first so many bindings may have a descriptor beside their address: the target stores whole rows through those.
+  uint32_t described = 0;
 };
 
 /// Pre: kernel::verify finds nothing. The words do not hold the kernel's name, so that kernels alike are one in the caches

@@ -296,7 +296,7 @@ Id Emitter::control(size_t at) {
 
 Id Emitter::emit(size_t at) {
   const Inst& i = kernel_.body[at];
-  if (rows_.count > 0 && rows_.numbers_subgroup[at])
+  if (has_rows() && rows_.numbers_subgroup[at])
     return i.type == Scalar::U32 ? subgroup_ : result(Op::OpBitcast, type(i.type), {subgroup_});
   const Id t = kind(i.op) == Kind::Control ? 0 : type(i.type);
   switch (kind(i.op)) {

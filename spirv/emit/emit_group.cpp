@@ -77,7 +77,7 @@ void Emitter::number_invocations() {
   if (index || uses(KOp::LocalIndex)) local_ = local_number();
   if (index) index_ = result(Op::OpIAdd, u32, {first, local_});
   if (uses(KOp::LaneIndex)) lane_ = subgroup_built_in(spv::BuiltIn::SubgroupLocalInvocationId);
-  if (rows_.count > 0) number_rows();
+  if (has_rows()) number_rows();
 }
 
 void Emitter::barrier() {

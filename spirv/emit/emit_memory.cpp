@@ -31,7 +31,7 @@ Id Emitter::access(size_t at) {
   const Inst& i = kernel_.body[at];
   switch (as<MemoryOp>(i.op)) {
     case MemoryOp::Load: return load(at);
-    case MemoryOp::Store: store(i); return 0;
+    case MemoryOp::Store: store(at); return 0;
     case MemoryOp::AtomicAdd:
     case MemoryOp::AtomicMax: atomic(i); return 0;
     case MemoryOp::SharedLoad:
@@ -71,9 +71,11 @@ Id Emitter::load(size_t at) {
   return from_memory(b.type, loaded);
 }
 
-void Emitter::store(const Inst& i) {
+void Emitter::store(size_t at) {
+  const Inst& i = kernel_.body[at];
   const Binding& b = kernel_.bindings[i.in[0]];
   const Id value = to_memory(b.type, ids_[i.in[2]]);
+  if (is_row(at, 1)) return store_row(at, {&value, 1});
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   if (form_ == BindingForm::Address)
@@ -126,8 +128,9 @@ void Emitter::load_pair(size_t at) {
 void Emitter::store_pair(size_t at) {
   const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
   const size_t even = pairs_[at].odd ? pairs_[at].other : at, odd = pairs_[at].odd ? at : pairs_[at].other;
-  const Id both = result(Op::OpCompositeConstruct, module_.type(Op::OpTypeVector, {element, 2}),
-                         {ids_[kernel_.body[even].in[2]], ids_[kernel_.body[odd].in[2]]});
+  const Id values[] = {ids_[kernel_.body[even].in[2]], ids_[kernel_.body[odd].in[2]]};
+  if (is_row(even, 2)) return store_row(even, values);
+  const Id both = result(Op::OpCompositeConstruct, module_.type(Op::OpTypeVector, {element, 2}), {values[0], values[1]});
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   put(Op::OpStore, {pair_place(at), result(Op::OpBitcast, type(Scalar::F64), {both}), aligned, 8});
 }

@@ -1,4 +1,7 @@
-// Loads of a whole row of neighbours, of which each lane takes its own (kGatheredLoads).
+// Loads of a whole row of neighbours, of which each lane takes its own (kGatheredLoads), and stores of whole rows
+// (kScatteredStores).
+#include <algorithm>
+
 #include "spirv/emit/emitter.h"
 
 namespace spirograd::spirv {
@@ -8,33 +11,90 @@ constexpr uint32_t kVector = 4;  // elements that SPIR-V loads at a time
 constexpr uint32_t kDigit = 16;  // pushed numbers: places are made of those
 constexpr uint32_t kDigitBits = 4;
 static_assert(kDigit == 1u << kDigitBits);
-constexpr size_t kLeastRows = 8;  // that are worth the loads of the numbers
+constexpr size_t kLeastRows = 8;      // that are worth the loads of the numbers
+constexpr size_t kLoadsPerStore = 4;  // stores are branches to drivers: few of them, in much code, are not worth it
 
 }  // namespace
 
-// Where the target gathers, and there is room for the numbers.
-void Emitter::find_rows() {
-  const auto addresses = static_cast<uint32_t>(kernel_.bindings.size()) * push_bytes(BindingForm::Address);
-  if (form_ != BindingForm::Address || !(target_.quirks & kGatheredLoads) || kernel_.subgroup % kVector != 0 ||
-      addresses + kDigit * 4 > target_.max_push_bytes)
-    return;
-  rows_ = kernel::lane_rows(kernel_);
-  if (rows_.count < kLeastRows) rows_ = {};
+// Whether the lanes' stores may be one: of words, at an even place of a binding that may have a descriptor.
+bool Emitter::may_store_row(size_t at) const {
+  const Inst& i = kernel_.body[at];
+  const kernel::LaneRow& row = rows_.accesses[at];
+  const auto is_even = [](const auto& term) { return term.second % 2 == 0; };
+  if (row.step == 0 || i.in[0] >= options_.described || !lanes_can(target_, kSubgroupShuffle)) return false;
+  if (kernel::bytes_of(kernel_.bindings[i.in[0]].type) != 4) return false;
+  if (row.step == 2) return pairs_[at].other != 0;
+  const bool begins_even = i.in[0] < options_.pairs.size() && options_.pairs[i.in[0]];
+  return begins_even && row.first.constant % 2 == 0 && std::ranges::all_of(row.first.terms, is_even);
 }
 
-// The type of the member of the block of push constants behind the addresses.
-Id Emitter::pushed_numbers() {
+// Where the target gathers and scatters, and there is room for the numbers.
+void Emitter::find_rows() {
+  if (form_ != BindingForm::Address || !(target_.quirks & kGatheredLoads) || kernel_.subgroup % kVector != 0) return;
+  rows_ = kernel::lane_rows(kernel_);
+  std::vector<size_t> stores;
+  uint32_t described = 0;
+  for (size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (kernel_.body[at].op != KOp::Store) continue;
+    if (may_store_row(at))
+      stores.push_back(at), described = std::max(described, kernel_.body[at].in[0] + 1);
+    else
+      rows_.accesses[at] = {};
+  }
+  if (stores.size() < kLeastRows || stores.size() * kLoadsPerStore < rows_.loads) {
+    for (const size_t at : stores) rows_.accesses[at] = {};
+    stores.clear(), described = 0;
+  }
+  rows_.stores = stores.size();
+  const auto bindings = static_cast<uint32_t>(kernel_.bindings.size());
+  const auto has_room = [&](uint32_t n) {
+    return bindings * push_bytes(BindingForm::Address) + n * push_bytes(BindingForm::Descriptors) + kDigit * 4 <=
+           target_.max_push_bytes;
+  };
+  if (rows_.loads + rows_.stores < kLeastRows || !has_room(described)) {
+    rows_ = {};
+    return;
+  }
+  described_ = described;
+}
+
+// The members of the block of push constants behind the addresses.
+void Emitter::push_for_rows(Id push, std::vector<Id>& members) {
+  const auto put_member = [&](Id type, uint32_t offset) {
+    module_.decorate_member(push, static_cast<uint32_t>(members.size()), spv::Decoration::Offset, {offset});
+    members.push_back(type);
+  };
+  uint32_t offset = static_cast<uint32_t>(members.size()) * push_bytes(BindingForm::Address);
+  for (uint32_t j = 0; j < described_; ++j, offset += push_bytes(BindingForm::Descriptors))
+    put_member(type(Scalar::U32), offset);
   const Id numbers = module_.distinct(Op::OpTypeArray, {type(Scalar::U32), word(kDigit)});
   module_.decorate(numbers, spv::Decoration::ArrayStride, {4});
-  needs_.push_bytes = kDigit * 4;
-  return numbers;
+  put_member(numbers, offset);
+  needs_.push_bytes = described_ * push_bytes(BindingForm::Descriptors) + kDigit * 4;
+}
+
+// Bindings of which rows are stored, as numbers of 64 bits.
+void Emitter::declare_row_stores() {
+  const Id u32 = type(Scalar::U32), to_offset = pointer(spv::StorageClass::PushConstant, u32);
+  std::vector<bool> stored(described_);
+  for (size_t at = 0; at < kernel_.body.size(); ++at)
+    if (kernel_.body[at].op == KOp::Store && rows_.accesses[at].step != 0) stored[kernel_.body[at].in[0]] = true;
+  for (uint32_t j = 0; j < described_; ++j) {
+    described_as_.push_back(0), offsets_.push_back(0);
+    if (!stored[j]) continue;
+    const Id block = pointer(spv::StorageClass::StorageBuffer, buffer_block(Scalar::F64, true));
+    described_as_[j] = descriptor(j, block);
+    module_.decorate(described_as_[j], spv::Decoration::Aliased, {});
+    const Id member = word(static_cast<uint32_t>(kernel_.bindings.size()) + j);
+    offsets_[j] = result(Op::OpLoad, u32, {result(Op::OpAccessChain, to_offset, {push_, member})});
+  }
 }
 
 // The same number, but drivers take what is made of push constants and constants for the same in all lanes, and nothing
 // else.
 Id Emitter::made_of_pushed(Id number, uint64_t end) {
   const Id u32 = type(Scalar::U32), to_number = pointer(spv::StorageClass::PushConstant, u32);
-  const Id member = word(static_cast<uint32_t>(kernel_.bindings.size()));
+  const Id member = word(static_cast<uint32_t>(kernel_.bindings.size()) + described_);
   Id all = 0;
   for (uint32_t shift = 0; shift == 0 || (shift < 32 && (end - 1) >> shift != 0); shift += kDigitBits) {
     const Id by = word(shift), mask = word(kDigit - 1);
@@ -63,20 +123,26 @@ void Emitter::number_rows() {
   if (local_) local_ = result(Op::OpIAdd, u32, {result(Op::OpIMul, u32, {subgroup_, size}), lane});
 }
 
-// Each lane's element of a row of `element`, which are `step` elements of the binding each.
-Id Emitter::load_row(size_t at, Scalar element) {
-  const Inst& i = kernel_.body[at];
-  const kernel::LaneRow& row = rows_.loads[at];
-  const Id u32 = type(Scalar::U32), t = type(element), vector = module_.type(Op::OpTypeVector, {t, kVector});
-  constexpr auto storage = spv::StorageClass::PhysicalStorageBuffer;
-  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  const Id to_element = pointer(storage, type(stored(kernel_.bindings[i.in[0]]))), to_vector = pointer(storage, vector);
+Id Emitter::row_begin(const kernel::LaneRow& row) {
+  const Id u32 = type(Scalar::U32);
   Id first = word(row.first.constant);
   for (const auto& [value, factor] : row.first.terms) {
     const Id times = word(factor);
     const Id term = factor == 1 ? ids_[value] : result(Op::OpIMul, u32, {ids_[value], times});
     first = result(Op::OpIAdd, u32, {first, term});
   }
+  return first;
+}
+
+// Each lane's element of a row of `element`, which are `step` elements of the binding each.
+Id Emitter::load_row(size_t at, Scalar element) {
+  const Inst& i = kernel_.body[at];
+  const kernel::LaneRow& row = rows_.accesses[at];
+  const Id u32 = type(Scalar::U32), t = type(element), vector = module_.type(Op::OpTypeVector, {t, kVector});
+  constexpr auto storage = spv::StorageClass::PhysicalStorageBuffer;
+  constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  const Id to_element = pointer(storage, type(stored(kernel_.bindings[i.in[0]]))), to_vector = pointer(storage, vector);
+  const Id first = row_begin(row);
   std::vector<Id> elements;
   for (uint32_t l = 0; l < kernel_.subgroup; l += kVector) {
     const Id apart = word(l * row.step), member = word(0);
@@ -89,6 +155,32 @@ Id Emitter::load_row(size_t at, Scalar element) {
   Id own = elements.back();
   for (size_t l = is_lane_.size(); l-- > 0;) own = result(Op::OpSelect, t, {is_lane_[l], elements[l], own});
   return own;
+}
+
+// A row, or pairs beside each other, of what lanes have: each number of 64 bits is stored by all lanes, at one place.
+// Drivers make one store of that; several at neighbouring places they would scatter.
+void Emitter::store_row(size_t at, std::span<const Id> values) {
+  const Inst& i = kernel_.body[at];
+  const size_t even = values.size() == 2 && pairs_[at].odd ? pairs_[at].other : at;
+  const Scalar element = in_memory(kernel_.bindings[i.in[0]].type);
+  const Id u32 = type(Scalar::U32), t = type(element), f64 = type(Scalar::F64);
+  const Id both = module_.type(Op::OpTypeVector, {t, 2}), to_number = pointer(spv::StorageClass::StorageBuffer, f64);
+  need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
+  const Id scope = word(static_cast<uint32_t>(spv::Scope::Subgroup)), one = word(1), member = word(0);
+  const Id begin = result(Op::OpIAdd, u32, {row_begin(rows_.accesses[even]), offsets_[i.in[0]]});
+  const Id first = result(Op::OpShiftRightLogical, u32, {begin, one});
+  const auto of_lane = [&](Id value, uint32_t lane) {
+    const Id number = word(lane);
+    return result(Op::OpGroupNonUniformShuffle, t, {scope, value, number});
+  };
+  const auto per_lane = static_cast<uint32_t>(values.size());
+  for (uint32_t n = 0; n < kernel_.subgroup * per_lane / 2; ++n) {
+    const uint32_t lane = per_lane == 2 ? n : 2 * n;
+    const Id low = of_lane(values[0], lane), high = per_lane == 2 ? of_lane(values[1], lane) : of_lane(values[0], lane + 1);
+    const Id number = result(Op::OpBitcast, f64, {result(Op::OpCompositeConstruct, both, {low, high})});
+    const Id behind = word(n), place = n == 0 ? first : result(Op::OpIAdd, u32, {first, behind});
+    put(Op::OpStore, {result(Op::OpAccessChain, to_number, {described_as_[i.in[0]], member, place}), number});
+  }
 }
 
 }  // namespace spirograd::spirv

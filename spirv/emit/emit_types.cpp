@@ -78,10 +78,7 @@ void Emitter::declare_bindings() {
     needs_.float16_addresses = true;
   }
   const Id push = module_.fresh();
-  if (rows_.count > 0) {
-    members.push_back(pushed_numbers());
-    module_.decorate_member(push, count, spv::Decoration::Offset, {count * 8});
-  }
+  if (has_rows()) push_for_rows(push, members);
   members.insert(members.begin(), push);
   module_.put(Section::Global, Op::OpTypeStruct, members);
   module_.decorate(push, spv::Decoration::Block);
@@ -96,10 +93,16 @@ void Emitter::declare_bindings() {
       continue;
     }
     offsets_.push_back(loaded);
-    buffers_.push_back(module_.variable(pointers[j], storage));
-    module_.decorate(buffers_.back(), spv::Decoration::DescriptorSet, {0});
-    module_.decorate(buffers_.back(), spv::Decoration::Binding, {j});
+    buffers_.push_back(descriptor(j, pointers[j]));
   }
+  if (has_rows()) declare_row_stores();
+}
+
+Id Emitter::descriptor(uint32_t binding, Id to_block) {
+  const Id variable = module_.variable(to_block, spv::StorageClass::StorageBuffer);
+  module_.decorate(variable, spv::Decoration::DescriptorSet, {0});
+  module_.decorate(variable, spv::Decoration::Binding, {binding});
+  return variable;
 }
 
 void Emitter::declare_arrays() {
@@ -172,7 +175,7 @@ void Emitter::record_sizes() {
   needs_.workgroup = kernel_.workgroup;
   if (!target_.folded_grids || !kernel::guards_surplus(kernel_))
     needs_.groups = static_cast<uint32_t>((kernel_.invocations + kernel_.workgroup - 1) / kernel_.workgroup);
-  if (form_ == BindingForm::Descriptors) needs_.buffers = bindings;
+  needs_.buffers = form_ == BindingForm::Descriptors ? bindings : described_;
   needs_.push_bytes += bindings * push_bytes(form_);
   needs_.shared_bytes = kernel::shared_bytes(kernel_);
   needs_.shared_memory = needs_.shared_bytes > 0;

@@ -83,17 +83,23 @@ class Emitter {
   void array_store(const Inst& i);
   Id element(uint32_t binding, Value index);
   Id load(size_t at);
-  void store(const Inst& i);
+  void store(size_t at);
   bool paired(size_t at);
   Id pair_place(size_t at);
   void load_pair(size_t at);
   void store_pair(size_t at);
   void find_rows();
-  Id pushed_numbers();
+  bool may_store_row(size_t at) const;
+  Id descriptor(uint32_t binding, Id to_block);
+  void push_for_rows(Id push, std::vector<Id>& members);
+  void declare_row_stores();
   Id made_of_pushed(Id number, uint64_t end);
   void number_rows();
+  Id row_begin(const kernel::LaneRow& row);
   Id load_row(size_t at, Scalar element);
-  bool is_row(size_t at, uint32_t step) const { return rows_.count > 0 && rows_.loads[at].step == step; }
+  void store_row(size_t at, std::span<const Id> values);
+  bool has_rows() const { return rows_.loads + rows_.stores > 0; }
+  bool is_row(size_t at, uint32_t step) const { return has_rows() && rows_.accesses[at].step == step; }
   void atomic(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
   Id leaf(const Inst& i);
@@ -126,16 +132,18 @@ class Emitter {
   std::vector<uint32_t> variables_, code_;
   std::vector<Id> interface_;
   std::vector<Id> buffers_;          // per binding: pointer to its block
-  std::vector<Id> offsets_;          // Descriptors: the element offset of each binding
+  std::vector<Id> offsets_;          // of bindings with a descriptor: the element offset into it
   std::vector<Id> shared_, locals_;  // per array: its variable
   std::array<Id, 6> types_{};        // per Scalar; 0: not declared yet
   std::map<spv::BuiltIn, Id> built_ins_;
   std::vector<Id> ids_;           // per kernel value
   std::vector<bool> unrollable_;  // per Loop
   std::vector<kernel::Half> pairs_;
-  kernel::LaneRows rows_;        // none: each lane loads for itself
-  std::vector<Id> is_lane_;      // rows: whether the lane has this number, but for the last one
-  std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
+  kernel::LaneRows rows_;         // none: each lane loads and stores for itself
+  std::vector<Id> described_as_;  // rows: of bindings that are stored so, by binding; 0: of others
+  uint32_t described_ = 0;        // rows: the first so many bindings have a descriptor beside their address
+  std::vector<Id> is_lane_;       // rows: whether the lane has this number, but for the last one
+  std::vector<size_t> else_of_;   // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;  // of the block being written

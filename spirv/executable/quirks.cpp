@@ -5,7 +5,7 @@
 namespace spirograd {
 namespace {
 
-constexpr std::array<QuirkInfo, 10> kQuirks = {{
+constexpr std::array<QuirkInfo, 11> kQuirks = {{
     {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
      "LocalInvocationIndex is computed by scalar divisions in every invocation",
      "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
@@ -19,6 +19,11 @@ constexpr std::array<QuirkInfo, 10> kQuirks = {{
      "a row is loaded as vectors, of which each lane selects its own: one load of the processor; the numbers of workgroups "
      "and subgroups are made of numbers among the push constants",
      "lane_rows_test, row_loads_test"},
+    {kScatteredStores, "scattered-stores", "llvmpipe", "2026-11",
+     "what the lanes of a subgroup store beside each other is scattered one by one; through a storage buffer, what all of "
+     "them store at one place is one store, outside of branches and loops",
+     "a row is stored as numbers of 64 bits by all lanes, through descriptors that are pushed beside the addresses",
+     "lane_rows_test, row_stores_test"},
     {0, "loops-end-early", "llvmpipe of Mesa 22.3.6; not of 25.0.7", "2026-11",
      "an invocation leaves its loops after 65,535 iterations, all loops together, and goes on",
      "the self-test proves how many run; lowering keeps kernels below", "long_loops_test, device_sizes_test"},

@@ -74,6 +74,8 @@ std::vector<Missing> missing(const Requirements& needs, const Target& t, std::st
             "compile with BindingForm::Descriptors");
   c.feature(needs.descriptors, t.descriptors, "descriptors that the self-test has proved",
             "compile with BindingForm::Address");
+  c.feature(needs.device_address && needs.buffers > 0, (t.quirks & kScatteredStores) != 0,
+            "descriptors that are pushed beside addresses (VK_KHR_push_descriptor)", again);
   c.feature(needs.atomic_float_add, t.atomic_float_add, "proved f32 atomics (shaderBufferFloat32AtomicAdd)",
             "compile without native float atomics");
   c.feature(needs.exchange_float_add, t.exchange_float_add, "f32 sums by compare-exchange that the self-test has proved",
@@ -107,8 +109,8 @@ Requirements requirements_of(const Executable& e) {
   for (const KernelBinary& k : e.kernels) {
     Requirements own = k.needs;
     own.workgroup = std::max(own.workgroup, k.workgroup);
-    own.push_bytes = std::max(own.push_bytes, k.bindings * push_bytes(e.form));
-    if (e.form == BindingForm::Descriptors) own.buffers = std::max(own.buffers, k.bindings);
+    own.push_bytes = pushed(k, e.form);
+    own.buffers = std::max(own.buffers, descriptors(k, e.form));
     all = joined(all, own);
   }
   return all;

@@ -8,7 +8,7 @@ namespace {
 class RowFinder {
  public:
   explicit RowFinder(const Kernel& k) : k_(k), sums_(k.body), known_before_(k.body.size()) {
-    out_.loads.resize(k.body.size());
+    out_.accesses.resize(k.body.size());
     out_.numbers_subgroup.resize(k.body.size());
   }
 
@@ -22,7 +22,7 @@ class RowFinder {
       out_.numbers_subgroup[at] = numbers_subgroup(i);
       known_before_[at] = out_.numbers_subgroup[at] || is_known_before(i);
       if (is_integer(i.type) && has_result(i.op) && info(i.op).memory == Memory::None) sums_[at];
-      if (open == 0 && i.op == KOp::Load) enter(at);
+      if (open == 0 && (i.op == KOp::Load || i.op == KOp::Store)) enter(at);
     }
     return std::move(out_);
   }
@@ -66,8 +66,8 @@ class RowFinder {
     row.step = lane->second;
     terms.erase(lane);
     if (!std::ranges::all_of(terms, [&](const auto& t) { return known_before_[t.first]; })) return;
-    out_.loads[at] = std::move(row);
-    ++out_.count;
+    out_.accesses[at] = std::move(row);
+    ++(i.op == KOp::Load ? out_.loads : out_.stores);
   }
 
   const Kernel& k_;

@@ -1,4 +1,4 @@
-// Loads by which the lanes of a subgroup read neighbours, at places that are known before any lane is.
+// Loads and stores by which the lanes of a subgroup reach neighbours, at places that are known before any lane is.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace spirograd::kernel {
 
-/// Lane l reads element `first` + l `step`.
+/// Lane l reaches element `first` + l `step`.
 struct LaneRow {
   Sum first;          // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
-  uint32_t step = 0;  // 1, or 2: of halves of pairs; 0: the load is none of these
+  uint32_t step = 0;  // 1, or 2: of halves of pairs; 0: the access is none of these
 };
 
 struct LaneRows {
-  std::vector<LaneRow> loads;          // per instruction
+  std::vector<LaneRow> accesses;       // per instruction
   std::vector<bool> numbers_subgroup;  // per instruction: LocalIndex by the size of the subgroup
-  size_t count = 0;                    // of such loads
+  size_t loads = 0, stores = 0;        // such ones
 };
 
 /// Those outside of all branches and loops, of elements of 4 or 8 bytes. None: the kernel does not know of subgroups.

@@ -254,6 +254,8 @@ class Inliner {
     bool parts = false;  // it is what a subgroup has summed up
   };
   ReducedElement reduced_element(int scope, const ir::Node& reduction);
+  schedule::ReduceFacts facts_of(int scope, const ir::Node& n, std::span<const ir::NodeId> others,
+                                 std::span<const Point> points);
   void describe_sharers(schedule::ReduceFacts& facts, int scope, std::span<const Point> points) const;
   /// Invocations that are here together, all of them at the same points; 0: there are none.
   int64_t together(std::span<const Point> points) const;

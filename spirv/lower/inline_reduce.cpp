@@ -24,8 +24,6 @@ using kernel::Value;
 
 namespace {
 
-constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many elements need no compensation
-
 // One loop of a reduction, or the copies of its body.
 struct Level {
   size_t axis;  // of the operand
@@ -92,7 +90,7 @@ struct Inliner::ReductionLoops {
   void set_place(size_t axis, Value v);
   void take(const Result& r, size_t partial, Value x, Value at_place);
   void accumulate(size_t chain, std::optional<int64_t> copy = std::nullopt);
-  void accumulate_together(Value first);
+  void accumulate_together(Value first, int64_t begin, int64_t end);
   void store_companions(std::span<const Point> points);
   void accumulate_copies();
   void accumulate_left();
@@ -216,10 +214,12 @@ void Inliner::ReductionLoops::accumulate(size_t chain, std::optional<int64_t> co
   store_companions(at);
 }
 
-void Inliner::ReductionLoops::accumulate_together(Value first) {
+// Of the copies from `begin` to `end`.
+void Inliner::ReductionLoops::accumulate_together(Value first, int64_t begin, int64_t end) {
   std::vector<Point> all;  // those of a copy beside each other
-  const bool in_pairs = whole && schedule::takes_pairs(inliner.target_) && copies % 2 == 0;
-  for (int64_t k = 0; k < copies; ++k) {
+  const bool in_pairs =
+      whole && schedule::takes_pairs(inliner.target_) && copies % 2 == 0 && !schedule::stores_rows(inliner.target_);
+  for (int64_t k = begin; k < end; ++k) {
     const int64_t second = in_pairs ? k % 2 : 0;  // of two neighbours that a lane has
     place[inner] = b.add(in_pairs ? b.mul(first, b.i32(2)) : first, b.i32((k - second) * copy_stride + second));
     for (const auto& [axis, v] : place) set_place(axis, v);
@@ -228,7 +228,7 @@ void Inliner::ReductionLoops::accumulate_together(Value first) {
   for (const Result& r : results) {
     const std::vector<Value> values = inliner.eval(scope, r.n.in[0], all);
     for (size_t e = 0; e < all.size(); ++e)
-      take(r, e % at.size() * chains + e / at.size() % chains, values[e], all[e][inner]);
+      take(r, e % at.size() * chains + (static_cast<size_t>(begin) + e / at.size()) % chains, values[e], all[e][inner]);
   }
   store_companions(all);
 }
@@ -244,7 +244,13 @@ void Inliner::ReductionLoops::store_companions(std::span<const Point> points) {
 void Inliner::ReductionLoops::accumulate_copies() {
   const Value first = place[inner];
   const int64_t beyond = schedule::extent(last) - from[static_cast<int>(inner)];
-  if (jammed || (whole && beyond == 0 && !companions.empty())) return accumulate_together(first);
+  const bool stored = whole && beyond == 0 && !companions.empty();
+  if (jammed || stored) {
+    // What waits for its store takes registers.
+    const int64_t together = stored && schedule::stores_rows(inliner.target_) ? schedule::kStoredTogether : copies;
+    for (int64_t k = 0; k < copies; k += together) accumulate_together(first, k, std::min(copies, k + together));
+    return;
+  }
   inliner.copies_ *= copies;
   if (common) {
     for (const auto& [axis, v] : place) set_place(axis, v);
@@ -305,25 +311,9 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
 std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
-  const DType elements = node(n.in[0]).type.dtype;
-  const Scalar t = scalar_of(elements);
+  const Scalar t = scalar_of(node(n.in[0]).type.dtype);
   const std::vector<NodeId> others = reduced_with(scope, n, points);
-  schedule::ReduceFacts facts;
-  facts.dtype = elements;
-  facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
-  for (size_t j = 0; j <= others.size(); ++j) {
-    const ReducedElement e = reduced_element(scope, j == 0 ? n : node(others[j - 1]));
-    facts.code += e.code;
-    facts.loops |= e.loops, facts.parts |= e.parts;
-  }
-  for (int64_t a : n.attr) facts.extents.push_back(from[static_cast<int>(a)]);
-  const bool compensated = n.op == Op::Sum && t == Scalar::F32 && reduced_length(n) > kUncompensated;
-  if (compensated) facts.plain = schedule::kPlainSum;
-  facts.copies = copies_;
-  facts.results = points_;
-  facts.inside = open_ > 0;
-  describe_sharers(facts, scope, points);
-  facts.shared = b_.shared_bytes();
+  schedule::ReduceFacts facts = facts_of(scope, n, others, points);
   std::optional<Staging> staging;
   if (tile_ && scope == 0 && facts.group == 0 && b_.uniform_path()) {
     staging.emplace(*this, n, points);
@@ -358,7 +348,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
       .from = from,
       .t = t,
       .s = s,
-      .compensated = compensated,
+      .compensated = facts.plain > 0,
       .team = facts.team,
       .staging = s.stages.empty() ? nullptr : &*staging,
       .common = s.broadcast > 1 ? &*common : nullptr,

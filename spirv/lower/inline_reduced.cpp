@@ -9,6 +9,7 @@
 #include "spirv/lower/partition.h"
 #include "spirv/lower/scalar_ops.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
 
@@ -93,6 +94,30 @@ Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reductio
     if (!loaded) visit_operands(n, place);
   }
   return out;
+}
+
+// Of a reduction that runs as loops, and the others that they compute, too.
+schedule::ReduceFacts Inliner::facts_of(int scope, const Node& n, std::span<const NodeId> others,
+                                        std::span<const Point> points) {
+  constexpr int64_t kUncompensated = 32;  // f32 sums of at most this many elements need no compensation
+  const Type& from = node(n.in[0]).type;
+  schedule::ReduceFacts facts;
+  facts.dtype = from.dtype;
+  facts.points = static_cast<int64_t>(points.size() * (1 + others.size()));
+  for (size_t j = 0; j <= others.size(); ++j) {
+    const ReducedElement e = reduced_element(scope, j == 0 ? n : node(others[j - 1]));
+    facts.code += e.code;
+    facts.loops |= e.loops, facts.parts |= e.parts;
+  }
+  for (int64_t a : n.attr) facts.extents.push_back(from.shape[static_cast<int>(a)]);
+  if (n.op == Op::Sum && scalar_of(from.dtype) == kernel::Scalar::F32 && reduced_length(n) > kUncompensated)
+    facts.plain = schedule::kPlainSum;
+  facts.copies = copies_;
+  facts.results = points_;
+  facts.inside = open_ > 0;
+  describe_sharers(facts, scope, points);
+  facts.shared = b_.shared_bytes();
+  return facts;
 }
 
 }  // namespace spirograd::lower

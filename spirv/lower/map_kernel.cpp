@@ -26,6 +26,7 @@ void put(Inliner& inliner, Builder& b, const Store& s, const Point& at, Value va
 struct Tile {
   std::vector<Point> points;
   std::vector<std::optional<Value>> inside;  // none: always
+  bool moved = false;                        // the last one begins earlier, and has elements of the one before it
 };
 
 // Of two conditions; none: always.
@@ -82,10 +83,8 @@ int64_t row_of_team(const schedule::MapSchedule& m, const schedule::Split& axis,
 }
 
 // The last row begins earlier where it would end behind the axis.
-std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, const schedule::Split& axis, int64_t n,
-                                     int64_t width) {
-  const schedule::Part pair{schedule::Bind::Register, 2};
-  const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
+std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, int64_t n, int64_t width) {
+  const int64_t side = n % 2 == 0 && width % 2 == 0 ? 2 : 1;  // pairs stay pairs
   const Value number = b.op(KOp::Quot, first, b.i32(side));
   const Value kept = b.mul(b.op(KOp::Min, number, b.i32((n - width) / side)), b.i32(side));
   const Value at = b.add(kept, offset);
@@ -171,8 +170,9 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (schedule::extent(m.axes[a]) > n) {
         const int64_t row = row_of_team(m, m.axes[a], n, inliner.target());
         const auto [at, valid] =
-            row > 0 ? moved_inside(b, origin[a], offset[a], m.axes[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
+            row > 0 ? moved_inside(b, origin[a], offset[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
         inside = both(b, inside, valid);
+        out.moved = out.moved || row > 0;
         p[a] = at;
       }
       if (b.constant_bits(p[a])) continue;
@@ -237,10 +237,34 @@ int64_t row_of_invocation(const Compute& s) {
   return row && std::ranges::all_of(s.reductions, reduces) ? length : 0;
 }
 
-}  // namespace
+// Whether lanes have rows of elements, each computed for itself, that are stored as rows: whatever waits for its store takes
+// registers, and each store is a branch to the driver.
+bool stores_as_computed(const Compute& s, const Target& t) {
+  const schedule::MapSchedule& m = s.schedule;
+  return m.team > 0 && schedule::stores_rows(t) && s.reductions.empty() && s.rows.empty() && s.beside.empty() && !m.half &&
+         !m.staged;
+}
 
-void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
-  const Tile tile = open_tile(inliner, b, s, index);
+void store_as_computed(Inliner& inliner, Builder& b, const Compute& s, const Tile& tile) {
+  constexpr size_t kTogether = schedule::kStoredTogether;
+  for (size_t first = 0; first < tile.points.size(); first += kTogether) {
+    const size_t n = std::min(kTogether, tile.points.size() - first);
+    std::vector<std::vector<Value>> values;
+    for (const Store& store : s.stores)
+      values.push_back(inliner.eval(0, store.value, std::span(tile.points).subspan(first, n)));
+    for (size_t e = 0; e < n; ++e) {
+      // What two tiles have is stored twice, the same: nothing is in place there, and no branch spoils a row.
+      const std::optional<Value> inside = tile.moved ? std::nullopt : tile.inside[first + e];
+      if (inside) b.begin_if(*inside);
+      inliner.push_block();
+      for (size_t j = 0; j < s.stores.size(); ++j) put(inliner, b, s.stores[j], tile.points[first + e], values[j][e]);
+      inliner.pop_block();
+      if (inside) b.end_if();
+    }
+  }
+}
+
+void store_together(Inliner& inliner, Builder& b, const Compute& s, const Tile& tile) {
   inliner.set_row(row_of_invocation(s));
   std::set<uint32_t> stored;
   for (const auto& [reduction, store] : s.beside) {
@@ -293,7 +317,17 @@ void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     inliner.pop_block();
     if (stores) b.end_if();
   }
-  if (m.half) inliner.pop_block(), b.end_if();
+}
+
+}  // namespace
+
+void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
+  const Tile tile = open_tile(inliner, b, s, index);
+  if (stores_as_computed(s, inliner.target()))
+    store_as_computed(inliner, b, s, tile);
+  else
+    store_together(inliner, b, s, tile);
+  if (s.schedule.half) inliner.pop_block(), b.end_if();
   for (const schedule::Split& axis : s.schedule.axes)
     for (const schedule::Part& part : axis)
       if (part.bind == schedule::Bind::Serial) inliner.pop_block(), b.end_loop();

@@ -47,6 +47,11 @@ inline bool reads_rows(const Target& t) {
   return (t.quirks & kGatheredLoads) && t.device_address && t.shared_memory && exchanges_lanes(t) &&
          t.subgroup_size % 4 == 0 && t.max_push_bytes >= kLeastPushed;
 }
+/// Whether they should store rows together, too.
+inline bool stores_rows(const Target& t) { return reads_rows(t) && (t.quirks & kScatteredStores); }
+/// Elements that are computed before they are stored, where whatever waits for its store takes registers: so many hide how
+/// long operations take.
+inline constexpr int64_t kStoredTogether = 8;
 /// Elements of a row that one invocation may compute, at most, and their instructions: those of a row are read and computed
 /// once, even where not all of it fits into registers.
 inline constexpr int64_t kAloneRow = 64, kRowCode = 4800;

@@ -205,7 +205,8 @@ bool has_tiles(const MapFacts& f, int64_t own, const Target& t) {
   return tiles_along(f, static_cast<size_t>(last), own * t.subgroup_size) >= kTeams || axis_of_teams(f, last);
 }
 
-MapSchedule in_tiles(const MapFacts& f, int64_t own, const Target& t) {
+// `stored`: as many rows as are read.
+MapSchedule in_tiles(const MapFacts& f, int64_t own, bool stored, const Target& t) {
   MapSchedule s = plain_map(f);
   s.team = t.subgroup_size;
   s.group = kTeams * s.team;
@@ -214,7 +215,12 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, const Target& t) {
   const bool beside = tiles >= kTeams;
   s.axes[last] = on_grid(tiles, beside);
   if (!beside) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
-  append_lanes(s.axes[last], own, s.team, f.domain[static_cast<int>(last)], t);
+  if (stored && stores_rows(t)) {
+    if (own > 1) s.axes[last].push_back({Bind::Register, own});
+    s.axes[last].push_back({Bind::Lane, s.team});
+  } else {
+    append_lanes(s.axes[last], own, s.team, f.domain[static_cast<int>(last)], t);
+  }
   for (size_t a = 0; a < s.axes.size(); ++a)
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
@@ -263,14 +269,14 @@ bool wants_lane_columns(const MapFacts& f, const Target& t) {
          std::ranges::any_of(f.reads, alone) && has_tiles(f, kOwnColumns, t);
 }
 
-MapSchedule lane_columns(const MapFacts& f, const Target& t) { return in_tiles(f, kOwnColumns, t); }
+MapSchedule lane_columns(const MapFacts& f, const Target& t) { return in_tiles(f, kOwnColumns, false, t); }
 
 namespace {
 
 // Elements of a lane, at most: what is written out for all of them should fit the caches of code.
-int64_t own_elements(int64_t code) {
+int64_t own_elements(int64_t code, const Target& t) {
   constexpr int64_t kMost = 64, kCode = 1760;
-  int64_t own = kMost;
+  int64_t own = stores_rows(t) ? kMost / 2 : kMost;  // drivers branch at each store
   while (own * code > kCode) own /= 2;
   return own;
 }
@@ -298,7 +304,7 @@ MapFacts flattened(MapFacts f) {
 // Elements of a lane that are taken side by side along the last axis; 0: there is no room for them.
 int64_t own_along(const MapFacts& f, const Target& t) {
   const int64_t n = f.domain[f.domain.rank() - 1];
-  int64_t own = own_elements(f.code);
+  int64_t own = own_elements(f.code, t);
   while (own * t.subgroup_size > n) own /= 2;
   return n % 2 == 0 && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
 }
@@ -315,7 +321,7 @@ bool wants_row_elements(const MapFacts& f, const Target& t) {
 MapSchedule row_elements(const MapFacts& f, const Target& t) {
   const bool flat = lies_alike(f);
   const MapFacts along = flat ? flattened(f) : f;
-  MapSchedule s = in_tiles(along, own_along(along, t), t);
+  MapSchedule s = in_tiles(along, own_along(along, t), true, t);
   s.flat = flat;
   return s;
 }

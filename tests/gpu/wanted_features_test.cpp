@@ -39,6 +39,7 @@ TEST_F(WantedFeaturesTest, AnAdoptedDeviceCanDoWhatOneOfOurOwnCan) {
     // What later versions have, a driver need not offer as an extension of 1.1.
     EXPECT_EQ(mine.device_address,
               version > VK_API_VERSION_1_1 ? theirs.device_address : w.external({}, {}, 0).buffer_device_address);
+    EXPECT_EQ(mine.quirks & kScatteredStores, mine.device_address ? theirs.quirks & kScatteredStores : 0u);
     EXPECT_EQ(mine.float64, theirs.float64);
     EXPECT_EQ(mine.float16_storage, theirs.float16_storage);
     EXPECT_EQ(mine.float16_addresses, theirs.float16_addresses);

@@ -104,7 +104,7 @@ Target lane_cpu() {
   Target t = plain_cpu();
   t.subgroup_operations = kSubgroupBasic | kSubgroupVote | kSubgroupArithmetic | kSubgroupBallot | kSubgroupShuffle;
   t.max_invocations = 1024;
-  t.quirks |= kGatheredLoads;
+  t.quirks |= kGatheredLoads | kScatteredStores;
   return t;
 }
 

@@ -118,9 +118,9 @@ Executable least_executable() {
 TEST(BundleFile, TheFormatIsThatOfItsVersion) {
   const Executable e = least_executable();
   const Bytes bytes = save_bundle("p", {&e, 1}).value();
-  EXPECT_EQ(kBundleVersion, 3u);
+  EXPECT_EQ(kBundleVersion, 4u);
   EXPECT_EQ(bytes.size(), 415u);
-  EXPECT_EQ(read_bundle(bytes).value().checksum, 11771719459679832998u);
+  EXPECT_EQ(read_bundle(bytes).value().checksum, 1149025664313664859u);
   EXPECT_EQ(mended(bytes), bytes);
 }
 
@@ -215,7 +215,7 @@ TEST(BundleFile, AnotherVersionIsNamed) {
   b[kVersionAt] = 7;
   const Error e = refused(mended(b));
   EXPECT_EQ(e.code, "SG0501");
-  EXPECT_EQ(e.message, "the bundle 'f.sgb' has version 7 of the format, and this library reads 3");
+  EXPECT_EQ(e.message, "the bundle 'f.sgb' has version 7 of the format, and this library reads 4");
   EXPECT_TRUE(contains(e.help, "spirograd compile"));
 }
 

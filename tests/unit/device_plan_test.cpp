@@ -234,6 +234,18 @@ TEST(DevicePlan, LavapipeGathersLoads) {
     EXPECT_FALSE(gathers_loads(other)) << other;
 }
 
+TEST(DevicePlan, LavapipeStoresRowsWhereDescriptorsCanBePushed) {
+  DeviceFacts f = gpu();
+  f.scattered_stores = scatters_stores(VK_DRIVER_ID_MESA_LLVMPIPE);
+  EXPECT_EQ(plan_device(f, 8).target.quirks, 0u) << "it lacks the extension";
+  f.push_descriptor = true;
+  EXPECT_EQ(plan_device(f, 8).target.quirks, kScatteredStores);
+  EXPECT_TRUE(plan_device(f, 8).enable_push_descriptor);
+  f.scattered_stores = scatters_stores(VK_DRIVER_ID_GOOGLE_SWIFTSHADER);
+  EXPECT_EQ(plan_device(f, 8).target.quirks, 0u);
+  EXPECT_FALSE(plan_device(f, 8).enable_push_descriptor) << "nobody asks for it";
+}
+
 TEST(DevicePlan, SubAllocationsAreAlignedForDescriptors) {
   DeviceFacts f = gpu();
   EXPECT_EQ(plan_device(f, 8).descriptor_alignment, 256u);

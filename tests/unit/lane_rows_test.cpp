@@ -1,4 +1,4 @@
-// Which loads are rows of neighbours for the lanes of a subgroup, and what is emitted for them.
+// Which loads and stores are rows of neighbours for the lanes of a subgroup, and what is emitted for them.
 #include "spirv/kernel/lane_rows.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ Kernel rows(Scalar t = Scalar::F32, uint64_t invocations = 6400) {
   return made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, 1, 8 * j); }, t, invocations);
 }
 
-size_t count(const Kernel& k) { return kernel::lane_rows(k).count; }
+size_t count(const Kernel& k) { return kernel::lane_rows(k).loads; }
 
 Target gathering() {
   Target t;
@@ -67,9 +67,9 @@ uint32_t pushed(const Kernel& k, const Target& t, BindingForm form = BindingForm
 
 TEST(LaneRows, LanesReadNeighboursAtPlacesMadeOfNumbersOfGroups) {
   const LaneRows found = kernel::lane_rows(rows());
-  EXPECT_EQ(found.count, 16u);
+  EXPECT_EQ(found.loads, 16u);
   uint32_t constant = 0;
-  for (const kernel::LaneRow& row : found.loads) {
+  for (const kernel::LaneRow& row : found.accesses) {
     if (row.step == 0) continue;
     EXPECT_EQ(row.step, 1u);
     EXPECT_EQ(row.first.terms.size(), 2u);
@@ -126,6 +126,52 @@ TEST(LaneRows, AreEmittedWhereTheDriverGathersAndNumbersHaveRoom) {
   EXPECT_EQ(pushed(rows(), full), kAddresses);
   const Kernel few = made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, j < 7 ? 1 : 3, j); });
   EXPECT_EQ(pushed(few, gathering()), kAddresses) << "seven are not worth the numbers";
+}
+
+// Twice what is loaded, stored at what `place` says.
+Kernel doubled(const std::function<Value(Builder&, const Numbers&, int64_t)>& place, Scalar t = Scalar::F32) {
+  Builder b("k", kWorkgroup, 6400, kLanes);
+  const uint32_t x = b.bind("x", t, Access::Read), y = b.bind("y", t, Access::Write);
+  const auto i32 = [&](Value v) { return b.bitcast(Scalar::I32, v); };
+  const Numbers n = {i32(b.group_index()), b.op(KOp::Quot, i32(b.local_index()), b.i32(kLanes)), i32(b.lane_index())};
+  for (int64_t j = 0; j < 16; ++j) {
+    const Value v = b.load(x, sum_of(b, n, 1024, 128, 1, 8 * j));
+    b.store(y, place(b, n, j), b.add(v, v));
+  }
+  return std::move(b).finish();
+}
+
+// Bindings that have descriptors.
+uint32_t described(const Kernel& k, const Target& t, const spirv::EmitOptions& options) {
+  const KernelBinary binary = spirv::emit(k, t, BindingForm::Address, options);
+  if (const auto error = spirv::validate(binary.words))
+    ADD_FAILURE() << error->str() << "\n" << spirv::disassemble(binary.words);
+  EXPECT_EQ(binary.needs.push_bytes, 2u * 8 + binary.needs.buffers * 4 + 16 * 4);
+  return binary.needs.buffers;
+}
+
+TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
+  Target t = gathering();
+  t.quirks |= kScatteredStores;
+  const spirv::EmitOptions both = {.pairs = {true, true}, .described = 2};
+  const auto at = [](int64_t groups, int64_t constant) {
+    return [=](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, groups, 128, 1, 8 * j + constant); };
+  };
+  for (const Scalar s : {Scalar::F32, Scalar::I32, Scalar::U32})
+    EXPECT_EQ(described(doubled(at(1024, 0), s), t, both), 2u) << kernel::name(s);
+  EXPECT_EQ(described(doubled(at(1024, 0), Scalar::F64), t, both), 0u) << "words only";
+  EXPECT_EQ(described(doubled(at(1024, 1)), t, both), 0u) << "odd places";
+  EXPECT_EQ(described(doubled(at(1023, 0)), t, both), 0u) << "odd places of every other group";
+  const auto few = [](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, j < 7 ? 1 : 3, 8 * j); };
+  EXPECT_EQ(described(doubled(few), t, both), 0u) << "seven are not worth it";
+  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.pairs = {true, false}, .described = 2}), 0u) << "may begin anywhere";
+  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.pairs = {true, true}, .described = 1}), 0u) << "too large";
+  const auto in_pairs = [](Builder& b, const Numbers& n, int64_t j) {
+    return sum_of(b, n, 1024, 128, 2, 16 * (j / 2) + j % 2);
+  };
+  EXPECT_EQ(described(doubled(in_pairs), t, both), 2u);
+  t.subgroup_operations &= ~uint32_t{kSubgroupShuffle};
+  EXPECT_EQ(described(doubled(at(1024, 0)), t, both), 0u) << "lanes cannot be asked for their values";
 }
 
 }  // namespace lane_rows_test

@@ -95,7 +95,23 @@ TEST(Requirements, JoiningForgetsNothing) {
     EXPECT_EQ(joined({}, one), one);
     all = joined(all, one);
   }
-  EXPECT_EQ(missing(all, least()).size(), cases().size());
+  EXPECT_EQ(missing(all, least()).size(), cases().size() + 1) << "descriptors beside addresses, too";
+}
+
+TEST(Requirements, DescriptorsBesideAddressesArePushed) {
+  Requirements needs;
+  needs.device_address = true, needs.buffers = 2;
+  Target t = least();
+  t.device_address = true;
+  ASSERT_EQ(missing(needs, t).size(), 1u);
+  EXPECT_NE(missing(needs, t)[0].what.find("VK_KHR_push_descriptor"), std::string::npos);
+  t.quirks = kScatteredStores;
+  EXPECT_TRUE(missing(needs, t).empty());
+  Executable e;
+  e.kernels = {{"a", {}, 64, 3}};
+  e.kernels[0].needs.buffers = 2;
+  EXPECT_EQ(requirements_of(e).push_bytes, 3u * 8 + 2 * 4);
+  EXPECT_EQ(requirements_of(e).buffers, 2u);
 }
 
 TEST(Requirements, OfAnExecutableAreThoseOfItsKernelsAndOfItsForm) {

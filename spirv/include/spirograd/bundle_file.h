@@ -16,7 +16,7 @@
 namespace spirograd {
 
 /// Bundles of other versions are refused: changes whenever Executable, or the meaning of a field, does.
-inline constexpr uint32_t kBundleVersion = 3;
+inline constexpr uint32_t kBundleVersion = 4;
 
 /// One program in one binding form or both, which take and give the same arrays.
 struct Bundle {

@@ -1,6 +1,7 @@
 // The whole contract between compiler and runtime: plain data. Nothing here knows Vulkan or the IR.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -12,9 +13,11 @@
 
 namespace spirograd {
 
-/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order; behind them, as
-/// far as what the kernel needs of push constants reaches, the numbers 0, 1, 2, .. of 32 bits. Descriptors: set 0, binding j
-/// is storage buffer j, and push constants hold one u32 per binding, the element offset into it.
+/// How kernels reach buffers. Address: push constants hold one 64-bit device address per binding, in order. Where the kernel
+/// needs storage buffers, too (Requirements::buffers), the first so many bindings have descriptors beside their addresses,
+/// as in the other form but pushed, and one u32 each follows. Behind all this, as far as what the kernel needs of push
+/// constants reaches, the numbers 0, 1, 2, .. of 32 bits. Descriptors: set 0, binding j is storage buffer j, and push
+/// constants hold one u32 per binding, the element offset into it.
 enum class BindingForm : uint8_t { Address, Descriptors };
 /// Push constants per binding.
 constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
@@ -40,6 +43,15 @@ struct KernelBinary {
   Requirements needs;           // of a device, as the emitter recorded them
   std::vector<InPlace> in_place = {};
 };
+
+/// Descriptors that a kernel of this form has, and its bytes of push constants.
+constexpr uint32_t descriptors(const KernelBinary& k, BindingForm form) {
+  return form == BindingForm::Descriptors ? k.bindings : k.needs.buffers;
+}
+constexpr uint32_t pushed(const KernelBinary& k, BindingForm form) {
+  const uint32_t offsets = form == BindingForm::Address ? k.needs.buffers * push_bytes(BindingForm::Descriptors) : 0;
+  return std::max(k.needs.push_bytes, k.bindings * push_bytes(form) + offsets);
+}
 
 enum class Role : uint8_t { Input, Output, Constant, Scratch };
 

@@ -62,6 +62,7 @@ enum Quirk : uint32_t {
   kSlowLocalIndex = 1,   // LocalInvocationIndex costs scalar divisions
   kCostlyExactness = 2,  // an operation that may not be contracted is a call
   kGatheredLoads = 4,    // lanes that load neighbours gather them one by one
+  kScatteredStores = 8,  // those that store neighbours scatter them; descriptors can be pushed, through which one store does
 };
 
 struct Target {

@@ -124,6 +124,7 @@ struct External {
   bool float16_addresses = false;      // and storagePushConstant16, to reach them through addresses
   bool external_memory_fd = false;     // VK_KHR_external_memory_fd enabled: arrays that are shared
   bool shader_float_controls = false;  // of Vulkan 1.1: the extension enabled; later it is no extension
+  bool push_descriptor = false;        // VK_KHR_push_descriptor enabled: llvmpipe stores faster through descriptors
   /// Held around submits and waits for the queue, if given. Needed where anybody else submits to the queue while sessions
   /// run: a second Device of it too, and adopt refuses that one if either has no lock.
   void (*lock_queue)(void* user) = nullptr;
@@ -351,7 +352,8 @@ class Session {
   /// memory (and in descriptor form its descriptor sets) are used: one recording at a time, submitted to one queue, and the
   /// session outlives it. Binds the compute pipeline, push constants and set 0. Buffers need STORAGE, TRANSFER_SRC and
   /// TRANSFER_DST usage (fills and copies), in address form also SHADER_DEVICE_ADDRESS. Slices start at multiples of the
-  /// element size; those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
+  /// element size; where a driver for processors stores numbers of 8 bytes, those that start elsewhere are copied from and
+  /// to memory of the session. Those of empty arrays may be null. Errors: SG0501 wrong slices, SG0303 limits.
   Result<void> record(VkCommandBuffer commands, std::span<const Slice> inputs, std::span<const Slice> outputs);
   /// The same with images among them. Those are copied, to and from memory of the session: kernels reach any element of an
   /// array, in any order, with derivatives. Before and after, the host's barriers order the image's other uses and
