@@ -36,10 +36,11 @@ std::vector<std::vector<bool>> even_bindings(const lower::Plan& plan) {
 // How many bindings of each kernel, from the first on, a descriptor can hold at each of its dispatches.
 std::vector<uint32_t> described_bindings(const lower::Plan& plan, uint64_t max_range) {
   constexpr uint32_t kMostPushed = 32;  // maxPushDescriptors: as many as each device has that can push them
+  constexpr uint64_t kLead = 256;       // bytes before an array, so that its descriptor begins where it may
   std::vector<uint32_t> out(plan.kernels.size(), kMostPushed);
   for (const Step& s : plan.steps) {
     if (s.kind != Step::Kind::Dispatch || s.kernel >= out.size()) continue;
-    const auto beyond = [&](const BufferUse& use) { return use.bytes > max_range - 16; };
+    const auto beyond = [&](const BufferUse& use) { return use.bytes > max_range - kLead; };
     const auto first = std::ranges::find_if(s.uses, beyond);
     out[s.kernel] = std::min(out[s.kernel], static_cast<uint32_t>(first - s.uses.begin()));
   }

@@ -283,6 +283,8 @@ Result<std::shared_ptr<Device>> Device::adopt(const External& e) {
     d->plan.queue_family = e.queue_family;
     d->plan.timestamp_bits = d->facts.timestamp_period > 0 ? d->facts.queues[e.queue_family].timestamp_bits : 0;
     d->fns = load_device(d->instance_fns.vkGetDeviceProcAddr, e.device);
+    if (d->plan.enable_push_descriptor && !d->fns.vkCmdPushDescriptorSetKHR)
+      throw Error("SG0303", "adopt: push_descriptor says that VK_KHR_push_descriptor is enabled, and it is not");
     d->device = e.device;
     d->set_up();
     std::shared_ptr<Device> device = Device::Impl::wrapped(std::move(d));

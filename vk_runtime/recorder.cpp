@@ -14,11 +14,10 @@ uint64_t element_bytes(const BufferDesc& buffer) { return device_bytes(buffer.ty
 
 }  // namespace
 
-DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment) {
+DescriptorRange descriptor_range(const Place& place, uint64_t bytes, uint64_t element, uint64_t alignment) {
   const uint64_t offset = place.offset / alignment * alignment;
   const uint64_t lead = place.offset - offset;
-  const uint64_t bytes = buffer.bytes == 0 ? 4 : buffer.bytes;
-  return {offset, lead + bytes, lead / element_bytes(buffer)};
+  return {offset, lead + (bytes == 0 ? 4 : bytes), lead / element};
 }
 
 bool begins_even(const Executable& e, uint32_t buffer) {
@@ -78,7 +77,8 @@ void DescriptorSets::update(const std::vector<Place>& places) {
   for (const auto& buffers : buffers_of_set_)
     for (uint32_t b : buffers) {
       const BufferDesc& buffer = executable_.buffers[b];
-      const DescriptorRange r = descriptor_range(places[b], buffer, limits.minStorageBufferOffsetAlignment);
+      const DescriptorRange r =
+          descriptor_range(places[b], buffer.bytes, element_bytes(buffer), limits.minStorageBufferOffsetAlignment);
       if (r.range > limits.maxStorageBufferRange) {
         throw limit_error(
             "an array of " + to_string(buffer.type) + (buffer.name.empty() ? "" : " ('" + buffer.name + "')") + " in bytes",
@@ -131,9 +131,8 @@ void push_descriptors(Device::Impl& d, VkCommandBuffer commands, const Executabl
     const BufferUse& use = step.uses[j];
     Place place = places[use.buffer];
     place.offset += offsets[j];
-    BufferDesc part = e.buffers[use.buffer];
-    part.bytes = use.bytes;
-    const DescriptorRange r = descriptor_range(place, part, d.facts.limits.minStorageBufferOffsetAlignment);
+    const DescriptorRange r = descriptor_range(place, use.bytes, element_bytes(e.buffers[use.buffer]),
+                                               d.facts.limits.minStorageBufferOffsetAlignment);
     infos.push_back({place.buffer, r.offset, r.range});
     words.push_back(static_cast<uint32_t>(r.first_element));
   }
@@ -168,7 +167,8 @@ void record_dispatch(Device::Impl& d, VkCommandBuffer commands, const Executable
       words.push_back(static_cast<uint32_t>(address));
       words.push_back(static_cast<uint32_t>(address >> 32));
     } else {
-      const DescriptorRange r = descriptor_range(place, buffer, d.facts.limits.minStorageBufferOffsetAlignment);
+      const DescriptorRange r =
+          descriptor_range(place, buffer.bytes, element_bytes(buffer), d.facts.limits.minStorageBufferOffsetAlignment);
       words.push_back(static_cast<uint32_t>(r.first_element + offsets[j] / element_bytes(buffer)));
     }
   }

@@ -44,7 +44,8 @@ struct DescriptorRange {
   VkDeviceSize offset = 0, range = 0;
   uint64_t first_element = 0;
 };
-DescriptorRange descriptor_range(const Place& place, const BufferDesc& buffer, uint64_t alignment);
+/// `bytes` of elements of so many bytes each, from `place` on.
+DescriptorRange descriptor_range(const Place& place, uint64_t bytes, uint64_t element, uint64_t alignment);
 
 /// Whether the buffer has to begin at a multiple of 8 bytes: rows of it are stored through descriptors (kScatteredStores).
 bool begins_even(const Executable& executable, uint32_t buffer);

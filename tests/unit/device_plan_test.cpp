@@ -380,17 +380,12 @@ TEST(DispatchPlan, RowsAreShorterOnlyAsFarAsTheLimitsAllow) {
 }
 
 TEST(DescriptorRange, PutsTheRestOfTheOffsetIntoElements) {
-  BufferDesc b;
-  b.type = f32({10});
-  b.bytes = 40;
-  const DescriptorRange r = descriptor_range({VK_NULL_HANDLE, 1028, 0}, b, 256);
+  const DescriptorRange r = descriptor_range({VK_NULL_HANDLE, 1028, 0}, 40, 4, 256);
   EXPECT_EQ(r.offset, 1024u);
   EXPECT_EQ(r.first_element, 1u);
   EXPECT_EQ(r.range, 44u);
-  b.type = f64({5});
-  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 1032, 0}, b, 256).first_element, 1u);
-  b.bytes = 0;
-  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 512, 0}, b, 256).range, 4u);
+  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 1032, 0}, 40, 8, 256).first_element, 1u);
+  EXPECT_EQ(descriptor_range({VK_NULL_HANDLE, 512, 0}, 0, 4, 256).range, 4u);
 }
 
 }  // namespace device_plan_test
