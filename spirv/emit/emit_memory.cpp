@@ -129,7 +129,7 @@ void Emitter::store_pair(size_t at) {
   const Id element = type(kernel_.bindings[kernel_.body[at].in[0]].type);
   const size_t even = pairs_[at].odd ? pairs_[at].other : at, odd = pairs_[at].odd ? at : pairs_[at].other;
   const Id values[] = {ids_[kernel_.body[even].in[2]], ids_[kernel_.body[odd].in[2]]};
-  if (is_row(even, 2)) return store_row(even, values);
+  if (has_rows() && rows_.accesses[even].step != 0) return store_row(even, values);
   const Id both = result(Op::OpCompositeConstruct, module_.type(Op::OpTypeVector, {element, 2}), {values[0], values[1]});
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   put(Op::OpStore, {pair_place(at), result(Op::OpBitcast, type(Scalar::F64), {both}), aligned, 8});

@@ -23,7 +23,7 @@ bool Emitter::may_store_row(size_t at) const {
   const auto is_even = [](const auto& term) { return term.second % 2 == 0; };
   if (row.step == 0 || i.in[0] >= options_.described || !lanes_can(target_, kSubgroupShuffle)) return false;
   if (kernel::bytes_of(kernel_.bindings[i.in[0]].type) != 4) return false;
-  if (row.step == 2) return pairs_[at].other != 0;
+  if (row.step != 1) return pairs_[at].other != 0;
   const bool begins_even = i.in[0] < options_.pairs.size() && options_.pairs[i.in[0]];
   return begins_even && row.first.constant % 2 == 0 && std::ranges::all_of(row.first.terms, is_even);
 }
@@ -157,8 +157,8 @@ Id Emitter::load_row(size_t at, Scalar element) {
   return own;
 }
 
-// A row, or pairs beside each other, of what lanes have: each number of 64 bits is stored by all lanes, at one place.
-// Drivers make one store of that; several at neighbouring places they would scatter.
+// A row of what lanes have, or the pair of each: each number of 64 bits is stored by all lanes, at one place. Drivers make
+// one store of that; several at a time they would scatter.
 void Emitter::store_row(size_t at, std::span<const Id> values) {
   const Inst& i = kernel_.body[at];
   const size_t even = values.size() == 2 && pairs_[at].odd ? pairs_[at].other : at;
@@ -178,7 +178,8 @@ void Emitter::store_row(size_t at, std::span<const Id> values) {
     const uint32_t lane = per_lane == 2 ? n : 2 * n;
     const Id low = of_lane(values[0], lane), high = per_lane == 2 ? of_lane(values[1], lane) : of_lane(values[0], lane + 1);
     const Id number = result(Op::OpBitcast, f64, {result(Op::OpCompositeConstruct, both, {low, high})});
-    const Id behind = word(n), place = n == 0 ? first : result(Op::OpIAdd, u32, {first, behind});
+    const Id behind = word(per_lane == 2 ? n * (rows_.accesses[even].step / 2) : n),
+             place = n == 0 ? first : result(Op::OpIAdd, u32, {first, behind});
     put(Op::OpStore, {result(Op::OpAccessChain, to_number, {described_as_[i.in[0]], member, place}), number});
   }
 }

@@ -10,7 +10,7 @@ namespace spirograd::kernel {
 /// Lane l reaches element `first` + l `step`.
 struct LaneRow {
   Sum first;          // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
-  uint32_t step = 0;  // 1, or 2: of halves of pairs; 0: the access is none of these
+  uint32_t step = 0;  // 1, 2 where it is half of a pair, of stores any; 0: the access is none of these
 };
 
 struct LaneRows {

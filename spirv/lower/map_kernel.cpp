@@ -72,10 +72,21 @@ std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split&
   return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Lt, number, b.i32(n / side))};
 }
 
-// Elements of an axis that the lanes of a subgroup have side by side, which are read as rows (kGatheredLoads); 0: none.
-int64_t row_of_team(const schedule::MapSchedule& m, const schedule::Split& axis, int64_t n, const Target& t) {
+// Whether lanes have rows of elements, each computed for itself, that are stored as rows: whatever waits for its store takes
+// registers, and each store is a branch to the driver.
+bool stores_as_computed(const Compute& s, const Target& t) {
+  const schedule::MapSchedule& m = s.schedule;
+  return m.team > 0 && schedule::stores_rows(t) && s.reductions.empty() && s.rows.empty() && s.beside.empty() && !m.half &&
+         !m.staged;
+}
+
+// Elements of an axis that a subgroup has side by side: its lanes, which are read as rows (kGatheredLoads), or each of them,
+// where they are stored as rows; 0: none.
+int64_t row_of_team(const Compute& s, const schedule::Split& axis, int64_t n, const Target& t) {
   using schedule::Bind;
-  if (m.team == 0 || !schedule::reads_rows(t) || schedule::extent(axis, Bind::Lane) == 1) return 0;
+  if (s.schedule.team == 0 || !schedule::reads_rows(t)) return 0;
+  if (schedule::extent(axis, Bind::Lane) == 1 && !(stores_as_computed(s, t) && schedule::extent(axis, Bind::Register) > 1))
+    return 0;
   const auto own = [](const schedule::Part& p) { return p.bind == Bind::Lane || p.bind == Bind::Register; };
   const auto first = std::ranges::find_if(axis, own);
   const int64_t width = schedule::extent(axis, Bind::Lane) * schedule::extent(axis, Bind::Register);
@@ -168,7 +179,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     for (size_t a = 0; a < m.axes.size(); ++a) {
       const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
       if (schedule::extent(m.axes[a]) > n) {
-        const int64_t row = row_of_team(m, m.axes[a], n, inliner.target());
+        const int64_t row = row_of_team(s, m.axes[a], n, inliner.target());
         const auto [at, valid] =
             row > 0 ? moved_inside(b, origin[a], offset[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
         inside = both(b, inside, valid);
@@ -235,14 +246,6 @@ int64_t row_of_invocation(const Compute& s) {
                    schedule::extent(m.axes.back(), schedule::Bind::Register) == length;
   const auto reduces = [&](const schedule::Reduction& r) { return schedule::reduces_row(r, length); };
   return row && std::ranges::all_of(s.reductions, reduces) ? length : 0;
-}
-
-// Whether lanes have rows of elements, each computed for itself, that are stored as rows: whatever waits for its store takes
-// registers, and each store is a branch to the driver.
-bool stores_as_computed(const Compute& s, const Target& t) {
-  const schedule::MapSchedule& m = s.schedule;
-  return m.team > 0 && schedule::stores_rows(t) && s.reductions.empty() && s.rows.empty() && s.beside.empty() && !m.half &&
-         !m.staged;
 }
 
 void store_as_computed(Inliner& inliner, Builder& b, const Compute& s, const Tile& tile) {

@@ -315,7 +315,7 @@ bool wants_half(const MapFacts& f, const MapSchedule& s) {
   return kept_tiles(f.domain[row], own(row), own(column)) <= kMostKept;
 }
 
-constexpr std::array<MapRule, 16> kMapRules = {{
+constexpr std::array<MapRule, 17> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
@@ -330,6 +330,7 @@ constexpr std::array<MapRule, 16> kMapRules = {{
     {"tiles", [](const MapFacts& f, const Target&) { return f.reduces; }, tiles},
     {"squares of workgroups", wants_squares, squares},
     {"elements of rows", wants_row_elements, row_elements},
+    {"squares of subgroups", wants_turned_rows, turned_rows},
     {"stretches of two axes", wants_stretches, stretches},
     {"several elements", wants_several, several},
 }};

@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kLeastOwn = 8;                                    // elements of a lane
 constexpr int64_t kElementCode = 200;                               // of an element that is written out so often,
 constexpr int64_t kRowsCode = 2600, kMostRowsCode = 2 * kRowsCode;  // and of all of them
-constexpr int64_t kTeams = 8;                                       // subgroups of a workgroup
 
 // Elements of a lane, at most, where there are so many of all.
 int64_t most_own(double elements, int64_t code) {

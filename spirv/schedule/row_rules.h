@@ -8,6 +8,9 @@
 
 namespace spirograd::schedule {
 
+/// Subgroups of a workgroup that take rows.
+inline constexpr int64_t kTeams = 8;
+
 /// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
 bool wants_row_parts(const PartialFacts& f, const Target& t);
 PartialSchedule row_parts(const PartialFacts& f, const Target& t);

@@ -6,6 +6,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
@@ -122,6 +123,31 @@ MapSchedule stretches(const MapFacts& f, const Target& t) {
   neighbours = {{Bind::Grid, divided_up(f.domain[last], columns * width)}};
   append_lanes(neighbours, columns, width, f.domain[last], t);
   if (extent(along) != f.domain[across] || extent(neighbours) != f.domain[last]) s.tail = Tail::Recompute;
+  return s;
+}
+
+bool wants_turned_rows(const MapFacts& f, const Target& t) {
+  constexpr int64_t kLeastElements = 1 << 21, kCode = 880;
+  if (!stores_rows(t) || !f.alone || f.stores || f.domain.count() < kLeastElements || !wants_stretches(f, t)) return false;
+  const int across = read_along(f, t), last = f.domain.rank() - 1;
+  const int64_t own = kStretch * divided_up(kStretch, t.subgroup_size);  // elements of a lane
+  return f.domain[across] >= kStretch && f.domain[last] % 2 == 0 && own * f.code <= kCode;
+}
+
+// Squares, as wide as a line of memory: lanes are neighbours in what is read, and each stores pairs.
+MapSchedule turned_rows(const MapFacts& f, const Target& t) {
+  const int across = read_along(f, t), last = f.domain.rank() - 1;
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  const int64_t own = divided_up(kStretch, s.team);
+  s.axes[static_cast<size_t>(across)] = {{Bind::Grid, divided_up(f.domain[across], kTeams * own * s.team)},
+                                         {Bind::Local, kTeams},
+                                         {Bind::Register, own},
+                                         {Bind::Lane, s.team}};
+  s.axes.back() = {{Bind::Grid, divided_up(f.domain[last], kStretch)}, {Bind::Register, kStretch}};
+  for (int a : {across, last})
+    if (extent(s.axes[static_cast<size_t>(a)]) != f.domain[a]) s.tail = Tail::Recompute;
   return s;
 }
 

@@ -24,6 +24,9 @@ MapSchedule columns(const MapFacts& f, const Target& t);
 /// What reads along another axis than it writes: squares where workgroups have memory, else
 bool wants_squares(const MapFacts& f, const Target& t);
 MapSchedule squares(const MapFacts& f, const Target& t);
+/// squares of subgroups, which store pairs where drivers scatter else (kScatteredStores), or
+bool wants_turned_rows(const MapFacts& f, const Target& t);
+MapSchedule turned_rows(const MapFacts& f, const Target& t);
 /// stretches of the other axis.
 bool wants_stretches(const MapFacts& f, const Target& t);
 MapSchedule stretches(const MapFacts& f, const Target& t);

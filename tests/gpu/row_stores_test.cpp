@@ -72,6 +72,14 @@ TEST_F(RowStores, OfWhatIsLeftOverAndOfRowsOfSeveralAxes) {
   expect("(x: f32[3, 700, 602]) = exp(x) * 0.5");
 }
 
+TEST_F(RowStores, OfWhatIsReadAlongAnotherAxis) {
+  expect("(x: f32[2048, 1024]) = transpose(x, [1, 0])");
+  expect("(x: f32[1402, 1511]) = transpose(x, [1, 0])");
+  expect("(x: f32[1500, 1402], y: f32[1402, 1500]) = x + 2.0 * transpose(y, [1, 0])");
+  expect("(x: i32[130, 130, 130]) = transpose(x, [0, 2, 1])");
+  expect("(x: f32[1511, 1402]) = transpose(x, [1, 0])", false);  // rows of odd length begin anywhere
+}
+
 TEST_F(RowStores, OfSeveralResultsAndBesideSums) {
   expect("(x: f32[1048576]) = (sin(x), sin(x) * x)");
   expect("(x: f32[1048576]) = (sum(x * x), x * 2.0)");

@@ -170,6 +170,10 @@ TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
     return sum_of(b, n, 1024, 128, 2, 16 * (j / 2) + j % 2);
   };
   EXPECT_EQ(described(doubled(in_pairs), t, both), 2u);
+  const auto pairs_apart = [](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 8192, 1024, 100, j); };
+  EXPECT_EQ(described(doubled(pairs_apart), t, both), 2u) << "of each lane its own";
+  const auto apart = [](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 8192, 1024, 100, 2 * j); };
+  EXPECT_EQ(described(doubled(apart), t, both), 0u) << "no pairs";
   t.subgroup_operations &= ~uint32_t{kSubgroupShuffle};
   EXPECT_EQ(described(doubled(at(1024, 0)), t, both), 0u) << "lanes cannot be asked for their values";
 }

@@ -190,6 +190,25 @@ TEST(RowRules, ElementsOfLargeArraysAreTakenInRows) {
   EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
 }
 
+TEST(RowRules, SquaresOfWhatIsReadAlongAnotherAxis) {
+  const auto turned = [](const Shape& domain, int64_t code = 4, const Target& t = test::lane_cpu()) {
+    MapFacts f{domain, {{.buffer = 0, .axes = 3, .sums = true, .last = 1}}, code, false};
+    f.alone = true;
+    const MapSchedule s = Scheduler().map(f, t);
+    if (const auto wrong = check(f, s, t)) ADD_FAILURE() << wrong->str();
+    return to_string(s);
+  };
+  EXPECT_EQ(turned({4096, 2048}), "i = grid 32 local 8 register 2 lane 8; j = grid 128 register 16; group 64; team 8");
+  EXPECT_EQ(turned({1500, 1402}),
+            "i = grid 12 local 8 register 2 lane 8; j = grid 88 register 16; tail recompute; group 64; team 8");
+  EXPECT_EQ(turned({4096, 2049}).find("team"), std::string::npos) << "odd";
+  EXPECT_EQ(turned({1000, 1000}).find("team"), std::string::npos) << "small";
+  EXPECT_EQ(turned({4096, 4096}, 28).find("team"), std::string::npos) << "much code";
+  Target scatters = test::lane_cpu();
+  scatters.quirks &= ~uint32_t{kScatteredStores};
+  EXPECT_EQ(turned({4096, 4096}, 4, scatters).find("team"), std::string::npos);
+}
+
 TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
   const auto with = [](const Shape& domain, const Read& read, int64_t code = 8) {
     MapFacts f = elements(domain, code);
