@@ -63,7 +63,7 @@ Id Emitter::load(size_t at) {
   const Inst& i = kernel_.body[at];
   const Binding& b = kernel_.bindings[i.in[0]];
   if (is_row(at, 1)) return from_memory(b.type, load_row(at, stored(b)));
-  const Id place = element(i.in[0], i.in[1]);
+  const Id place = is_common(at) ? place_of_row(i.in[0], rows_.accesses[at].first, 0) : element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   const Id loaded = form_ == BindingForm::Address
                         ? result(Op::OpLoad, type(stored(b)), {place, aligned, kernel::bytes_of(b.type)})
@@ -74,8 +74,11 @@ Id Emitter::load(size_t at) {
 void Emitter::store(size_t at) {
   const Inst& i = kernel_.body[at];
   const Binding& b = kernel_.bindings[i.in[0]];
-  const Id value = to_memory(b.type, ids_[i.in[2]]);
-  if (is_row(at, 1)) return store_row(at, {&value, 1});
+  Id value = to_memory(b.type, ids_[i.in[2]]);
+  if (is_row(at, 1)) {
+    if (rows_.common > rows_.stores && !held_.contains(at)) value = held_together(at, value, in_memory(b.type));
+    return store_row(at, {&value, 1});
+  }
   const Id place = element(i.in[0], i.in[1]);
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
   if (form_ == BindingForm::Address)
@@ -89,7 +92,7 @@ void Emitter::store(size_t at) {
 // such a number at any address.
 bool Emitter::paired(size_t at) {
   const Value other = pairs_[at].other;
-  if (other == 0) return false;
+  if (other == 0 || (is_common(at) && is_common(other))) return false;
   const bool load = kernel_.body[at].op == kernel::KOp::Load;
   if (load && at < other) load_pair(at);
   if (!load && at > other) store_pair(at);

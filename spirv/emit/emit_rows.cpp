@@ -11,8 +11,8 @@ constexpr uint32_t kVector = 4;  // elements that SPIR-V loads at a time
 constexpr uint32_t kDigit = 16;  // pushed numbers: places are made of those
 constexpr uint32_t kDigitBits = 4;
 static_assert(kDigit == 1u << kDigitBits);
-constexpr size_t kLeastRows = 8;      // that are worth the loads of the numbers
-constexpr size_t kLoadsPerStore = 4;  // stores are branches to drivers: few of them, in much code, are not worth it
+constexpr size_t kLeastRows = 8;       // that are worth the loads of the numbers
+constexpr size_t kLoadsPerStore = 24;  // stores are branches to drivers: few of them, in much code, are not worth it
 
 }  // namespace
 
@@ -123,31 +123,49 @@ void Emitter::number_rows() {
   if (local_) local_ = result(Op::OpIAdd, u32, {result(Op::OpIMul, u32, {subgroup_, size}), lane});
 }
 
-Id Emitter::row_begin(const kernel::LaneRow& row) {
+Id Emitter::sum_of_terms(const kernel::Sum& sum) {
   const Id u32 = type(Scalar::U32);
-  Id first = word(row.first.constant);
-  for (const auto& [value, factor] : row.first.terms) {
+  Id all = 0;
+  for (const auto& [value, factor] : sum.terms) {
     const Id times = word(factor);
     const Id term = factor == 1 ? ids_[value] : result(Op::OpIMul, u32, {ids_[value], times});
-    first = result(Op::OpIAdd, u32, {first, term});
+    all = all ? result(Op::OpIAdd, u32, {all, term}) : term;
   }
-  return first;
+  return all ? all : word(0);
+}
+
+Id Emitter::row_begin(const kernel::LaneRow& row) {
+  const Id terms = sum_of_terms(row.first), constant = word(row.first.constant);
+  return result(Op::OpIAdd, type(Scalar::U32), {terms, constant});
+}
+
+// The pointer to the element `behind` the one at `first`. What differs by constants has one address, and places behind it
+// that instructions of a processor hold.
+Id Emitter::place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind) {
+  const Scalar t = stored(kernel_.bindings[binding]);
+  const Id to_element = pointer(spv::StorageClass::PhysicalStorageBuffer, type(t));
+  Id& begin = begins_[{binding, first.terms}];
+  if (!begin) {
+    const Id member = word(0), terms = sum_of_terms(first);
+    begin = result(Op::OpAccessChain, to_element, {buffers_[binding], member, terms});
+    if (strided_.insert(to_element).second)
+      module_.decorate(to_element, spv::Decoration::ArrayStride, {static_cast<uint32_t>(kernel::bytes_of(t))});
+  }
+  const Id constant = word(first.constant + behind);
+  return result(Op::OpPtrAccessChain, to_element, {begin, constant});
 }
 
 // Each lane's element of a row of `element`, which are `step` elements of the binding each.
 Id Emitter::load_row(size_t at, Scalar element) {
   const Inst& i = kernel_.body[at];
   const kernel::LaneRow& row = rows_.accesses[at];
-  const Id u32 = type(Scalar::U32), t = type(element), vector = module_.type(Op::OpTypeVector, {t, kVector});
+  const Id t = type(element), vector = module_.type(Op::OpTypeVector, {t, kVector});
   constexpr auto storage = spv::StorageClass::PhysicalStorageBuffer;
   constexpr auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  const Id to_element = pointer(storage, type(stored(kernel_.bindings[i.in[0]]))), to_vector = pointer(storage, vector);
-  const Id first = row_begin(row);
+  const Id to_vector = pointer(storage, vector);
   std::vector<Id> elements;
   for (uint32_t l = 0; l < kernel_.subgroup; l += kVector) {
-    const Id apart = word(l * row.step), member = word(0);
-    const Id begin = l == 0 ? first : result(Op::OpIAdd, u32, {first, apart});
-    const Id place = result(Op::OpAccessChain, to_element, {buffers_[i.in[0]], member, begin});
+    const Id place = place_of_row(i.in[0], row.first, l * row.step);
     const Id loaded =
         result(Op::OpLoad, vector, {result(Op::OpBitcast, to_vector, {place}), aligned, kernel::bytes_of(element)});
     for (uint32_t e = 0; e < kVector; ++e) elements.push_back(result(Op::OpCompositeExtract, t, {loaded, e}));
@@ -155,6 +173,30 @@ Id Emitter::load_row(size_t at, Scalar element) {
   Id own = elements.back();
   for (size_t l = is_lane_.size(); l-- > 0;) own = result(Op::OpSelect, t, {is_lane_[l], elements[l], own});
   return own;
+}
+
+// What is stored by one store after the other, beginning with the one at `at`, as one value that the first of them stores:
+// compilers move what is stored after a branch behind it, and would compute the elements of a tile one by one then, with
+// all that they read kept for the last of them. The pushed number is 0.
+Id Emitter::held_together(size_t at, Id value, Scalar t) {
+  const Id u32 = type(Scalar::U32), to_number = pointer(spv::StorageClass::PushConstant, u32);
+  const auto bits = [&](Id v) { return t == Scalar::U32 ? v : result(Op::OpBitcast, u32, {v}); };
+  Id all = 0;
+  for (size_t j = at; j < kernel_.body.size(); ++j) {
+    const Inst& i = kernel_.body[j];
+    if (i.op != KOp::Store || rows_.accesses[j].step == 0) continue;
+    if (i.in[2] > at) break;
+    held_.insert(j);
+    if (j == at || in_memory(kernel_.bindings[i.in[0]].type) != t) continue;
+    const Id other = bits(ids_[i.in[2]]);
+    all = all ? result(Op::OpBitwiseOr, u32, {all, other}) : other;
+  }
+  if (!all) return value;
+  const Id member = word(static_cast<uint32_t>(kernel_.bindings.size()) + described_), first = word(0);
+  const Id zero = result(Op::OpLoad, u32, {result(Op::OpAccessChain, to_number, {push_, member, first})});
+  const Id own = bits(value), nothing = result(Op::OpBitwiseAnd, u32, {all, zero});
+  const Id same = result(Op::OpBitwiseXor, u32, {own, nothing});
+  return t == Scalar::U32 ? same : result(Op::OpBitcast, type(t), {same});
 }
 
 // A row of what lanes have, or the pair of each: each number of 64 bits is stored by all lanes, at one place. Drivers make

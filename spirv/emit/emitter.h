@@ -3,6 +3,9 @@
 // emit.cpp puts the module together.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "spirv/emit/emit.h"
 #include "spirv/emit/module.h"
 #include "spirv/kernel/lane_rows.h"
@@ -95,11 +98,15 @@ class Emitter {
   void declare_row_stores();
   Id made_of_pushed(Id number, uint64_t end);
   void number_rows();
+  Id sum_of_terms(const kernel::Sum& sum);
   Id row_begin(const kernel::LaneRow& row);
+  Id place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind);
   Id load_row(size_t at, Scalar element);
+  Id held_together(size_t at, Id value, Scalar t);
   void store_row(size_t at, std::span<const Id> values);
   bool has_rows() const { return rows_.loads + rows_.stores > 0; }
   bool is_row(size_t at, uint32_t step) const { return has_rows() && rows_.accesses[at].step == step; }
+  bool is_common(size_t at) const { return has_rows() && rows_.accesses[at].common; }
   void atomic(const Inst& i);
   void compare_exchange_add(Id pointer, Id addend);
   Id leaf(const Inst& i);
@@ -142,8 +149,11 @@ class Emitter {
   kernel::LaneRows rows_;         // none: each lane loads and stores for itself
   std::vector<Id> described_as_;  // rows: of bindings that are stored so, by binding; 0: of others
   uint32_t described_ = 0;        // rows: the first so many bindings have a descriptor beside their address
-  std::vector<Id> is_lane_;       // rows: whether the lane has this number, but for the last one
-  std::vector<size_t> else_of_;   // per If: the position of its Else, or 0
+  std::map<std::pair<uint32_t, std::vector<std::pair<Value, uint32_t>>>, Id> begins_;  // rows: of bindings, by terms
+  std::set<size_t> held_;        // rows: stores behind others, whose values these hold, too
+  std::set<Id> strided_;         // rows: types of pointers that are decorated
+  std::vector<Id> is_lane_;      // rows: whether the lane has this number, but for the last one
+  std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
   std::map<std::pair<Scalar, bool>, Id> block_types_;
   Id label_ = 0;  // of the block being written

@@ -62,12 +62,16 @@ class RowFinder {
     LaneRow row{sums_[i.in[1]]};
     auto& terms = row.first.terms;
     const auto lane = std::ranges::find_if(terms, [&](const auto& t) { return k_.body[t.first].op == KOp::LaneIndex; });
-    if ((bytes != 4 && bytes != 8) || lane == terms.end() || (i.op == KOp::Load && lane->second > 2)) return;
-    row.step = lane->second;
-    terms.erase(lane);
+    if ((bytes != 4 && bytes != 8) || (lane == terms.end() && i.op == KOp::Store)) return;
+    row.common = lane == terms.end();
+    if (!row.common) {
+      if (i.op == KOp::Load && lane->second > 2) return;
+      row.step = lane->second;
+      terms.erase(lane);
+    }
     if (!std::ranges::all_of(terms, [&](const auto& t) { return known_before_[t.first]; })) return;
+    ++(row.common ? out_.common : i.op == KOp::Load ? out_.loads : out_.stores);
     out_.accesses[at] = std::move(row);
-    ++(i.op == KOp::Load ? out_.loads : out_.stores);
   }
 
   const Kernel& k_;

@@ -9,14 +9,16 @@ namespace spirograd::kernel {
 
 /// Lane l reaches element `first` + l `step`.
 struct LaneRow {
-  Sum first;          // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
-  uint32_t step = 0;  // 1, 2 where it is half of a pair, of stores any; 0: the access is none of these
+  Sum first;            // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
+  uint32_t step = 0;    // 1, 2 where it is half of a pair, of stores any; 0: the access is none of these
+  bool common = false;  // a load of one element for all lanes, at `first`
 };
 
 struct LaneRows {
   std::vector<LaneRow> accesses;       // per instruction
   std::vector<bool> numbers_subgroup;  // per instruction: LocalIndex by the size of the subgroup
-  size_t loads = 0, stores = 0;        // such ones
+  size_t loads = 0, stores = 0;        // that are rows
+  size_t common = 0;                   // loads
 };
 
 /// Those outside of all branches and loops, of elements of 4 or 8 bytes. None: the kernel does not know of subgroups.

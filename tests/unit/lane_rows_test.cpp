@@ -84,6 +84,15 @@ TEST(LaneRows, LanesReadNeighboursAtPlacesMadeOfNumbersOfGroups) {
   EXPECT_EQ(with_lanes(0), 0u) << "all lanes read one element";
 }
 
+TEST(LaneRows, WhatAllLanesReadIsToldApart) {
+  const auto common = [](const std::function<Value(Builder&, const Numbers&, int64_t)>& place) {
+    return kernel::lane_rows(made(place)).common;
+  };
+  EXPECT_EQ(common([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, 0, j); }), 16u);
+  EXPECT_EQ(common([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, j < 4 ? 1 : 0, j); }), 12u);
+  EXPECT_EQ(common([](Builder& b, const Numbers& n, int64_t) { return b.op(KOp::Quot, n.lane, b.i32(2)); }), 0u);
+}
+
 TEST(LaneRows, PlacesMayBeOfAnyArithmeticButNotOfLoadsOrLanes) {
   const auto of = [](const std::function<Value(Builder&, const Numbers&)>& first) {
     return count(
@@ -176,6 +185,38 @@ TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
   EXPECT_EQ(described(doubled(apart), t, both), 0u) << "no pairs";
   t.subgroup_operations &= ~uint32_t{kSubgroupShuffle};
   EXPECT_EQ(described(doubled(at(1024, 0)), t, both), 0u) << "lanes cannot be asked for their values";
+}
+
+// Sums of a row and an element that all lanes read, `each` for each row, all stored at the end.
+Kernel sums_of_rows(int64_t each) {
+  Builder b("k", kWorkgroup, 6400, kLanes);
+  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);
+  const auto i32 = [&](Value v) { return b.bitcast(Scalar::I32, v); };
+  const Numbers n = {i32(b.group_index()), b.op(KOp::Quot, i32(b.local_index()), b.i32(kLanes)), i32(b.lane_index())};
+  std::vector<Value> sums;
+  for (int64_t j = 0; j < 8; ++j) {
+    sums.push_back(b.load(x, sum_of(b, n, 1024, 128, 1, 8 * j)));
+    for (int64_t k = 0; k < each; ++k)
+      sums.back() = b.add(sums.back(), b.load(x, sum_of(b, n, 1024, 128, 0, 70 + 8 * k + j)));
+  }
+  for (int64_t j = 0; j < 8; ++j) b.store(y, sum_of(b, n, 1024, 128, 1, 8 * j), sums[static_cast<size_t>(j)]);
+  return std::move(b).finish();
+}
+
+TEST(LaneRows, TilesAreComputedBeforeTheyAreStored) {
+  Target t = gathering();
+  t.quirks |= kScatteredStores;
+  const auto held = [&](int64_t each) {
+    const KernelBinary binary =
+        spirv::emit(sums_of_rows(each), t, BindingForm::Address, {.pairs = {true, true}, .described = 2});
+    EXPECT_FALSE(spirv::validate(binary.words));
+    const std::string text = spirv::disassemble(binary.words);
+    size_t ors = 0;
+    for (size_t at = text.find("OpBitwiseOr"); at != std::string::npos; at = text.find("OpBitwiseOr", at + 1)) ++ors;
+    return ors;
+  };
+  EXPECT_EQ(held(2), 6u) << "the other seven";
+  EXPECT_EQ(held(1), 0u) << "each row has what it needs";
 }
 
 }  // namespace lane_rows_test
