@@ -53,6 +53,7 @@ if(TARGET Vulkan::Vulkan)  # the host links the loader itself: no symbol may cla
   endforeach()
   spirograd_gpu_test(gpu/image_test.cpp ALONE LINK gpu_host spirograd_text spirograd_compile)
   spirograd_gpu_test(gpu/row_stores_test.cpp ALONE LINK gpu_host spirograd_text spirograd_compile)
+  spirograd_gpu_test(gpu/long_products_test.cpp LINK gpu_host spirograd_text spirograd_compile)
 endif()
 
 set(libraries)

@@ -144,6 +144,9 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
     draft.stored.merge(made.stored);
   };
   if (!target.price.coalesces) store_as(order_for_pages(g, draft.roots, draft.stored, draft.scans, target));
+  LongProducts products = products_in_parts(g, draft.roots, draft.stored, draft.scans, target);
+  store_as(std::move(products.made));
+  draft.dispatched.merge(products.loops);
   FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
   go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);

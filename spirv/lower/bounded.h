@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spirv/lower/compute.h"
+#include "spirv/lower/long_products.h"
 #include "spirv/lower/rfactor.h"
 #include "spirv/lower/split_scan.h"
 #include "spirv/lower/split_scatter.h"

@@ -300,8 +300,10 @@ void store_together(Inliner& inliner, Builder& b, const Compute& s, const Tile& 
   std::optional<Value> first;
   if (!spread) first = b.op(KOp::Eq, m.team > 0 ? b.lane_index() : b.local_index(), b.constant(kernel::Scalar::U32, 0));
   std::vector<std::optional<Value>> who;  // stores each element; none: whoever has it
+  // Elements of two tiles are stored twice, the same.
+  const bool rows = spread && m.team > 0 && schedule::stores_rows(inliner.target()) && s.beside.empty() && s.rows.empty();
   for (size_t e = 0; e < tile.points.size(); ++e) {
-    who.push_back(both(b, first, tile.inside[e]));
+    who.push_back(both(b, first, rows ? std::nullopt : tile.inside[e]));
     if (!m.half) continue;
     const auto [row, column] = symmetric_axes(s);
     who.back() = both(b, who.back(), b.op(KOp::Le, tile.points[e][row], tile.points[e][column]));

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "frontend/ir/algebra.h"
-#include "spirv/lower/partition.h"
+#include "spirv/lower/contractions.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
-#include "spirv/schedule/row_rules.h"
+#include "spirv/schedule/product_rules.h"
 
 namespace spirograd::lower {
 
@@ -67,39 +67,13 @@ struct Layout {
   int64_t panel_axis = 0;
 };
 
-// A reduction whose kernel may be a map in tiles.
-bool is_reduction(const Node& n) {
-  return ir::info(n.op).kind == ir::Kind::Reduce && !finds_place(n.op) && n.type.shape.rank() >= 2;
-}
-
-// Reductions that run for the points of a kernel, not inside of other ones.
-NodeSet outermost_reductions(const ir::Graph& g, const Partition& partition) {
-  NodeSet out, seen;
-  for (NodeId root : partition.order) {
-    if (!partition.roots.contains(root.v)) continue;
-    std::vector<NodeId> stack = {root};
-    while (!stack.empty()) {
-      const NodeId id = stack.back();
-      stack.pop_back();
-      if (seen.contains(id.v)) continue;
-      seen.insert(id.v);
-      if (is_reduction(g[id])) {
-        out.insert(id.v);
-      } else if (ir::info(g[id].op).kind != ir::Kind::Reduce && ir::info(g[id].op).kind != ir::Kind::Loop) {
-        stack.insert(stack.end(), g[id].in.begin(), g[id].in.end());
-      }
-    }
-  }
-  return out;
-}
-
 class Packing {
  public:
   Packing(ir::Graph& g, const Partition& partition, const Target& target, const schedule::Scheduler& scheduler,
           Rewritten& out)
       : g_(g),
         partition_(partition),
-        outermost_(outermost_reductions(g, partition)),
+        outermost_(outermost_contractions(g, partition)),
         target_(target),
         scheduler_(scheduler),
         out_(out) {}
@@ -114,7 +88,7 @@ class Packing {
   NodeId reduction(NodeId id, Node n) {
     const Shape domain = n.type.shape, from = g_[n.in[0]].type.shape;
     if (domain.count() == 0 || from.count() < 2 * domain.count()) return id;
-    const schedule::MapSchedule chosen = schedule_of(id, domain);
+    const schedule::MapSchedule chosen = schedule_of(id);
     if (is_group_tile(chosen)) return with_longer_last(n, schedule::kStaged).value_or(id);
     const PanelTile tile = tile_of(chosen, domain);
     if (tile.lanes < 0 || tile.rows < 0) return id;
@@ -149,16 +123,12 @@ class Packing {
     return g_.intern(std::move(n));
   }
 
-  schedule::MapSchedule schedule_of(NodeId id, const Shape& domain) {
-    const Accesses found = accesses(g_, id, stored_);
-    schedule::MapFacts f{domain, {}, ExtentWalk(g_, stored_)(id).code, true, found.reductions, true};
-    for (const Access& a : found.reads) f.reads.push_back(read_of(a, a.leaf.v));
-    schedule::MapFacts copied = f;  // as it will be
-    copied.operations = found.operations;
-    const uint32_t last = 1u << (domain.rank() - 1);
-    for (schedule::Read& r : copied.reads)
-      if (r.reduced && (r.axes & last)) r.last |= last, r.sums = true;
-    return scheduler_.map(schedule::wants_short_products(copied, target_) ? copied : f, target_);
+  schedule::MapSchedule schedule_of(NodeId id) {
+    schedule::MapFacts f = contraction_facts(g_, id, stored_);
+    schedule::MapFacts copied = facts_when_copied(f);  // as it will be
+    if (schedule::wants_short_products(copied, target_)) return scheduler_.map(copied, target_);
+    f.operations.clear();
+    return scheduler_.map(f, target_);
   }
 
   std::vector<Operand> operands(NodeId id, const Node& n, const PanelTile& tile) const {
@@ -190,6 +160,17 @@ class Packing {
       o.place = operand_place(g_, n, 0, o.place);
       o.node = n.in[0];
     }
+  }
+
+  // Whether the operand is a view of an array in panels as wide as the tile.
+  bool lies_in_panels(const Operand& o, const PanelTile& tile) const {
+    const Node& whole = g_[o.node];
+    if (whole.op != Op::Reshape || stored_.contains(o.node.v)) return false;
+    const Node& panels = g_[whole.in[0]];
+    const Shape& shape = panels.type.shape;
+    const int last = shape.rank() - 1;
+    return panels.op == Op::Transpose && last == whole.type.shape.rank() && shape[last] == tile.width &&
+           panels.attr[static_cast<size_t>(last)] == last;
   }
 
   // The operand of a reduction on other operands of its own; what has a buffer stays as it is.
@@ -236,7 +217,7 @@ class Packing {
   std::optional<NodeId> packed(const Operand& o, const Shape& domain, const PanelTile& tile) {
     const std::optional<Layout> layout = layout_of(o, tile);
     const Expr x{&g_, o.node};
-    if (!layout || x.shape().count() == 0) return std::nullopt;
+    if (!layout || x.shape().count() == 0 || lies_in_panels(o, tile)) return std::nullopt;
     schedule::PackFacts f;
     f.elements = x.shape().count();
     f.bytes = static_cast<int64_t>(device_bytes(x.dtype()));
@@ -285,7 +266,9 @@ Rewritten pack_operands(ir::Graph& g, std::span<const NodeId> roots, const std::
   Rewritten out;
   out.roots.assign(roots.begin(), roots.end());
   const std::vector<NodeId> order = ir::postorder(g, roots);
-  const auto may_contract = [&](NodeId id) { return is_reduction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt; };
+  const auto may_contract = [&](NodeId id) {
+    return is_contraction(g[id]) && g[g[id].in[0]].type.shape.count() >= kWorthIt;
+  };
   const bool tiles = schedule::tiles_by_lanes(target) || shares_work(target);
   if (!tiles || std::none_of(order.begin(), order.end(), may_contract)) return out;
   const Partition partition = choose_partition(g, roots, stored, {}, scans, {}, target);

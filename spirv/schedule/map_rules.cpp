@@ -6,6 +6,7 @@
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/product_rules.h"
 #include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"

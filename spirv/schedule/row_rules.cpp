@@ -120,82 +120,8 @@ MapSchedule lane_rows(const MapFacts& f, const Target& t) {
 
 namespace {
 
-constexpr int64_t kRowsOfTile = 8, kOwnColumns = 2;
-constexpr int64_t kProductCode = 2400;  // operations that are written out
-
-// Columns that the lanes of a subgroup have side by side.
-int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
-
-// Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
-std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
-  const int last = f.domain.rank() - 1;
-  if (last < 1 || f.domain[last] % kOwnColumns != 0) return std::nullopt;
-  const auto columns = static_cast<uint32_t>(last);
-  bool common = false, rows = false;
-  for (const Read& r : f.reads) {
-    if (!r.reduced) continue;
-    const bool along = r.axes >> columns & 1;
-    const bool neighbours = (r.last >> columns & 1) && (r.sums || f.domain[last] % width_of(t) == 0);
-    if (along && !neighbours) return std::nullopt;
-    common = common || !along;
-    rows = rows || along;
-  }
-  if (!common || !rows) return std::nullopt;
-  for (uint32_t a = columns; a-- > 0;) {
-    const auto alike = [&](const Read& r) { return !r.reduced || !(r.axes >> columns & 1) || !(r.axes >> a & 1); };
-    if (f.domain[static_cast<int>(a)] >= kRowsOfTile && std::ranges::all_of(f.reads, alike)) return a;
-  }
-  return std::nullopt;
-}
-
-// Tiles along an axis, that a workgroup has several of.
-int64_t tiles_along(const MapFacts& f, size_t axis, int64_t side) {
-  return divided_up(f.domain[static_cast<int>(axis)], side);
-}
-
 // Whether points along an axis read the same, or neighbours in memory.
 bool same_or_neighbours(const Read& r, int axis) { return !(r.axes >> axis & 1) || ((r.last >> axis & 1) && r.sums); }
-
-// So many tiles, each on its own or the teams of a workgroup beside each other.
-Split on_grid(int64_t tiles, bool teams) {
-  if (!teams) return {{Bind::Grid, tiles}};
-  return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
-}
-
-}  // namespace
-
-bool wants_short_products(const MapFacts& f, const Target& t) {
-  constexpr double kLeastElements = 1 << 20, kShortest = 8;
-  if (!reads_rows(t) || !f.alone || f.stores || f.reductions.size() != 1) return false;
-  const Reduction& r = f.reductions[0];
-  const std::optional<size_t> rows = rows_of_products(f, t);
-  const int64_t width = width_of(t);
-  if (!rows || !r.one_axis || r.loops || r.position || r.length < kShortest || r.length > kPlainSum) return false;
-  double operations = 0;
-  for (const Operations& o : f.operations) operations += o.count;
-  const auto columns = static_cast<size_t>(f.domain.rank() - 1);
-  return operations * r.length * kRowsOfTile * kOwnColumns <= kProductCode && f.domain[static_cast<int>(columns)] >= width &&
-         static_cast<double>(f.domain.count()) * r.length >= kLeastElements &&
-         std::max(tiles_along(f, *rows, kRowsOfTile), tiles_along(f, columns, width)) >= kTeams;
-}
-
-// The last tile of columns begins earlier where it would end behind the axis, so that its rows are rows, too.
-MapSchedule short_products(const MapFacts& f, const Target& t) {
-  MapSchedule s = plain_map(f);
-  s.team = t.subgroup_size;
-  s.group = kTeams * s.team;
-  const size_t rows = *rows_of_products(f, t), columns = s.axes.size() - 1;
-  const bool below = tiles_along(f, rows, kRowsOfTile) >= kTeams;  // teams take tiles below each other
-  s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), below);
-  s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  s.axes[columns] = on_grid(tiles_along(f, columns, width_of(t)), !below);
-  append_lanes(s.axes[columns], kOwnColumns, t.subgroup_size, f.domain[static_cast<int>(columns)], t);
-  for (size_t a : {rows, columns})
-    if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
-  return s;
-}
-
-namespace {
 
 // Whether there are rows of elements along the last axis, so many for each lane, for the subgroups of workgroups; and these
 // rows: they are neighbours along the axis, or along another one if they are too few there.

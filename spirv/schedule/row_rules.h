@@ -4,12 +4,28 @@
 
 #include "spirograd/target.h"
 #include "spirv/schedule/compute.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/schedule.h"
 
 namespace spirograd::schedule {
 
 /// Subgroups of a workgroup that take rows.
 inline constexpr int64_t kTeams = 8;
+
+/// Columns that a lane has, and those that the lanes of a subgroup have side by side.
+inline constexpr int64_t kOwnColumns = 2;
+inline int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
+
+/// Tiles along an axis, that a workgroup has several of.
+inline int64_t tiles_along(const MapFacts& f, size_t axis, int64_t side) {
+  return divided_up(f.domain[static_cast<int>(axis)], side);
+}
+
+/// So many tiles, each on its own or the teams of a workgroup beside each other.
+inline Split on_grid(int64_t tiles, bool teams) {
+  if (!teams) return {{Bind::Grid, tiles}};
+  return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
+}
 
 /// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
 bool wants_row_parts(const PartialFacts& f, const Target& t);
@@ -28,11 +44,6 @@ MapSchedule lane_columns(const MapFacts& f, const Target& t);
 /// Light work on each element of large arrays that lie alike.
 bool wants_row_elements(const MapFacts& f, const Target& t);
 MapSchedule row_elements(const MapFacts& f, const Target& t);
-
-/// Contractions of few elements: tiles of rows and neighbours, of which a subgroup loads rows, and what its lanes have in
-/// common as one.
-bool wants_short_products(const MapFacts& f, const Target& t);
-MapSchedule short_products(const MapFacts& f, const Target& t);
 
 /// The reduction of either, which is written out whole.
 bool reads_lane_row(const ReduceFacts& f, const Target& t);

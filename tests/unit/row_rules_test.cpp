@@ -227,42 +227,6 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
   EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short";
 }
 
-// x[i, k] y[k, j], as the reads of a map over i and j.
-MapFacts product(int64_t rows, int64_t columns, double length) {
-  MapFacts f{{rows, columns}, {}, 8, true, {{3, length, true}}};
-  f.reads.push_back({0, 1, false, true, true, 0, true});
-  f.reads.push_back({1, 2, false, true, true, 2});
-  f.operations = {{3, 2}};
-  f.alone = true;
-  return f;
-}
-
-TEST(RowRules, ShortProductsAreTilesThatSubgroupsLoadRowsFor) {
-  EXPECT_EQ(map(product(1024, 1024, 64)), "i = grid 16 local 8 register 8; j = grid 64 lane 8 register 2; group 64; team 8");
-  EXPECT_EQ(map(product(1003, 1000, 20)),
-            "i = grid 16 local 8 register 8; j = grid 63 lane 8 register 2; tail recompute; group 64; team 8");
-  EXPECT_EQ(map(product(20, 5000, 20)),
-            "i = grid 3 register 8; j = grid 40 local 8 lane 8 register 2; tail recompute; group 64; team 8")
-      << "tiles beside each other";
-  const auto by_rows = [](const MapFacts& f) { return map(f).find("lane 8 register 2; group 64") != std::string::npos; };
-  EXPECT_FALSE(by_rows(product(1024, 1024, 65))) << "more than is added plainly";
-  EXPECT_FALSE(by_rows(product(1024, 1024, 7)));
-  EXPECT_EQ(map(product(1024, 1001, 64)).find("team"), std::string::npos) << "rows begin anywhere";
-  EXPECT_FALSE(by_rows(product(7, 100000, 64)));
-  EXPECT_FALSE(by_rows(product(100000, 14, 64)));
-  EXPECT_FALSE(by_rows(product(100, 100, 64))) << "little work";
-  const auto but = [&](const std::function<void(MapFacts&)>& change) {
-    MapFacts f = product(1024, 1024, 64);
-    change(f);
-    return by_rows(f);
-  };
-  EXPECT_FALSE(but([](MapFacts& f) { f.operations[0].count = 5; })) << "code";
-  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].last = 0; })) << "neighbours are apart";
-  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 3; })) << "no rows share it";
-  EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0, f.reads[0].reduced = false; })) << "nothing in common";
-  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
-}
-
 TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
   const auto dispatches = [](const std::string& text) {
     const Program p = test::program("def f" + text);

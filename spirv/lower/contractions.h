@@ -1,0 +1,21 @@
+// Reductions that may be contractions in tiles.
+#pragma once
+
+#include "spirv/lower/access.h"
+#include "spirv/lower/partition.h"
+#include "spirv/schedule/compute.h"
+
+namespace spirograd::lower {
+
+/// A reduction whose kernel may be a map in tiles.
+bool is_contraction(const ir::Node& n);
+
+/// Those that run for the points of a kernel, not inside of other reductions.
+NodeSet outermost_contractions(const ir::Graph& g, const Partition& partition);
+
+/// Of a reduction in a kernel of its own; `stored`: what has a buffer.
+schedule::MapFacts contraction_facts(const ir::Graph& g, ir::NodeId id, const NodeSet& stored);
+/// The same where operands are copied in the order in which neighbouring points read them.
+schedule::MapFacts facts_when_copied(schedule::MapFacts f);
+
+}  // namespace spirograd::lower

@@ -1,0 +1,28 @@
+// Contractions as tiles of subgroups that read rows (row_rules): rows of a tile have in common what lanes read along its
+// columns, and lanes what is read along its rows.
+#pragma once
+
+#include <optional>
+
+#include "spirograd/target.h"
+#include "spirv/schedule/compute.h"
+#include "spirv/schedule/schedule.h"
+
+namespace spirograd::schedule {
+
+/// Contractions of few elements, which are written out: a subgroup loads rows, and what its lanes have in common as one.
+bool wants_short_products(const MapFacts& f, const Target& t);
+MapSchedule short_products(const MapFacts& f, const Target& t);
+
+/// How a contraction of more elements becomes short ones: parts of the axis that is reduced.
+struct LongProduct {
+  int64_t part = 0;               // elements
+  bool at_once = false;           // all parts are stored, and summed; else each is added to the sums so far:
+  int rows = 0;                   // the axis of the domain that tiles have rows along
+  int64_t height = 1, width = 1;  // this axis and the last one are to be multiples of
+};
+inline constexpr int64_t kLeastLongProduct = 1 << 20;  // elements in all, of which is asked
+/// None: it is reduced as others. Pre: operands are copied in the order in which neighbouring points read them.
+std::optional<LongProduct> long_product(const MapFacts& f, const Target& t);
+
+}  // namespace spirograd::schedule

@@ -1,0 +1,167 @@
+// Contractions as tiles of subgroups that read rows, where drivers gather what loops read: short ones are written out, long
+// ones become short ones.
+#include "spirv/schedule/product_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "spirograd/grad.h"
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
+#include "support/golden_plans.h"
+#include "support/lowered.h"
+#include "support/text_programs.h"
+
+namespace spirograd::schedule {
+namespace product_rules_test {
+
+// x[i, k] y[k, j], as the reads of a map over i and j.
+MapFacts product(int64_t rows, int64_t columns, double length) {
+  MapFacts f{{rows, columns}, {}, 8, true, {{3, length, true}}};
+  f.reads.push_back({0, 1, false, true, true, 0, true});
+  f.reads.push_back({1, 2, false, true, true, 2});
+  f.operations = {{3, 2}};
+  f.alone = true;
+  return f;
+}
+
+MapFacts product_but(double length, const std::function<void(MapFacts&)>& change) {
+  MapFacts f = product(1024, 1024, length);
+  change(f);
+  return f;
+}
+
+std::string map(const MapFacts& f, const Target& t = test::lane_cpu()) {
+  const MapSchedule s = Scheduler().map(f, t);
+  if (const auto wrong = check(f, s, t)) ADD_FAILURE() << wrong->str();
+  return to_string(s);
+}
+
+Target scattering() {
+  Target t = test::lane_cpu();
+  t.quirks &= ~uint32_t{kScatteredStores};
+  return t;
+}
+
+TEST(ProductRules, ShortOnesAreTilesThatSubgroupsLoadRowsFor) {
+  EXPECT_EQ(map(product(1024, 1024, 64)), "i = grid 32 local 8 register 4; j = grid 64 register 2 lane 8; group 64; team 8");
+  EXPECT_EQ(map(product(1024, 1024, 64), scattering()),
+            "i = grid 32 local 8 register 4; j = grid 64 lane 8 register 2; group 64; team 8")
+      << "each lane stores pairs";
+  EXPECT_EQ(map(product(1003, 1000, 20)),
+            "i = grid 32 local 8 register 4; j = grid 63 register 2 lane 8; tail recompute; group 64; team 8");
+  EXPECT_EQ(map(product(20, 5000, 20)),
+            "i = grid 5 register 4; j = grid 40 local 8 register 2 lane 8; tail recompute; group 64; team 8")
+      << "tiles beside each other";
+  EXPECT_EQ(map(product(36, 2048, 20)), "i = grid 9 register 4; j = grid 16 local 8 register 2 lane 8; group 64; team 8")
+      << "as many as a workgroup has";
+}
+
+TEST(ProductRules, OthersAreNot) {
+  const auto by_rows = [](const MapFacts& f) { return map(f).find("register 2 lane 8; group 64") != std::string::npos; };
+  EXPECT_FALSE(by_rows(product(1024, 1024, 65))) << "more than is added plainly";
+  EXPECT_FALSE(by_rows(product(1024, 1024, 7)));
+  EXPECT_EQ(map(product(1024, 1001, 64)).find("team"), std::string::npos) << "rows begin anywhere";
+  EXPECT_FALSE(by_rows(product(3, 100000, 64)));
+  EXPECT_FALSE(by_rows(product(100000, 14, 64)));
+  EXPECT_FALSE(by_rows(product(100, 100, 64))) << "little work";
+  const auto but = [&](const std::function<void(MapFacts&)>& change) { return by_rows(product_but(64, change)); };
+  EXPECT_TRUE(but([](MapFacts&) {}));
+  EXPECT_FALSE(but([](MapFacts& f) { f.operations[0].count = 5; })) << "code";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].last = 0; })) << "neighbours are apart";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 3; })) << "no rows share it";
+  EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0, f.reads[0].reduced = false; })) << "nothing in common";
+  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+}
+
+// "part", with "at once" or what rows and columns are multiples of.
+std::string parts(const MapFacts& f, const Target& t = test::lane_cpu()) {
+  const std::optional<LongProduct> p = long_product(f, t);
+  if (!p) return "none";
+  const std::string part = std::to_string(p->part);
+  if (p->at_once) return part + " at once";
+  return part + ", " + std::to_string(p->height) + " x " + std::to_string(p->width) + ", rows " + std::to_string(p->rows);
+}
+
+TEST(ProductRules, LongOnesAreInParts) {
+  EXPECT_EQ(parts(product(1024, 1024, 1024)), "64, 32 x 16, rows 0");
+  EXPECT_EQ(parts(product(1024, 1024, 1000)), "50, 32 x 16, rows 0") << "nothing is left over";
+  EXPECT_EQ(parts(product(1024, 1024, 997)), "64, 32 x 16, rows 0");
+  EXPECT_EQ(parts(product(1024, 1024, 1027)), "63, 32 x 16, rows 0") << "three are few: 19 are left over";
+  EXPECT_EQ(parts(product(200, 900, 1024)), "64, 4 x 16, rows 0") << "32 rows would be many more";
+  EXPECT_EQ(parts(product(1001, 999, 1024)), "64, 32 x 16, rows 0");
+  EXPECT_EQ(parts(product(1024, 1024, 64)), "none");
+  EXPECT_EQ(parts(product(1024, 1024, 1024), scattering()), "none");
+  EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.operations[0].count = 3; })), "50, 32 x 16, rows 0") << "more code";
+  EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.operations[0].count = 6; })), "none");
+  EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.reductions[0].one_axis = false; })), "none");
+  EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.reads[1].axes = 3; })), "none");
+}
+
+TEST(ProductRules, FewTilesHaveAllPartsAtOnce) {
+  EXPECT_EQ(parts(product(64, 256, 784)), "56 at once") << "the parts stay in caches";
+  EXPECT_EQ(parts(product(512, 512, 512)), "64, 32 x 16, rows 0") << "they would not";
+  EXPECT_EQ(parts(product(100, 100, 20000)), "50 at once") << "too few tiles for a dispatch each";
+  EXPECT_EQ(parts(product(100, 100, 200000)), "none") << "too much memory";
+  EXPECT_EQ(parts(product(101, 101, 20000)), "none") << "rows begin anywhere";
+  EXPECT_EQ(parts(product(101, 801, 100)), "50, 4 x 16, rows 0");
+  EXPECT_EQ(parts(product(64, 64, 200)), "none") << "little work";
+}
+
+Program program(const std::string& text) { return test::program("def f" + text); }
+
+lower::Plan lowered(const Program& p) {
+  lower::Plan plan;
+  EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << p.name;
+  return plan;
+}
+
+int64_t dispatched_parts(const std::string& text) {
+  SCOPED_TRACE(text);
+  return test::dispatched_loops(lowered(program(text)));
+}
+
+TEST(ProductRules, LoopsOverPartsGiveTheInterpretersValues) {
+  EXPECT_EQ(dispatched_parts("(x: f32[131, 400], y: f32[400, 129]) = x @ y"), 1);
+  EXPECT_EQ(
+      dispatched_parts("(x: f32[400, 130], y: f32[139, 400]) = for i: 130, j: 139 => sum(for k: 400 => x[k, i] * y[j, k])"),
+      1)
+      << "either order";
+  EXPECT_EQ(dispatched_parts("(x: f32[131, 400]) = x @ transpose(x)"), 1) << "both operands are one array";
+  EXPECT_EQ(dispatched_parts("(x: f32[3, 70, 337], y: f32[337, 81]) = for b: 3 => x[b] @ y"), 1) << "a batch, and a rest";
+  EXPECT_EQ(dispatched_parts("(x: f32[131, 400], y: f32[400, 129], v: f32[129]) = max(0.0, exp(x) @ square(y) + v)"), 1)
+      << "what is before and behind";
+  EXPECT_EQ(dispatched_parts("(x: f32[132, 400], y: f32[400, 129]) ="
+                             " for i: 132, j: 129 => sum(for k: 400 => max(x[i, k], y[k, j]))"),
+            1)
+      << "not a product of two";
+  EXPECT_EQ(dispatched_parts("(x: f32[131, 400], y: f32[400, 129], m: f32[131]) ="
+                             " for i: 131, j: 129 => sum(for k: 400 => where(m[i] > 0.0, x[i, k], 0.5) * y[k, j])"),
+            1);
+}
+
+TEST(ProductRules, PartsAtOnceGiveTheInterpretersValues) {
+  for (const std::string text :
+       {"(x: f32[64, 200], y: f32[200, 128]) = x @ y", "(x: f32[64, 261], y: f32[261, 130]) = x @ y",
+        "(x: f32[4, 48, 200], y: f32[4, 200, 64]) = for b: 4 => x[b] @ y[b]",
+        "(x: f32[300, 64], y: f32[300, 80]) = transpose(x) @ y + 1.0"}) {
+    SCOPED_TRACE(text);
+    const lower::Plan plan = lowered(program(text));
+    EXPECT_EQ(test::dispatched_loops(plan), 0);
+    EXPECT_TRUE(std::ranges::any_of(plan.kernels, [](const kernel::Kernel& k) { return k.subgroup > 0; }));
+  }
+}
+
+TEST(ProductRules, GradientsOfProductsAreProducts) {
+  const Program p = program("(x: f32[131, 400], y: f32[400, 129]) = sum(square(x @ y))");
+  const Program gradient = grad(p, {"x", "y"}).value();
+  const lower::Plan plan = lowered(gradient);
+  EXPECT_EQ(test::dispatched_loops(plan), 1);
+  for (size_t j = 0; j < plan.kernels.size(); ++j)
+    for (const lower::ScheduleLine& line : plan.schedules[j])
+      EXPECT_FALSE(line.what.starts_with("sum") && line.how.find("serial") != std::string::npos) << line.what << line.how;
+}
+
+}  // namespace product_rules_test
+}  // namespace spirograd::schedule
