@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "frontend/ir/algebra.h"
 #include "spirv/lower/extent.h"
 
 namespace spirograd::lower {
@@ -31,6 +32,10 @@ NodeSet outermost_contractions(const ir::Graph& g, const Partition& partition) {
     }
   }
   return out;
+}
+
+ir::Expr windowed(ir::Expr x, int axis, int64_t from, int64_t count) {
+  return from == 0 && count == x.shape()[axis] ? x : ir::window(x, axis, from, count);
 }
 
 schedule::MapFacts contraction_facts(const ir::Graph& g, NodeId id, const NodeSet& stored) {

@@ -13,6 +13,9 @@ bool is_contraction(const ir::Node& n);
 /// Those that run for the points of a kernel, not inside of other reductions.
 NodeSet outermost_contractions(const ir::Graph& g, const Partition& partition);
 
+/// ir::window, or `x` itself if that is all of the axis.
+ir::Expr windowed(ir::Expr x, int axis, int64_t from, int64_t count);
+
 /// Of a reduction in a kernel of its own; `stored`: what has a buffer.
 schedule::MapFacts contraction_facts(const ir::Graph& g, ir::NodeId id, const NodeSet& stored);
 /// The same where operands are copied in the order in which neighbouring points read them.

@@ -9,6 +9,7 @@
 #include "frontend/ir/close_loop.h"
 #include "spirv/lower/contractions.h"
 #include "spirv/lower/row_axis.h"
+#include "spirv/lower/several_axes.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/product_rules.h"
@@ -40,12 +41,24 @@ struct Factor {
   std::optional<int> rows, lanes;
 };
 
+constexpr int64_t kMuch = 3;  // times the elements around: more than that is not stored
+
+// Elements of a sum, and of the arrays that a kernel for it reads.
+int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
+  std::set<uint32_t> leaves;
+  for (const Access& a : accesses(g, id, stored).reads) leaves.insert(a.leaf.v);
+  int64_t all = g[id].type.shape.count();
+  for (const uint32_t leaf : leaves) all += g[{leaf}].type.shape.count();
+  return all;
+}
+
 // Copies end at whole tiles, and so do the sums in between: what is beyond the arrays is 0 there, and left out at the end.
 class Contraction {
  public:
   Contraction(Graph& g, const NodeSet& stored, NodeId id, const schedule::LongProduct& how)
       : g_(g),
         stored_(stored),
+        id_(id),
         node_(g[id]),
         whole_(reading_of_operand(g, node_)),
         how_(how),
@@ -58,18 +71,25 @@ class Contraction {
   // The sum, and the loops over parts; none: an operand is read in other ways.
   std::optional<Expr> made(std::set<uint32_t>& loops) {
     const int axis = whole_.reduced;
-    if (!find_factors() || (pads() && !may_pad_)) return std::nullopt;
+    if (!find_factors() || (pads() && !may_pad_) || elements_copied() > kMuch * elements_around(g_, id_, stored_))
+      return std::nullopt;
     const int64_t n = g_[whole_.node].type.shape[axis], part = how_.part, at_once = part * schedule::kPlainSum;
     std::optional<Expr> total;
     for (int64_t from = 0; from + part <= n; from += at_once) {
       const Expr sum = in_loop(from, std::min(at_once, (n - from) / part * part), loops);
       total = total ? *total + sum : sum;
     }
-    for (const int a : {how_.rows, lanes_}) total = ir::window(*total, a, 0, node_.type.shape[a]);
+    for (const int a : {how_.rows, lanes_}) total = windowed(*total, a, 0, node_.type.shape[a]);
     return total;
   }
 
  private:
+  int64_t elements_copied() const {
+    int64_t all = 0;
+    for (const auto& [at, f] : factors_) all += g_[f.node].type.shape.count();
+    return all;
+  }
+
   static Reading reading_of_operand(const Graph& g, const Node& n) {
     const Place place = operand_place(g, n, 0, place_of_point(n.type.shape), {kReducedAxis, -1});
     return {n.in[0], static_cast<int>(n.attr[0]), place};
@@ -201,9 +221,9 @@ class Contraction {
 
   // A range of the reduced axis, up to the ends of the last tiles.
   Expr padded(const Factor& o, int64_t from, int64_t count) const {
-    Expr x = ir::window({&g_, o.node}, o.reduced, from, count);
-    if (o.rows && pads()) x = ir::window(x, *o.rows, 0, padded_.shape[how_.rows]);
-    return o.lanes ? ir::window(x, *o.lanes, 0, padded_.shape[lanes_]) : x;
+    Expr x = windowed({&g_, o.node}, o.reduced, from, count);
+    if (o.rows && pads()) x = windowed(x, *o.rows, 0, padded_.shape[how_.rows]);
+    return o.lanes ? windowed(x, *o.lanes, 0, padded_.shape[lanes_]) : x;
   }
 
   // The sum over a range that has whole parts, and over what is left of the axis behind the last one, which comes first.
@@ -226,6 +246,7 @@ class Contraction {
 
   Graph& g_;
   const NodeSet& stored_;
+  const NodeId id_;
   const Node node_;
   const Reading whole_;  // all that is summed
   const schedule::LongProduct how_;
@@ -241,15 +262,34 @@ Expr parts_at_once(Graph& g, NodeId id, int64_t part, std::set<uint32_t>& stored
   const int axis = static_cast<int>(n.attr[0]);
   const Expr x{&g, n.in[0]};
   const int64_t length = x.shape()[axis], parts = length / part, left = length - parts * part;
-  const Expr whole = ir::window(x, axis, 0, parts * part);
+  const Expr whole = windowed(x, axis, 0, parts * part);
   const Expr cut = ir::reshape(whole, whole.shape().erased(axis).inserted(axis, part).inserted(axis, parts));
   const Expr partial = ir::reduce(Op::Sum, ir::move_axis(cut, axis, 0), {axis + 1});
   stored.insert(partial.id.v);
   const Expr sum = ir::reduce(Op::Sum, partial, {0});
-  return left == 0 ? sum : sum + ir::reduce(Op::Sum, ir::window(x, axis, parts * part, left), {axis});
+  return left == 0 ? sum : sum + ir::reduce(Op::Sum, windowed(x, axis, parts * part, left), {axis});
 }
 
 }  // namespace
+
+// The same of a contraction over several axes, where what is stored is not much larger than what there is.
+std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
+                                      std::set<uint32_t>& stored) {
+  std::optional<ShortSums> sums = short_sums(g, id, now_stored);
+  if (!sums) return std::nullopt;
+  NodeSet then_stored = now_stored;
+  for (const uint32_t copy : sums->stored) then_stored.insert(copy);
+  const Expr partial = sums->partial;
+  if (partial.shape().count() > kMuch * elements_around(g, id, now_stored) ||
+      !schedule::short_products_of(facts_when_copied(contraction_facts(g, partial.id, then_stored)), target))
+    return std::nullopt;
+  stored.merge(sums->stored);
+  if (sums->others == 0) return partial;
+  stored.insert(partial.id.v);
+  std::vector<int64_t> axes;
+  for (int a = 0; a < sums->others; ++a) axes.push_back(a);
+  return ir::reduce(Op::Sum, partial, axes);
+}
 
 LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
                                const Target& target) {
@@ -266,6 +306,7 @@ LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const st
   const NodeSet outermost = outermost_contractions(g, partition);
   NodeSet now_stored;
   const auto in_parts = [&](NodeId id) -> std::optional<Expr> {
+    if (g[id].attr.size() > 1) return sum_of_short_sums(g, id, now_stored, target, made.stored);
     const auto how = schedule::long_product(facts_when_copied(contraction_facts(g, id, now_stored)), target);
     if (!how) return std::nullopt;
     return how->at_once ? parts_at_once(g, id, how->part, made.stored)

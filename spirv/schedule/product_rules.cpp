@@ -13,13 +13,18 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kRowsOfTile = 4;
-constexpr int64_t kProductCode = 1200;  // operations that are written out
-constexpr int64_t kShortest = 8;        // elements that are worth it
+constexpr int64_t kProductCode = 2000;   // operations that are written out
+constexpr int64_t kShortest = 8;         // elements that are worth it
+constexpr double kMostStored = 1 << 25;  // bytes of all parts
 
-int64_t operations_of_tile(const MapFacts& f) {
+// Operations on one element of what is reduced, for all points that a lane has of a tile.
+int64_t operations_of_tile(const MapFacts& f, size_t rows) {
   double operations = 0;
-  for (const Operations& o : f.operations) operations += o.count;
-  return static_cast<int64_t>(operations * kRowsOfTile * kOwnColumns);
+  for (const Operations& o : f.operations) {
+    const bool along_rows = o.axes >> rows & 1, along_columns = o.axes >> (f.domain.rank() - 1) & 1;
+    operations += o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? kOwnColumns : 1));
+  }
+  return static_cast<int64_t>(operations);
 }
 
 // Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
@@ -52,10 +57,15 @@ void append_row(Split& axis, int64_t own, int64_t n, const Target& t) {
   axis.push_back({Bind::Lane, t.subgroup_size});
 }
 
-// Whether subgroups of a workgroup have tiles below each other, not beside.
-bool teams_below(const MapFacts& f, size_t rows, const Target& t) {
-  const int64_t below = tiles_along(f, rows, kRowsOfTile), beside = tiles_along(f, f.domain.rank() - 1, width_of(t));
-  return below >= kTeams && (below % kTeams == 0 || beside % kTeams != 0);
+// The axis along which subgroups of a workgroup have tiles: below each other, beside, or of another axis.
+std::optional<size_t> teams_of_products(const MapFacts& f, size_t rows, const Target& t) {
+  const auto columns = static_cast<size_t>(f.domain.rank() - 1);
+  const int64_t below = tiles_along(f, rows, kRowsOfTile), beside = tiles_along(f, columns, width_of(t));
+  if (below >= kTeams && (below % kTeams == 0 || beside % kTeams != 0)) return rows;
+  if (beside >= kTeams) return columns;
+  MapFacts others = f;
+  others.domain[static_cast<int>(rows)] = 1;
+  return axis_of_teams(others, static_cast<int>(columns));
 }
 
 // Whether a map is one reduction, of a length of its own.
@@ -73,10 +83,9 @@ bool wants_short_products(const MapFacts& f, const Target& t) {
   if (!r || r->length < kShortest || r->length > kPlainSum) return false;
   const std::optional<size_t> rows = rows_of_products(f, t);
   const auto columns = static_cast<size_t>(f.domain.rank() - 1);
-  return rows && operations_of_tile(f) * static_cast<int64_t>(r->length) <= kProductCode &&
+  return rows && operations_of_tile(f, *rows) * static_cast<int64_t>(r->length) <= kProductCode &&
          f.domain[static_cast<int>(columns)] >= width_of(t) &&
-         static_cast<double>(f.domain.count()) * r->length >= kLeastElements &&
-         std::max(tiles_along(f, *rows, kRowsOfTile), tiles_along(f, columns, width_of(t))) >= kTeams;
+         static_cast<double>(f.domain.count()) * r->length >= kLeastElements && teams_of_products(f, *rows, t);
 }
 
 // The last tile of columns begins earlier where it would end behind the axis, so that its rows are rows, too.
@@ -85,10 +94,11 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   s.team = t.subgroup_size;
   s.group = kTeams * s.team;
   const size_t rows = *rows_of_products(f, t), columns = s.axes.size() - 1;
-  const bool below = teams_below(f, rows, t);
-  s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), below);
+  const size_t teams = *teams_of_products(f, rows, t);
+  s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), teams == rows);
   s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  s.axes[columns] = on_grid(tiles_along(f, columns, width_of(t)), !below);
+  s.axes[columns] = on_grid(tiles_along(f, columns, width_of(t)), teams == columns);
+  if (teams != rows && teams != columns) give_to_teams(s, f, teams, kTeams, t);
   append_row(s.axes[columns], kOwnColumns, f.domain[static_cast<int>(columns)], t);
   for (size_t a : {rows, columns})
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
@@ -108,10 +118,14 @@ int64_t part_of(int64_t n, int64_t most) {
 
 }  // namespace
 
+bool short_products_of(const MapFacts& f, const Target& t) {
+  return stores_rows(t) && wants_short_products(f, t) && 4 * static_cast<double>(f.domain.count()) < kMostStored;
+}
+
 // What is stored for all parts should stay in caches; else a dispatch for each part needs enough tiles.
 std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   constexpr int64_t kLeastTiles = 256, kLongest = 1 << 16, kMany = 8;
-  constexpr double kInCaches = 1 << 22, kMostStored = 1 << 25;  // bytes
+  constexpr double kInCaches = 1 << 22;  // bytes
   const Reduction* r = stores_rows(t) ? only_reduction(f) : nullptr;
   const int last = f.domain.rank() - 1;
   if (!r || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;
@@ -119,9 +133,9 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   padded.domain[last] = divided_up(f.domain[last], width_of(t)) * width_of(t);
   const std::optional<size_t> rows = rows_of_products(padded, t);
   if (!rows || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
-  const int64_t below = tiles_along(f, *rows, kRowsOfTile), beside = tiles_along(f, static_cast<size_t>(last), width_of(t));
-  const int64_t most = std::min(kPlainSum, kProductCode / operations_of_tile(f));
-  if (most < kPlainSum / 2 || std::max(below, beside) < kTeams) return std::nullopt;
+  const int64_t below = tiles_along(f, *rows, kRowsOfTile);
+  const int64_t most = std::min(kPlainSum, kProductCode / operations_of_tile(f, *rows));
+  if (most < kPlainSum / 2 || !teams_of_products(padded, *rows, t)) return std::nullopt;
   const auto n = static_cast<int64_t>(r->length);
   LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(*rows)};
   const int64_t tiles = f.domain.count() / (kRowsOfTile * width_of(t));

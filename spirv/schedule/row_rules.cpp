@@ -78,10 +78,6 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
   return s;
 }
 
-namespace {
-
-// The axis along which the subgroups of a workgroup are neighbours, so that few of them have nothing to do; the last one of
-// equals, of the first `axes`. None: they are shorter than that.
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   std::optional<size_t> best;
   double least = 2;
@@ -93,8 +89,6 @@ std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   }
   return best;
 }
-
-}  // namespace
 
 bool wants_lane_rows(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1 << 15;

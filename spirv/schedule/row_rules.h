@@ -2,6 +2,8 @@
 // lanes load else (kGatheredLoads).
 #pragma once
 
+#include <optional>
+
 #include "spirograd/target.h"
 #include "spirv/schedule/compute.h"
 #include "spirv/schedule/cost.h"
@@ -26,6 +28,10 @@ inline Split on_grid(int64_t tiles, bool teams) {
   if (!teams) return {{Bind::Grid, tiles}};
   return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
 }
+
+/// The axis along which the subgroups of a workgroup are neighbours, so that few of them have nothing to do; the last one of
+/// equals, of the first `axes`. None: they are shorter than that.
+std::optional<size_t> axis_of_teams(const MapFacts& f, int axes);
 
 /// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
 bool wants_row_parts(const PartialFacts& f, const Target& t);

@@ -1,6 +1,7 @@
 // Contractions over long axes in parts, where drivers gather what loops read, against sums in double precision.
 #include <cmath>
 
+#include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
 #include "spirograd/text.h"
 #include "tests/gpu/host.h"
@@ -56,6 +57,27 @@ TEST_F(LongProducts, OfAllSizes) {
 TEST_F(LongProducts, ErrorsDoNotGrowWithTheLength) {
   EXPECT_LT(error_of(130, 8500, 131), 4e-7) << "parts of parts";
   EXPECT_LT(error_of(40, 20001, 64), 4e-7) << "all at once";
+}
+
+TEST_F(LongProducts, OverSeveralAxes) {
+  const Program p = text::instantiate(text::parse("def f(x: f32[2, 24, 26, 8], w: f32[3, 3, 8, 16]) =\n"
+                                                  "  for b: 2, i: 24, j: 26, o: 16 => sum(for u: 3, v: 3, c: 8 =>\n"
+                                                  "    x[b, i + u - 1, j + v - 1, c] * w[u, v, c, o])",
+                                                  "test.sg")
+                                          .value())
+                        .value();
+  std::vector<std::vector<double>> in;
+  std::vector<HostArray> inputs;
+  for (const Param& param : p.params) {
+    std::vector<double>& x = in.emplace_back();
+    for (int64_t j = 0; j < param.type.shape.count(); ++j)
+      x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+    inputs.emplace_back(param.type, x);
+  }
+  const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
+  ASSERT_TRUE(s);
+  const std::vector<double> have = s->run(inputs).value()[0].values(), want = ir::evaluate(p, in)[0].data;
+  for (size_t j = 0; j < want.size(); ++j) ASSERT_NEAR(have[j], want[j], 2e-6) << j;
 }
 
 }  // namespace long_products_test
