@@ -140,10 +140,15 @@ Id Emitter::row_begin(const kernel::LaneRow& row) {
 }
 
 // The pointer to the element `behind` the one at `first`. What differs by constants has one address, and places behind it
-// that instructions of a processor hold.
+// that instructions of a processor hold; but where all that is read is stored again, compilers would load all of it first.
 Id Emitter::place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind) {
   const Scalar t = stored(kernel_.bindings[binding]);
   const Id to_element = pointer(spv::StorageClass::PhysicalStorageBuffer, type(t));
+  if (rows_.stores > rows_.common) {
+    const Id terms = sum_of_terms(first), constant = word(first.constant + behind), member = word(0);
+    const Id at = result(Op::OpIAdd, type(Scalar::U32), {terms, constant});
+    return result(Op::OpAccessChain, to_element, {buffers_[binding], member, at});
+  }
   Id& begin = begins_[{binding, first.terms}];
   if (!begin) {
     const Id member = word(0), terms = sum_of_terms(first);

@@ -7,6 +7,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/close_loop.h"
+#include "frontend/ir/symmetric.h"
 #include "spirv/lower/contractions.h"
 #include "spirv/lower/row_axis.h"
 #include "spirv/lower/several_axes.h"
@@ -307,7 +308,9 @@ LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const st
   NodeSet now_stored;
   const auto in_parts = [&](NodeId id) -> std::optional<Expr> {
     if (g[id].attr.size() > 1) return sum_of_short_sums(g, id, now_stored, target, made.stored);
-    const auto how = schedule::long_product(facts_when_copied(contraction_facts(g, id, now_stored)), target);
+    schedule::MapFacts facts = facts_when_copied(contraction_facts(g, id, now_stored));
+    facts.symmetric = ir::symmetric_axes(g, id);
+    const auto how = schedule::long_product(facts, target);
     if (!how) return std::nullopt;
     return how->at_once ? parts_at_once(g, id, how->part, made.stored)
                         : Contraction(g, now_stored, id, *how).made(out.loops);

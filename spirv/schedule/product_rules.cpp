@@ -125,13 +125,16 @@ bool short_products_of(const MapFacts& f, const Target& t) {
 // What is stored for all parts should stay in caches; else a dispatch for each part needs enough tiles.
 std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   constexpr int64_t kLeastTiles = 256, kLongest = 1 << 16, kMany = 8;
-  constexpr double kInCaches = 1 << 22;  // bytes
+  constexpr double kInCaches = 1 << 22;      // bytes
+  constexpr double kMostOfSymmetric = 1.15;  // columns of tiles, of which others compute half
   const Reduction* r = stores_rows(t) ? only_reduction(f) : nullptr;
   const int last = f.domain.rank() - 1;
   if (!r || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;
   MapFacts padded = f;
   padded.domain[last] = divided_up(f.domain[last], width_of(t)) * width_of(t);
   const std::optional<size_t> rows = rows_of_products(padded, t);
+  const double more = static_cast<double>(padded.domain[last]) / static_cast<double>(f.domain[last]);
+  if (f.symmetric && more > kMostOfSymmetric) return std::nullopt;
   if (!rows || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
   const int64_t below = tiles_along(f, *rows, kRowsOfTile);
   const int64_t most = std::min(kPlainSum, kProductCode / operations_of_tile(f, *rows));

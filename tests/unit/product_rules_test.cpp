@@ -95,6 +95,14 @@ TEST(ProductRules, LongOnesAreInParts) {
   EXPECT_EQ(parts(product(1024, 1024, 1024), scattering()), "none");
   EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.operations[0].count = 5; })), "50, 32 x 16, rows 0") << "more code";
   EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.operations[0].count = 8; })), "none");
+  const auto symmetric = [](int64_t n) {
+    MapFacts f = product(n, n, 1000);
+    f.symmetric = {0, 1};
+    return parts(f);
+  };
+  EXPECT_EQ(symmetric(36), "none") << "half of it is computed otherwise, and tiles would have 48 columns";
+  EXPECT_EQ(parts(product(36, 36, 1000)), "50 at once");
+  EXPECT_EQ(symmetric(640), "50, 32 x 16, rows 0");
   EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.reductions[0].one_axis = false; })), "none");
   EXPECT_EQ(parts(product_but(1024, [](MapFacts& f) { f.reads[1].axes = 3; })), "none");
 }
