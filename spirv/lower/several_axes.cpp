@@ -1,6 +1,7 @@
 #include "spirv/lower/several_axes.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "frontend/base/checked.h"
@@ -18,7 +19,15 @@ using ir::Op;
 
 namespace {
 
-using Range = std::pair<int64_t, int64_t>;  // the least and the greatest value
+struct Range {
+  int64_t least = 0, greatest = 0;
+};
+
+// None where machines would wrap around.
+std::optional<Range> in_i32(int64_t least, int64_t greatest) {
+  using Limits = std::numeric_limits<int32_t>;
+  return least < Limits::min() || greatest > Limits::max() ? std::nullopt : std::optional(Range{least, greatest});
+}
 
 // Of integers that are made of numbers of elements and constants.
 std::optional<Range> range_of(const Graph& g, NodeId id, size_t depth = 0) {
@@ -26,20 +35,20 @@ std::optional<Range> range_of(const Graph& g, NodeId id, size_t depth = 0) {
   const Node& n = g[id];
   if (depth == kDeepest) return std::nullopt;
   const auto of = [&](size_t j) { return range_of(g, n.in[j], depth + 1); };
-  if (n.op == Op::Iota) return Range{0, n.type.shape[static_cast<int>(n.attr[0])] - 1};
+  if (n.op == Op::Iota) return in_i32(0, n.type.shape[static_cast<int>(n.attr[0])] - 1);
   if (n.op == Op::Const && n.type.shape.rank() == 0) {
     const auto value = static_cast<int64_t>(n.data[0]);
-    return Range{value, value};
+    return in_i32(value, value);
   }
   if (n.op == Op::Broadcast || n.op == Op::Transpose || n.op == Op::Reshape) return of(0);
   if (n.op != Op::Add && n.op != Op::Sub && n.op != Op::Mul) return std::nullopt;
   const std::optional<Range> a = of(0), b = of(1);
   if (!a || !b) return std::nullopt;
-  if (n.op == Op::Add) return Range{a->first + b->first, a->second + b->second};
-  if (n.op == Op::Sub) return Range{a->first - b->second, a->second - b->first};
+  if (n.op == Op::Add) return in_i32(a->least + b->least, a->greatest + b->greatest);
+  if (n.op == Op::Sub) return in_i32(a->least - b->greatest, a->greatest - b->least);
   const auto [least, greatest] =
-      std::minmax({a->first * b->first, a->first * b->second, a->second * b->first, a->second * b->second});
-  return Range{least, greatest};
+      std::minmax({a->least * b->least, a->least * b->greatest, a->greatest * b->least, a->greatest * b->greatest});
+  return in_i32(least, greatest);
 }
 
 // Gathers of some elements beyond the ends of arrays, as gathers of copies with zeros there.
@@ -85,12 +94,13 @@ class Padding {
       const std::optional<Range> range = range_of(g_, n.in[j]);
       if (!range) return std::nullopt;
       const int axis = static_cast<int>(turned ? table.attr[j - 1] : static_cast<int64_t>(j - 1));
-      const int64_t extent = copy.shape()[axis], before = std::max<int64_t>(0, -range->first),
-                    behind = std::max<int64_t>(0, range->second - extent + 1);
-      if (2 * (before + behind) > extent) return std::nullopt;
-      copy = windowed(copy, axis, -before, extent + before + behind);
+      const int64_t extent = copy.shape()[axis],
+                    beyond = std::max<int64_t>(0, -range->least) + std::max<int64_t>(0, range->greatest - extent + 1);
       index.push_back({&g_, n.in[j]});
-      if (before > 0) index.back() = index.back() + ir::whole_like(index.back(), before);
+      if (beyond == 0) continue;
+      if (2 * beyond > extent) return std::nullopt;
+      copy = windowed(copy, axis, range->least, range->greatest - range->least + 1);
+      index.back() = index.back() - ir::whole_like(index.back(), range->least);
     }
     if (copy.id == array) return id;
     if (!stored_.contains(array.v) && g_[array].op != Op::Param) return std::nullopt;

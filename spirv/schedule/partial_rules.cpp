@@ -153,19 +153,23 @@ int64_t part_in_cache(const PartialFacts& f) {
   return static_cast<int64_t>(std::max(cached, little) * static_cast<double>(length(f))) + 1;
 }
 
-// Several tiles would go through all of the operands, each of them again, and memory is too slow for that.
-bool outgrows_cache(const PartialFacts& f, const Target& t) {
-  constexpr int64_t kTile = 256, kTimes = 16;
-  return !t.price.coalesces && f.read >= kTimes * kCached && f.axes_left > 0 && f.results >= 4 * kTile &&
-         length(f) >= 4 * part_in_cache(f);
+// Elements of such a part along the longest axis.
+int64_t along_longest(const PartialFacts& f) {
+  const int64_t beside = length(f) / *std::ranges::max_element(f.extents);
+  return part_in_cache(f) / beside;
 }
 
-// Along the longest axis.
+// Several tiles would go through all of the operands, each of them again, and memory is too slow for that.
+bool outgrows_cache(const PartialFacts& f, const Target& t) {
+  constexpr int64_t kTile = 256, kTimes = 16, kLeast = 4;
+  return !t.price.coalesces && f.read >= kTimes * kCached && f.axes_left > 0 && f.results >= 4 * kTile &&
+         length(f) >= 4 * part_in_cache(f) && along_longest(f) >= kLeast;
+}
+
 PartialSchedule parts_in_cache(const PartialFacts& f, const Target&) {
   PartialSchedule s = whole(f);
   const auto longest = std::ranges::max_element(f.extents);
-  const int64_t n = *longest, beside = length(f) / n, each = std::max<int64_t>(1, part_in_cache(f) / beside);
-  const int64_t grid = parts(n, divided_up(n, each), 1);
+  const int64_t n = *longest, grid = parts(n, divided_up(n, along_longest(f)), 1);
   s.axes[static_cast<size_t>(longest - f.extents.begin())] = {{Bind::Grid, grid}, {Bind::Serial, divided_up(n, grid)}};
   return s;
 }

@@ -35,6 +35,8 @@ TEST(ContractionSchedule, TallContractionsAreCutIntoPartsThatStayInTheCache) {
   EXPECT_EQ(chosen(facts, cpu), "k = serial 4000");
   facts.extents = {20, 5000}, facts.results = 64 * 64, facts.read = 100000 * 128;
   EXPECT_EQ(chosen(facts, cpu), "k = serial 20; a = grid 100 serial 50");
+  facts.extents = {9}, facts.read = int64_t{9} << 20;
+  EXPECT_EQ(chosen(facts, cpu), "k = serial 9") << "what each element reads is more than stays";
 }
 
 TEST(ContractionSchedule, ContractionsAreTilesOfSubgroups) {

@@ -98,6 +98,7 @@ TEST(LegalRules, WhateverIsDrawn) {
 
       PartialFacts p{d.extents(4), d.length(), d.chance(), false, static_cast<int>(d.below(4)), d.chance(), d.length()};
       p.position = p.extents.size() == 1 && d.chance();
+      p.read = d.chance() ? d.length() * 1000 : 0;
       const PartialSchedule partial = scheduler.partial(p, t);
       ASSERT_TRUE(is_legal(partial, check(p, partial, t))) << "partial results, round " << round;
 
