@@ -24,7 +24,7 @@ int64_t operations_of_tile(const MapFacts& f, size_t rows) {
     const bool along_rows = o.axes >> rows & 1, along_columns = o.axes >> (f.domain.rank() - 1) & 1;
     operations += o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? kOwnColumns : 1));
   }
-  return static_cast<int64_t>(operations);
+  return std::max<int64_t>(1, static_cast<int64_t>(operations));
 }
 
 // Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
