@@ -192,8 +192,9 @@ Id Emitter::held_together(size_t at, Id value, Scalar t) {
     if (i.op != KOp::Store || rows_.accesses[j].step == 0) continue;
     if (i.in[2] > at) break;
     held_.insert(j);
-    if (j == at || in_memory(kernel_.bindings[i.in[0]].type) != t) continue;
-    const Id other = bits(ids_[i.in[2]]);
+    const Scalar stored_as = kernel_.bindings[i.in[0]].type;
+    if (j == at || in_memory(stored_as) != t) continue;
+    const Id other = bits(to_memory(stored_as, ids_[i.in[2]]));
     all = all ? result(Op::OpBitwiseOr, u32, {all, other}) : other;
   }
   if (!all) return value;

@@ -72,6 +72,12 @@ TEST_F(RowStores, OfWhatIsLeftOverAndOfRowsOfSeveralAxes) {
   expect("(x: f32[3, 700, 602]) = exp(x) * 0.5");
 }
 
+TEST_F(RowStores, OfTilesOfProducts) {
+  expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y");
+  expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y > 0.25");
+  expect("(x: f32[130, 33], y: f32[33, 258], z: f32[130, 258]) = z - x @ y");
+}
+
 TEST_F(RowStores, OfWhatIsReadAlongAnotherAxis) {
   expect("(x: f32[2048, 1024]) = transpose(x, [1, 0])");
   expect("(x: f32[1402, 1511]) = transpose(x, [1, 0])");

@@ -188,9 +188,9 @@ TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
 }
 
 // Sums of a row and an element that all lanes read, `each` for each row, all stored at the end.
-Kernel sums_of_rows(int64_t each) {
+Kernel sums_of_rows(int64_t each, Scalar stored = Scalar::F32) {
   Builder b("k", kWorkgroup, 6400, kLanes);
-  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);
+  const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", stored, Access::Write);
   const auto i32 = [&](Value v) { return b.bitcast(Scalar::I32, v); };
   const Numbers n = {i32(b.group_index()), b.op(KOp::Quot, i32(b.local_index()), b.i32(kLanes)), i32(b.lane_index())};
   std::vector<Value> sums;
@@ -199,6 +199,8 @@ Kernel sums_of_rows(int64_t each) {
     for (int64_t k = 0; k < each; ++k)
       sums.back() = b.add(sums.back(), b.load(x, sum_of(b, n, 1024, 128, 0, 70 + 8 * k + j)));
   }
+  if (stored == Scalar::Bool)
+    for (Value& sum : sums) sum = b.op(KOp::Lt, sum, b.constant(Scalar::F32, 0));
   for (int64_t j = 0; j < 8; ++j) b.store(y, sum_of(b, n, 1024, 128, 1, 8 * j), sums[static_cast<size_t>(j)]);
   return std::move(b).finish();
 }
@@ -206,9 +208,9 @@ Kernel sums_of_rows(int64_t each) {
 TEST(LaneRows, TilesAreComputedBeforeTheyAreStored) {
   Target t = gathering();
   t.quirks |= kScatteredStores;
-  const auto held = [&](int64_t each) {
+  const auto held = [&](int64_t each, Scalar stored = Scalar::F32) {
     const KernelBinary binary =
-        spirv::emit(sums_of_rows(each), t, BindingForm::Address, {.pairs = {true, true}, .described = 2});
+        spirv::emit(sums_of_rows(each, stored), t, BindingForm::Address, {.pairs = {true, true}, .described = 2});
     EXPECT_FALSE(spirv::validate(binary.words));
     const std::string text = spirv::disassemble(binary.words);
     size_t ors = 0;
@@ -216,6 +218,7 @@ TEST(LaneRows, TilesAreComputedBeforeTheyAreStored) {
     return ors;
   };
   EXPECT_EQ(held(2), 6u) << "the other seven";
+  EXPECT_EQ(held(2, Scalar::Bool), 6u) << "as words";
   EXPECT_EQ(held(1), 0u) << "each row has what it needs";
 }
 
