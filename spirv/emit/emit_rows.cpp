@@ -134,8 +134,9 @@ Id Emitter::sum_of_terms(const kernel::Sum& sum) {
   return all ? all : word(0);
 }
 
-Id Emitter::row_begin(const kernel::LaneRow& row) {
-  const Id terms = sum_of_terms(row.first), constant = word(row.first.constant);
+// The number of the element `behind` the one at `first`.
+Id Emitter::row_begin(const kernel::Sum& first, uint32_t behind) {
+  const Id terms = sum_of_terms(first), constant = word(first.constant + behind);
   return result(Op::OpIAdd, type(Scalar::U32), {terms, constant});
 }
 
@@ -145,8 +146,7 @@ Id Emitter::place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t be
   const Scalar t = stored(kernel_.bindings[binding]);
   const Id to_element = pointer(spv::StorageClass::PhysicalStorageBuffer, type(t));
   if (rows_.stores > rows_.common) {
-    const Id terms = sum_of_terms(first), constant = word(first.constant + behind), member = word(0);
-    const Id at = result(Op::OpIAdd, type(Scalar::U32), {terms, constant});
+    const Id member = word(0), at = row_begin(first, behind);
     return result(Op::OpAccessChain, to_element, {buffers_[binding], member, at});
   }
   Id& begin = begins_[{binding, first.terms}];
@@ -215,7 +215,7 @@ void Emitter::store_row(size_t at, std::span<const Id> values) {
   const Id both = module_.type(Op::OpTypeVector, {t, 2}), to_number = pointer(spv::StorageClass::StorageBuffer, f64);
   need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
   const Id scope = word(static_cast<uint32_t>(spv::Scope::Subgroup)), one = word(1), member = word(0);
-  const Id begin = result(Op::OpIAdd, u32, {row_begin(rows_.accesses[even]), offsets_[i.in[0]]});
+  const Id begin = result(Op::OpIAdd, u32, {row_begin(rows_.accesses[even].first, 0), offsets_[i.in[0]]});
   const Id first = result(Op::OpShiftRightLogical, u32, {begin, one});
   const auto of_lane = [&](Id value, uint32_t lane) {
     const Id number = word(lane);

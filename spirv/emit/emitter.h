@@ -99,7 +99,7 @@ class Emitter {
   Id made_of_pushed(Id number, uint64_t end);
   void number_rows();
   Id sum_of_terms(const kernel::Sum& sum);
-  Id row_begin(const kernel::LaneRow& row);
+  Id row_begin(const kernel::Sum& first, uint32_t behind);
   Id place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind);
   Id load_row(size_t at, Scalar element);
   Id held_together(size_t at, Id value, Scalar t);

@@ -34,6 +34,18 @@ NodeSet outermost_contractions(const ir::Graph& g, const Partition& partition) {
   return out;
 }
 
+uint32_t axes_of(const Place& place) {
+  uint32_t axes = 0;
+  for (const Coordinate& c : place) axes |= c.axes;
+  return axes;
+}
+
+std::vector<int64_t> inverse_of(std::span<const int64_t> order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t a = 0; a < order.size(); ++a) inverse[static_cast<size_t>(order[a])] = static_cast<int64_t>(a);
+  return inverse;
+}
+
 ir::Expr windowed(ir::Expr x, int axis, int64_t from, int64_t count) {
   return from == 0 && count == x.shape()[axis] ? x : ir::window(x, axis, from, count);
 }

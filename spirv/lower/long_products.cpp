@@ -136,12 +136,6 @@ class Contraction {
     return true;
   }
 
-  static uint32_t axes_of(const Place& place) {
-    uint32_t axes = 0;
-    for (const Coordinate& c : place) axes |= c.axes;
-    return axes;
-  }
-
   bool add_factor(const Reading& at) {
     Factor f{at.node, at.reduced, {}, {}};
     for (int a = 0; a < static_cast<int>(at.place.size()); ++a) {
@@ -186,7 +180,7 @@ class Contraction {
     const Shape shape = beside.shape();
     const Expr whole =
         ir::reshape(beside, shape.erased(last).erased(last - 1).inserted(last - 1, shape[last - 1] * how_.width));
-    return ir::transpose(whole, from_order(order_of(o)));
+    return ir::transpose(whole, inverse_of(order_of(o)));
   }
 
   // The axes of an operand: others, what is reduced, what lies along the lanes.
@@ -197,12 +191,6 @@ class Contraction {
     order.push_back(o.reduced);
     if (o.lanes) order.push_back(*o.lanes);
     return order;
-  }
-
-  static std::vector<int64_t> from_order(const std::vector<int64_t>& order) {
-    std::vector<int64_t> inverse(order.size());
-    for (size_t a = 0; a < order.size(); ++a) inverse[static_cast<size_t>(order[a])] = static_cast<int64_t>(a);
-    return inverse;
   }
 
   // [parts, others.., reduced], [parts, others.., panels, reduced, in the panel].

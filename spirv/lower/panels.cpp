@@ -140,8 +140,7 @@ class Packing {
       const Operand o = std::move(stack.back());
       stack.pop_back();
       const Node& at = g_[o.node];
-      uint32_t axes = 0;
-      for (const Coordinate& c : o.place) axes |= c.axes;
+      const uint32_t axes = axes_of(o.place);
       if ((axes & lanes) == 0 || (axes & kReducedAxis) == 0) continue;
       if ((axes & rows) == 0) {
         out.push_back(below_layout(o));
@@ -224,8 +223,7 @@ class Packing {
     f.row = x.shape()[x.rank() - 1];
     f.neighbours = layout->order.back() == x.rank() - 1;
     f.width = tile.width;
-    uint32_t axes = 0;
-    for (const Coordinate& c : o.place) axes |= c.axes;
+    const uint32_t axes = axes_of(o.place);
     for (int a = 0; a < domain.rank(); ++a)
       if (!(axes >> a & 1)) f.readers *= schedule::divided_up(domain[a], a == tile.rows ? tile.own_rows : 1);
     const schedule::PackSchedule s = schedule::legal(f, scheduler_.pack(f, target_), target_);
@@ -245,9 +243,7 @@ class Packing {
     Expr back = ir::move_axis(copy, static_cast<int>(layout.panel_axis), last);
     back = ir::reshape(back, ordered.erased(last).inserted(last, panels * panel));
     if (panels * panel != n) back = ir::window(back, last, 0, n);
-    std::vector<int64_t> inverse(layout.order.size());
-    for (size_t a = 0; a < inverse.size(); ++a) inverse[static_cast<size_t>(layout.order[a])] = static_cast<int64_t>(a);
-    return ir::transpose(back, inverse).id;
+    return ir::transpose(back, inverse_of(layout.order)).id;
   }
 
   ir::Graph& g_;

@@ -11,6 +11,7 @@
 #include "frontend/ir/strip_mine.h"
 #include "frontend/ir/traverse.h"
 #include "spirograd/executable.h"
+#include "spirv/lower/contractions.h"
 #include "spirv/lower/partition.h"
 #include "spirv/lower/row_axis.h"
 
@@ -239,9 +240,7 @@ class LoopOfTurns {
   }
 
  private:
-  Expr rows(Expr e, int a, int64_t from, int64_t count) const {
-    return count == extent_ ? e : ir::window(e, a, from, count);
-  }
+  Expr rows(Expr e, int a, int64_t from, int64_t count) const { return windowed(e, a, from, count); }
 
   // Axis `a` as parts, which come first.
   Expr in_parts(Expr e, int a) const {

@@ -7,7 +7,6 @@
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/row_rules.h"
 #include "spirv/schedule/rules.h"
-#include "spirv/schedule/stream_rules.h"
 
 namespace spirograd::schedule {
 namespace {
@@ -47,14 +46,6 @@ std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
     if (f.domain[static_cast<int>(a)] >= kRowsOfTile && std::ranges::all_of(f.reads, alike)) return a;
   }
   return std::nullopt;
-}
-
-// Of the lanes of a subgroup, each has `own` elements of an axis: apart by all of them where rows are stored as they are
-// read, else neighbours, which it stores as pairs.
-void append_row(Split& axis, int64_t own, int64_t n, const Target& t) {
-  if (!stores_rows(t)) return append_lanes(axis, own, t.subgroup_size, n, t);
-  if (own > 1) axis.push_back({Bind::Register, own});
-  axis.push_back({Bind::Lane, t.subgroup_size});
 }
 
 // The axis along which subgroups of a workgroup have tiles: below each other, beside, or of another axis.

@@ -78,6 +78,12 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
   return s;
 }
 
+void append_row(Split& axis, int64_t own, int64_t n, const Target& t) {
+  if (!stores_rows(t)) return append_lanes(axis, own, t.subgroup_size, n, t);
+  if (own > 1) axis.push_back({Bind::Register, own});
+  axis.push_back({Bind::Lane, t.subgroup_size});
+}
+
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   std::optional<size_t> best;
   double least = 2;
@@ -134,12 +140,11 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool stored, const Target& 
   const bool beside = tiles >= kTeams;
   s.axes[last] = on_grid(tiles, beside);
   if (!beside) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
-  if (stored && stores_rows(t)) {
-    if (own > 1) s.axes[last].push_back({Bind::Register, own});
-    s.axes[last].push_back({Bind::Lane, s.team});
-  } else {
-    append_lanes(s.axes[last], own, s.team, f.domain[static_cast<int>(last)], t);
-  }
+  const int64_t n = f.domain[static_cast<int>(last)];
+  if (stored)
+    append_row(s.axes[last], own, n, t);
+  else
+    append_lanes(s.axes[last], own, s.team, n, t);
   for (size_t a = 0; a < s.axes.size(); ++a)
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;

@@ -29,6 +29,10 @@ inline Split on_grid(int64_t tiles, bool teams) {
   return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
 }
 
+/// Of the lanes of a subgroup, each has `own` elements of an axis of n: apart by all of them where rows are stored as they
+/// are read, else neighbours, which it stores as pairs.
+void append_row(Split& axis, int64_t own, int64_t n, const Target& t);
+
 /// The axis along which the subgroups of a workgroup are neighbours, so that few of them have nothing to do; the last one of
 /// equals, of the first `axes`. None: they are shorter than that.
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes);
