@@ -19,16 +19,21 @@ constexpr bool kAlwaysValidate = false;
 constexpr bool kAlwaysValidate = true;
 #endif
 
-// Bindings of each kernel that begin at a multiple of 8 bytes at each of its dispatches: arrays do.
-std::vector<std::vector<bool>> even_bindings(const lower::Plan& plan) {
-  std::vector<std::vector<bool>> out;
-  for (const kernel::Kernel& k : plan.kernels) out.emplace_back(k.bindings.size(), true);
-  const auto even = [](int64_t bytes) { return bytes % 8 == 0; };
+// Of what multiples in bytes the bindings of each kernel begin at one at each of its dispatches: arrays do at one of
+// kRowBytes.
+std::vector<std::vector<uint32_t>> beginnings(const lower::Plan& plan) {
+  std::vector<std::vector<uint32_t>> out;
+  for (const kernel::Kernel& k : plan.kernels) out.emplace_back(k.bindings.size(), kRowBytes);
   for (const Step& s : plan.steps) {
     if (s.kind != Step::Kind::Dispatch || s.kernel >= out.size()) continue;
-    for (size_t j = 0; j < s.uses.size(); ++j)
-      if (!even(static_cast<int64_t>(s.uses[j].offset)) || !std::ranges::all_of(s.uses[j].strides, even))
-        out[s.kernel][j] = false;
+    for (size_t j = 0; j < s.uses.size(); ++j) {
+      uint32_t& bytes = out[s.kernel][j];
+      const auto begins_at = [&](int64_t place) {
+        while (place % bytes != 0) bytes /= 2;
+      };
+      begins_at(static_cast<int64_t>(s.uses[j].offset));
+      for (const int64_t stride : s.uses[j].strides) begins_at(stride);
+    }
   }
   return out;
 }
@@ -54,13 +59,14 @@ Executable assemble(lower::Plan plan, const Target& target, const CompileOptions
   out.form = options.form;
   spirv::EmitOptions emit{.native_float_atomics = options.native_float_atomics};
   const bool pairs = options.form == BindingForm::Address && schedule::takes_pairs(target);
-  std::vector<std::vector<bool>> even = pairs ? even_bindings(plan) : std::vector<std::vector<bool>>(plan.kernels.size());
+  std::vector<std::vector<uint32_t>> begins =
+      pairs ? beginnings(plan) : std::vector<std::vector<uint32_t>>(plan.kernels.size());
   const bool rows = pairs && (target.quirks & kScatteredStores);
   const std::vector<uint32_t> described =
       rows ? described_bindings(plan, target.max_range) : std::vector<uint32_t>(plan.kernels.size());
   for (size_t j = 0; j < plan.kernels.size(); ++j) {
     const kernel::Kernel& k = plan.kernels[j];
-    emit.pairs = std::move(even[j]);
+    emit.begins = std::move(begins[j]);
     emit.described = described[j];
     out.kernels.push_back(spirv::emit(k, target, options.form, emit));
     out.kernels.back().operations = kernel::float_operations(k);

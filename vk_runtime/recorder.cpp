@@ -20,13 +20,13 @@ DescriptorRange descriptor_range(const Place& place, uint64_t bytes, uint64_t el
   return {offset, lead + (bytes == 0 ? 4 : bytes), lead / element};
 }
 
-bool begins_even(const Executable& e, uint32_t buffer) {
-  const auto stores_rows = [&](const Step& step) {
+bool stores_rows(const Executable& e, uint32_t buffer) {
+  const auto stores = [&](const Step& step) {
     if (step.kind != Step::Kind::Dispatch || e.form != BindingForm::Address) return false;
     const auto behind = step.uses.begin() + descriptors(e.kernels[step.kernel], e.form);
     return std::any_of(step.uses.begin(), behind, [&](const BufferUse& u) { return u.buffer == buffer && u.written; });
   };
-  return std::ranges::any_of(e.steps, stores_rows);
+  return std::ranges::any_of(e.steps, stores);
 }
 
 DescriptorSets::DescriptorSets(Device::Impl& device, const Executable& e, const Pipelines& pipelines)

@@ -1,6 +1,7 @@
 // Writes the steps of an executable into a command buffer: barriers, fills, copies, dispatches in both binding forms.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -47,8 +48,12 @@ struct DescriptorRange {
 /// `bytes` of elements of so many bytes each, from `place` on.
 DescriptorRange descriptor_range(const Place& place, uint64_t bytes, uint64_t element, uint64_t alignment);
 
-/// Whether the buffer has to begin at a multiple of 8 bytes: rows of it are stored through descriptors (kScatteredStores).
-bool begins_even(const Executable& executable, uint32_t buffer);
+/// Whether rows of the buffer are stored through descriptors (kScatteredStores), so that it has to begin where rows do.
+bool stores_rows(const Executable& executable, uint32_t buffer);
+/// Whether rows begin so many bytes behind the beginning of a buffer, where descriptors begin at multiples of `alignment`.
+inline bool begins_row(uint64_t offset, uint64_t alignment) { return offset % alignment % kRowBytes == 0; }
+/// Of what multiples in bytes arrays may begin at any, then.
+inline uint64_t row_alignment(uint64_t alignment) { return std::min<uint64_t>(alignment, kRowBytes); }
 
 /// Compute and transfer, in both directions: all that our commands do.
 struct StageAccess {

@@ -170,12 +170,14 @@ void Session::Impl::donate(std::string_view input_name, std::string_view output_
   place_in(input, output);
 }
 
-void Session::Impl::check_even(const std::vector<Place>& at) const {
+void Session::Impl::check_rows(const std::vector<Place>& at) const {
+  const uint64_t alignment = d.facts.limits.minStorageBufferOffsetAlignment;
   for (uint32_t i = 0; i < n_arguments(); ++i)
-    if (at[i].offset % 8 != 0 && begins_even(e, i))
+    if (!begins_row(at[i].offset, alignment) && stores_rows(e, i))
       throw Error("SG0501", "the array for " + quoted(e, i) + " begins at byte " + std::to_string(at[i].offset) +
-                                " of its buffer, and '" + d.name() + "' writes it in numbers of 8 bytes")
-          .hint("let it begin at a multiple of 8 bytes");
+                                " of its buffer, and '" + d.name() + "' writes it in rows of " + std::to_string(kRowBytes) +
+                                " bytes")
+          .hint("let it begin at a multiple of " + std::to_string(row_alignment(alignment)) + " bytes");
 }
 
 // Steps run in any order that their dependencies on buffers allow, and these are told apart by name: an array that is

@@ -85,8 +85,8 @@ struct Session::Impl {
   /// Where its newest contents are: a fed output has exchanged its memory.
   uint32_t newest(uint32_t argument) const;
   std::vector<Place> homes() const;
-  /// Throws SG0501 where an array does not begin as kernels need it (begins_even).
-  void check_even(const std::vector<Place>& at) const;
+  /// Throws SG0501 where an array does not begin as kernels need it (stores_rows).
+  void check_rows(const std::vector<Place>& at) const;
   /// Throws SG0501 where an array that is written shares bytes with another one, beginning with `what`.
   void check_overlaps(const std::string& what, const std::vector<Place>& given, bool fed) const;
 

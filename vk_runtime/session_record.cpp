@@ -13,7 +13,8 @@ const ImageRegion* image_of(const HostArgument& a) { return std::get_if<ImageReg
 // Whether kernels reach memory of the session instead, from which and to which it is copied.
 bool is_copied(const Session::Impl& s, uint32_t argument, const HostArgument& a) {
   if (s.e.buffers[argument].bytes == 0) return false;
-  return image_of(a) || (std::get<Slice>(a).offset % 8 != 0 && begins_even(s.e, s.home(argument)));
+  const uint64_t alignment = s.d.facts.limits.minStorageBufferOffsetAlignment;
+  return image_of(a) || (!begins_row(std::get<Slice>(a).offset, alignment) && stores_rows(s.e, s.home(argument)));
 }
 
 // A range of the host's buffer that holds the array.
@@ -67,7 +68,8 @@ Result<void> Session::record_images(VkCommandBuffer commands, std::span<const Ho
         throw Error("SG0501", std::string("the ") + (image ? "image" : "slice") + " for '" + b.name +
                                   "' would be copied over the array that is bound to it")
             .hint(image ? "record from a session that nothing is bound to"
-                        : "record from a session that nothing is bound to, or let it begin at a multiple of 8 bytes");
+                        : "record from a session that nothing is bound to, or let it begin at a multiple of " +
+                              std::to_string(row_alignment(s.d.facts.limits.minStorageBufferOffsetAlignment)) + " bytes");
       copied.push_back(i);
     }
     s.check_overlaps("record", places, false);

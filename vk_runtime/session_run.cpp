@@ -93,7 +93,7 @@ std::shared_ptr<Session::Impl::Bound> Session::Impl::bound_for(std::vector<const
       if (b->numbers == numbers) return b;
   auto out = std::make_shared<Bound>(Bound{std::move(numbers), places, nullptr});
   for (size_t i = 0; i < pieces.size(); ++i) out->places[i] = pieces[i]->place;
-  check_even(out->places);
+  check_rows(out->places);
   if (e.form == BindingForm::Descriptors) {
     out->sets = std::make_unique<DescriptorSets>(d, e, *pipelines);
     out->sets->update(out->places);

@@ -14,7 +14,9 @@ std::vector<uint32_t> Emitter::run() {
 
   ids_.assign(kernel_.body.size(), 0);
   unrollable_ = kernel::unrollable(kernel_, form_ == BindingForm::Descriptors, target_.price.cooperates);
-  pairs_ = kernel::pairs(kernel_, options_.pairs);
+  std::vector<bool> even;
+  for (const uint32_t bytes : options_.begins) even.push_back(bytes % 8 == 0);
+  pairs_ = kernel::pairs(kernel_, even);
   else_of_.assign(kernel_.body.size(), 0);
   std::vector<size_t> open;
   for (size_t at = 0; at < kernel_.body.size(); ++at) {

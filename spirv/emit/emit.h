@@ -17,9 +17,10 @@ namespace spirograd::spirv {
 
 struct EmitOptions {
   bool native_float_atomics = true;  // where the target has them; otherwise a compare-exchange loop on the bits
-  // Bindings that begin at a multiple of 8 bytes wherever the kernel is dispatched: neighbours in them may be read and
-  // written two at a time, as one number of 64 bits. Pre: then the form is Address.
-  std::vector<bool> pairs = {};
+  // By binding, where the form is Address: a power of two, of whose multiples in bytes it begins at one wherever the kernel
+  // is dispatched, up to kRowBytes. From 8 on neighbours in it may be read and written two at a time, as one number of 64
+  // bits.
+  std::vector<uint32_t> begins = {};
   // The first so many bindings may have a descriptor beside their address: the target stores whole rows through those.
   uint32_t described = 0;
 };

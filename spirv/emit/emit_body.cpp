@@ -43,6 +43,14 @@ Id Emitter::result(Op op, Id type, Words operands) {
   return id;
 }
 
+Id Emitter::composite(Id type, std::span<const Id> parts) {
+  const Id id = module_.fresh();
+  std::vector<uint32_t> all{type, id};
+  all.insert(all.end(), parts.begin(), parts.end());
+  append(code_, Op::OpCompositeConstruct, all);
+  return id;
+}
+
 // All is decorated, exact or not, where it costs nothing: results of hosts and devices can then be compared bit by bit.
 Id Emitter::arithmetic(Op op, Scalar t, bool exact, Words operands) {
   const Id id = result(op, type(t), operands);
@@ -296,8 +304,7 @@ Id Emitter::control(size_t at) {
 
 Id Emitter::emit(size_t at) {
   const Inst& i = kernel_.body[at];
-  if (has_rows() && rows_.numbers_subgroup[at])
-    return i.type == Scalar::U32 ? subgroup_ : result(Op::OpBitcast, type(i.type), {subgroup_});
+  if (has_rows() && rows_.subgroup_by[at]) return subgroup_by(i.type, rows_.subgroup_by[at]);
   const Id t = kind(i.op) == Kind::Control ? 0 : type(i.type);
   switch (kind(i.op)) {
     case Kind::Leaf: return leaf(i);

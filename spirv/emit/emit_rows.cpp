@@ -16,16 +16,22 @@ constexpr size_t kLoadsPerStore = 24;  // stores are branches to drivers: few of
 
 }  // namespace
 
-// Whether the lanes' stores may be one: of words, at an even place of a binding that may have a descriptor.
-bool Emitter::may_store_row(size_t at) const {
+// The lanes' stores may be of numbers of 64 bits, so many together: of words, in a binding that may have a descriptor, at
+// places that are multiples of so many. 0: they may not.
+uint32_t Emitter::numbers_stored(size_t at) const {
   const Inst& i = kernel_.body[at];
   const kernel::LaneRow& row = rows_.accesses[at];
-  const auto is_even = [](const auto& term) { return term.second % 2 == 0; };
-  if (row.step == 0 || i.in[0] >= options_.described || !lanes_can(target_, kSubgroupShuffle)) return false;
-  if (kernel::bytes_of(kernel_.bindings[i.in[0]].type) != 4) return false;
-  if (row.step != 1) return pairs_[at].other != 0;
-  const bool begins_even = i.in[0] < options_.pairs.size() && options_.pairs[i.in[0]];
-  return begins_even && row.first.constant % 2 == 0 && std::ranges::all_of(row.first.terms, is_even);
+  if (row.step == 0 || i.in[0] >= options_.described || !lanes_can(target_, kSubgroupShuffle)) return 0;
+  if (kernel::bytes_of(kernel_.bindings[i.in[0]].type) != 4) return 0;
+  if (row.step != 1) return pairs_[at].other != 0 ? 1 : 0;
+  uint32_t words = i.in[0] < options_.begins.size() ? options_.begins[i.in[0]] / 4 : 1;
+  const auto begins_at = [&](uint32_t place) {
+    while (place % words != 0) words /= 2;
+  };
+  words = std::min(words, kernel_.subgroup);
+  begins_at(row.first.constant);
+  for (const auto& [value, factor] : row.first.terms) begins_at(factor);
+  return words / 2;
 }
 
 // Where the target gathers and scatters, and there is room for the numbers.
@@ -36,7 +42,7 @@ void Emitter::find_rows() {
   uint32_t described = 0;
   for (size_t at = 0; at < kernel_.body.size(); ++at) {
     if (kernel_.body[at].op != KOp::Store) continue;
-    if (may_store_row(at))
+    if (numbers_stored(at) > 0)
       stores.push_back(at), described = std::max(described, kernel_.body[at].in[0] + 1);
     else
       rows_.accesses[at] = {};
@@ -76,17 +82,18 @@ void Emitter::push_for_rows(Id push, std::vector<Id>& members) {
 // Bindings of which rows are stored, as numbers of 64 bits.
 void Emitter::declare_row_stores() {
   const Id u32 = type(Scalar::U32), to_offset = pointer(spv::StorageClass::PushConstant, u32);
-  std::vector<bool> stored(described_);
-  for (size_t at = 0; at < kernel_.body.size(); ++at)
-    if (kernel_.body[at].op == KOp::Store && rows_.accesses[at].step != 0) stored[kernel_.body[at].in[0]] = true;
+  for (size_t at = 0; at < kernel_.body.size(); ++at) {
+    if (kernel_.body[at].op != KOp::Store || rows_.accesses[at].step == 0) continue;
+    const uint32_t together = numbers_stored(at);
+    Id& variable = described_as_[{kernel_.body[at].in[0], together}];
+    if (variable) continue;
+    const Id block = pointer(spv::StorageClass::StorageBuffer, buffer_block(Scalar::F64, true, together));
+    variable = descriptor(kernel_.body[at].in[0], block);
+    module_.decorate(variable, spv::Decoration::Aliased, {});
+  }
   for (uint32_t j = 0; j < described_; ++j) {
-    described_as_.push_back(0), offsets_.push_back(0);
-    if (!stored[j]) continue;
-    const Id block = pointer(spv::StorageClass::StorageBuffer, buffer_block(Scalar::F64, true));
-    described_as_[j] = descriptor(j, block);
-    module_.decorate(described_as_[j], spv::Decoration::Aliased, {});
     const Id member = word(static_cast<uint32_t>(kernel_.bindings.size()) + j);
-    offsets_[j] = result(Op::OpLoad, u32, {result(Op::OpAccessChain, to_offset, {push_, member})});
+    offsets_.push_back(result(Op::OpLoad, u32, {result(Op::OpAccessChain, to_offset, {push_, member})}));
   }
 }
 
@@ -121,6 +128,13 @@ void Emitter::number_rows() {
   }
   const Id size = word(kernel_.subgroup);
   if (local_) local_ = result(Op::OpIAdd, u32, {result(Op::OpIMul, u32, {subgroup_, size}), lane});
+}
+
+// The number of the subgroup, divided.
+Id Emitter::subgroup_by(Scalar t, uint32_t divisor) {
+  const Id u32 = type(Scalar::U32), by = word(divisor);
+  const Id number = divisor == 1 ? subgroup_ : result(Op::OpUDiv, u32, {subgroup_, by});
+  return t == Scalar::U32 ? number : result(Op::OpBitcast, type(t), {number});
 }
 
 Id Emitter::sum_of_terms(const kernel::Sum& sum) {
@@ -206,29 +220,36 @@ Id Emitter::held_together(size_t at, Id value, Scalar t) {
 }
 
 // A row of what lanes have, or the pair of each: each number of 64 bits is stored by all lanes, at one place. Drivers make
-// one store of that; several at a time they would scatter.
+// one store of that; several at a time they would scatter. Those together share their address, and what drivers ask of it.
 void Emitter::store_row(size_t at, std::span<const Id> values) {
   const Inst& i = kernel_.body[at];
   const size_t even = values.size() == 2 && pairs_[at].odd ? pairs_[at].other : at;
   const Scalar element = in_memory(kernel_.bindings[i.in[0]].type);
-  const Id u32 = type(Scalar::U32), t = type(element), f64 = type(Scalar::F64);
-  const Id both = module_.type(Op::OpTypeVector, {t, 2}), to_number = pointer(spv::StorageClass::StorageBuffer, f64);
+  const uint32_t together = numbers_stored(even), per_lane = static_cast<uint32_t>(values.size());
+  const Id u32 = type(Scalar::U32), t = type(element), f64 = type(Scalar::F64),
+           both = module_.type(Op::OpTypeVector, {t, 2});
+  const Id stored = together == 1 ? f64 : module_.type(Op::OpTypeVector, {f64, together});
   need_subgroups(kSubgroupShuffle, spv::Capability::GroupNonUniformShuffle);
-  const Id scope = word(static_cast<uint32_t>(spv::Scope::Subgroup)), one = word(1), member = word(0);
+  const Id scope = word(static_cast<uint32_t>(spv::Scope::Subgroup)), member = word(0), divisor = word(2 * together);
   const Id begin = result(Op::OpIAdd, u32, {row_begin(rows_.accesses[even].first, 0), offsets_[i.in[0]]});
-  const Id first = result(Op::OpShiftRightLogical, u32, {begin, one});
+  const Id first = result(Op::OpUDiv, u32, {begin, divisor});
   const auto of_lane = [&](Id value, uint32_t lane) {
     const Id number = word(lane);
     return result(Op::OpGroupNonUniformShuffle, t, {scope, value, number});
   };
-  const auto per_lane = static_cast<uint32_t>(values.size());
-  for (uint32_t n = 0; n < kernel_.subgroup * per_lane / 2; ++n) {
+  const auto number = [&](uint32_t n) {
     const uint32_t lane = per_lane == 2 ? n : 2 * n;
     const Id low = of_lane(values[0], lane), high = per_lane == 2 ? of_lane(values[1], lane) : of_lane(values[0], lane + 1);
-    const Id number = result(Op::OpBitcast, f64, {result(Op::OpCompositeConstruct, both, {low, high})});
-    const Id behind = word(per_lane == 2 ? n * (rows_.accesses[even].step / 2) : n),
+    return result(Op::OpBitcast, f64, {result(Op::OpCompositeConstruct, both, {low, high})});
+  };
+  const Id to_stored = pointer(spv::StorageClass::StorageBuffer, stored);
+  for (uint32_t n = 0; n < kernel_.subgroup * per_lane / 2; n += together) {
+    std::vector<Id> numbers;
+    for (uint32_t j = 0; j < together; ++j) numbers.push_back(number(n + j));
+    const Id value = together == 1 ? numbers[0] : composite(stored, numbers);
+    const Id behind = word(per_lane == 2 ? n * (rows_.accesses[even].step / 2) : n / together),
              place = n == 0 ? first : result(Op::OpIAdd, u32, {first, behind});
-    put(Op::OpStore, {result(Op::OpAccessChain, to_number, {described_as_[i.in[0]], member, place}), number});
+    put(Op::OpStore, {result(Op::OpAccessChain, to_stored, {described_as_[{i.in[0], together}], member, place}), value});
   }
 }
 

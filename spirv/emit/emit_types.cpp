@@ -47,12 +47,13 @@ Scalar Emitter::stored(const Binding& b) const {
 }
 
 // struct { element data[]; }
-Id Emitter::buffer_block(Scalar element, bool writable) {
-  Id& block = block_types_[{element, writable}];
+Id Emitter::buffer_block(Scalar element, bool writable, uint32_t together) {
+  Id& block = block_types_[{element, writable, together}];
   if (block) return block;
-  const Id array = module_.distinct(Op::OpTypeRuntimeArray, {type(element)});
+  const Id one = type(element), all = together == 1 ? one : module_.type(Op::OpTypeVector, {one, together});
+  const Id array = module_.distinct(Op::OpTypeRuntimeArray, {all});
   block = module_.distinct(Op::OpTypeStruct, {array});
-  module_.decorate(array, spv::Decoration::ArrayStride, {kernel::bytes_of(element)});
+  module_.decorate(array, spv::Decoration::ArrayStride, {together * kernel::bytes_of(element)});
   module_.decorate(block, spv::Decoration::Block);
   module_.decorate_member(block, 0, spv::Decoration::Offset, {0});
   if (!writable) module_.decorate_member(block, 0, spv::Decoration::NonWritable);

@@ -5,6 +5,8 @@
 
 #include <map>
 #include <set>
+#include <span>
+#include <tuple>
 
 #include "spirv/emit/emit.h"
 #include "spirv/emit/module.h"
@@ -55,7 +57,7 @@ class Emitter {
   Id word(uint32_t value) { return module_.constant(Op::OpConstant, type(Scalar::U32), {value}); }
   Id constant(const Inst& i);
   Scalar stored(const Binding& b) const;
-  Id buffer_block(Scalar element, bool writable);
+  Id buffer_block(Scalar element, bool writable, uint32_t together = 1);
   void declare_bindings();
   void declare_arrays();
   Id built_in(spv::BuiltIn which, bool vector);
@@ -65,6 +67,7 @@ class Emitter {
   // The body.
   void put(Op op, Words operands) { append(code_, op, operands); }
   Id result(Op op, Id type, Words operands);
+  Id composite(Id type, std::span<const Id> parts);
   Id arithmetic(Op op, Scalar t, bool exact, Words operands);
   Id ext(Scalar t, uint32_t instruction, Words operands);
   void label(Id id);
@@ -92,12 +95,13 @@ class Emitter {
   void load_pair(size_t at);
   void store_pair(size_t at);
   void find_rows();
-  bool may_store_row(size_t at) const;
+  uint32_t numbers_stored(size_t at) const;
   Id descriptor(uint32_t binding, Id to_block);
   void push_for_rows(Id push, std::vector<Id>& members);
   void declare_row_stores();
   Id made_of_pushed(Id number, uint64_t end);
   void number_rows();
+  Id subgroup_by(Scalar t, uint32_t divisor);
   Id sum_of_terms(const kernel::Sum& sum);
   Id row_begin(const kernel::Sum& first, uint32_t behind);
   Id place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind);
@@ -146,16 +150,16 @@ class Emitter {
   std::vector<Id> ids_;           // per kernel value
   std::vector<bool> unrollable_;  // per Loop
   std::vector<kernel::Half> pairs_;
-  kernel::LaneRows rows_;         // none: each lane loads and stores for itself
-  std::vector<Id> described_as_;  // rows: of bindings that are stored so, by binding; 0: of others
-  uint32_t described_ = 0;        // rows: the first so many bindings have a descriptor beside their address
+  kernel::LaneRows rows_;                                     // none: each lane loads and stores for itself
+  std::map<std::pair<uint32_t, uint32_t>, Id> described_as_;  // rows: by binding, and numbers that are stored together
+  uint32_t described_ = 0;  // rows: the first so many bindings have a descriptor beside their address
   std::map<std::pair<uint32_t, std::vector<std::pair<Value, uint32_t>>>, Id> begins_;  // rows: of bindings, by terms
   std::set<size_t> held_;        // rows: stores behind others, whose values these hold, too
   std::set<Id> strided_;         // rows: types of pointers that are decorated
   std::vector<Id> is_lane_;      // rows: whether the lane has this number, but for the last one
   std::vector<size_t> else_of_;  // per If: the position of its Else, or 0
   std::vector<Block> blocks_;
-  std::map<std::pair<Scalar, bool>, Id> block_types_;
+  std::map<std::tuple<Scalar, bool, uint32_t>, Id> block_types_;
   Id label_ = 0;  // of the block being written
   Id index_ = 0, local_ = 0, group_ = 0, lane_ = 0;
   Id push_ = 0;      // the push constants

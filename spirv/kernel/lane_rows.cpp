@@ -9,7 +9,7 @@ class RowFinder {
  public:
   explicit RowFinder(const Kernel& k) : k_(k), sums_(k.body), known_before_(k.body.size()) {
     out_.accesses.resize(k.body.size());
-    out_.numbers_subgroup.resize(k.body.size());
+    out_.subgroup_by.resize(k.body.size());
   }
 
   LaneRows run() {
@@ -19,8 +19,8 @@ class RowFinder {
       const Inst& i = k_.body[at];
       open += i.op == KOp::If || i.op == KOp::Loop;
       open -= i.op == KOp::EndIf || i.op == KOp::EndLoop;
-      out_.numbers_subgroup[at] = numbers_subgroup(i);
-      known_before_[at] = out_.numbers_subgroup[at] || is_known_before(i);
+      out_.subgroup_by[at] = subgroup_by(i);
+      known_before_[at] = out_.subgroup_by[at] != 0 || is_known_before(i);
       if (is_integer(i.type) && has_result(i.op) && info(i.op).memory == Memory::None) sums_[at];
       if (open == 0 && (i.op == KOp::Load || i.op == KOp::Store)) enter(at);
     }
@@ -28,13 +28,15 @@ class RowFinder {
   }
 
  private:
-  bool numbers_subgroup(const Inst& i) const {
-    if (i.op != KOp::Quot && i.op != KOp::ShrU) return false;
+  // LocalIndex by the size of the subgroup, or by a multiple of it.
+  uint32_t subgroup_by(const Inst& i) const {
+    if (i.op != KOp::Quot && i.op != KOp::ShrU) return 0;
     const Inst* number = &k_.body[i.in[0]];
     if (number->op == KOp::Bitcast) number = &k_.body[number->in[0]];
     const Inst& by = k_.body[i.in[1]];
-    if (number->op != KOp::LocalIndex || by.op != KOp::Const) return false;
-    return i.op == KOp::Quot ? by.imm == k_.subgroup : by.imm < 32 && uint32_t{1} << by.imm == k_.subgroup;
+    if (number->op != KOp::LocalIndex || by.op != KOp::Const || (i.op == KOp::ShrU && by.imm >= 32)) return 0;
+    const uint64_t lanes = i.op == KOp::Quot ? by.imm : uint64_t{1} << by.imm;
+    return lanes % k_.subgroup == 0 ? static_cast<uint32_t>(lanes / k_.subgroup) : 0;
   }
 
   bool is_known_before(const Inst& i) const {

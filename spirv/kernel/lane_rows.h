@@ -15,10 +15,10 @@ struct LaneRow {
 };
 
 struct LaneRows {
-  std::vector<LaneRow> accesses;       // per instruction
-  std::vector<bool> numbers_subgroup;  // per instruction: LocalIndex by the size of the subgroup
-  size_t loads = 0, stores = 0;        // that are rows
-  size_t common = 0;                   // loads
+  std::vector<LaneRow> accesses;      // per instruction
+  std::vector<uint32_t> subgroup_by;  // per instruction: it is the number of the subgroup, divided by so many; 0: it is not
+  size_t loads = 0, stores = 0;       // that are rows
+  size_t common = 0;                  // loads
 };
 
 /// Those outside of all branches and loops, of elements of 4 or 8 bytes. None: the kernel does not know of subgroups.

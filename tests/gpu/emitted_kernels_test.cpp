@@ -69,7 +69,7 @@ TEST_F(EmittedKernels, NeighboursAreReadAndWrittenInPairs) {
   for (const uint64_t offset : {0, 4, 8}) {
     if (offset % 8 != 0 && device->target().price.coalesces) continue;  // no processor: kernels have no pairs there
     Executable e;
-    e.kernels = {spirv::emit(k, device->target(), BindingForm::Address, {.pairs = {true, true}})};
+    e.kernels = {spirv::emit(k, device->target(), BindingForm::Address, {.begins = {32, 32}})};
     e.n_inputs = e.n_outputs = 1;
     e.buffers = {array(Role::Input, "x", f32({1002})), array(Role::Output, "y", f32({1002}))};
     e.steps = {{Step::Kind::Fill, 0, 1, 0, {{1, 0, 1002 * 4, false, true}}, "zeros"},

@@ -71,10 +71,10 @@ TEST(Emit, NeighboursAreOneNumberOf64Bits) {
     k.store(y, even, b);
     k.store(y, odd, a);
     const Kernel kernel = std::move(k).finish();
-    const std::string both = valid_text(kernel, device(), BindingForm::Address, {.pairs = {true, true}});
+    const std::string both = valid_text(kernel, device(), BindingForm::Address, {.begins = {32, 32}});
     EXPECT_EQ(occurrences(both, "Aligned 8"), 2u) << both;
     EXPECT_EQ(occurrences(both, "Aligned 4"), 0u) << both;
-    const std::string read = valid_text(kernel, device(), BindingForm::Address, {.pairs = {true, false}});
+    const std::string read = valid_text(kernel, device(), BindingForm::Address, {.begins = {32, 4}});
     EXPECT_EQ(occurrences(read, "Aligned 8"), 1u) << read;
     EXPECT_EQ(occurrences(read, "Aligned 4"), 2u) << read;
   }

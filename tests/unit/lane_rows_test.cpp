@@ -101,6 +101,12 @@ TEST(LaneRows, PlacesMayBeOfAnyArithmeticButNotOfLoadsOrLanes) {
   EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Min, b.mul(n.group, b.i32(100)), b.i32(5000)); }), 16u);
   EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Rem, n.subgroup, b.i32(3)); }), 16u);
   EXPECT_EQ(of([](Builder& b, const Numbers& n) { return b.op(KOp::Quot, n.lane, b.i32(2)); }), 0u);
+  const auto by = [&](int64_t n) {
+    return of(
+        [=](Builder& b, const Numbers&) { return b.op(KOp::Quot, b.bitcast(Scalar::I32, b.local_index()), b.i32(n)); });
+  };
+  EXPECT_EQ(by(2 * kLanes), 16u) << "every other subgroup";
+  EXPECT_EQ(by(kLanes + kLanes / 2), 0u) << "between lanes";
   EXPECT_EQ(
       of([](Builder& b, const Numbers& n) { return b.bitcast(Scalar::I32, b.bitcast(Scalar::U32, b.load(0, n.group))); }),
       0u);
@@ -162,7 +168,7 @@ uint32_t described(const Kernel& k, const Target& t, const spirv::EmitOptions& o
 TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
   Target t = gathering();
   t.quirks |= kScatteredStores;
-  const spirv::EmitOptions both = {.pairs = {true, true}, .described = 2};
+  const spirv::EmitOptions both = {.begins = {32, 32}, .described = 2};
   const auto at = [](int64_t groups, int64_t constant) {
     return [=](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, groups, 128, 1, 8 * j + constant); };
   };
@@ -173,8 +179,8 @@ TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
   EXPECT_EQ(described(doubled(at(1023, 0)), t, both), 0u) << "odd places of every other group";
   const auto few = [](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, j < 7 ? 1 : 3, 8 * j); };
   EXPECT_EQ(described(doubled(few), t, both), 0u) << "seven are not worth it";
-  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.pairs = {true, false}, .described = 2}), 0u) << "may begin anywhere";
-  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.pairs = {true, true}, .described = 1}), 0u) << "too large";
+  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.begins = {32, 4}, .described = 2}), 0u) << "may begin anywhere";
+  EXPECT_EQ(described(doubled(at(1024, 0)), t, {.begins = {32, 32}, .described = 1}), 0u) << "too large";
   const auto in_pairs = [](Builder& b, const Numbers& n, int64_t j) {
     return sum_of(b, n, 1024, 128, 2, 16 * (j / 2) + j % 2);
   };
@@ -185,6 +191,26 @@ TEST(LaneRows, AreStoredThroughDescriptorsWhereTheDriverScatters) {
   EXPECT_EQ(described(doubled(apart), t, both), 0u) << "no pairs";
   t.subgroup_operations &= ~uint32_t{kSubgroupShuffle};
   EXPECT_EQ(described(doubled(at(1024, 0)), t, both), 0u) << "lanes cannot be asked for their values";
+}
+
+TEST(LaneRows, NumbersAreStoredTogetherWhereTheirPlacesAreMultiplesOfThem) {
+  Target t = gathering();
+  t.quirks |= kScatteredStores;
+  const auto stores = [&](int64_t groups, int64_t constant, uint32_t begins) {
+    const auto at = [=](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, groups, 128, 1, 8 * j + constant); };
+    const KernelBinary binary = spirv::emit(doubled(at), t, BindingForm::Address, {.begins = {32, begins}, .described = 2});
+    EXPECT_FALSE(spirv::validate(binary.words));
+    const std::string text = spirv::disassemble(binary.words);
+    size_t n = 0;
+    for (size_t found = text.find("OpStore"); found != std::string::npos; found = text.find("OpStore", found + 1)) ++n;
+    return n / 16;
+  };
+  EXPECT_EQ(stores(1024, 0, 32), 1u) << "a row of eight words";
+  EXPECT_EQ(stores(1024, 4, 32), 2u);
+  EXPECT_EQ(stores(1020, 0, 32), 2u) << "every other group begins between";
+  EXPECT_EQ(stores(1024, 2, 32), 4u) << "two words each";
+  EXPECT_EQ(stores(1024, 0, 16), 2u) << "the array does";
+  EXPECT_EQ(stores(1024, 0, 8), 4u);
 }
 
 // Sums of a row and an element that all lanes read, `each` for each row, all stored at the end.
@@ -210,7 +236,7 @@ TEST(LaneRows, TilesAreComputedBeforeTheyAreStored) {
   t.quirks |= kScatteredStores;
   const auto held = [&](int64_t each, Scalar stored = Scalar::F32) {
     const KernelBinary binary =
-        spirv::emit(sums_of_rows(each, stored), t, BindingForm::Address, {.pairs = {true, true}, .described = 2});
+        spirv::emit(sums_of_rows(each, stored), t, BindingForm::Address, {.begins = {32, 32}, .described = 2});
     EXPECT_FALSE(spirv::validate(binary.words));
     const std::string text = spirv::disassemble(binary.words);
     size_t ors = 0;

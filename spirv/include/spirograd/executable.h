@@ -19,6 +19,8 @@ namespace spirograd {
 /// constants reaches, the numbers 0, 1, 2, .. of 32 bits. Descriptors: set 0, binding j is storage buffer j, and push
 /// constants hold one u32 per binding, the element offset into it.
 enum class BindingForm : uint8_t { Address, Descriptors };
+/// Arrays that are written through descriptors beside addresses begin at multiples of so many bytes there.
+inline constexpr uint32_t kRowBytes = 32;
 /// Push constants per binding.
 constexpr uint32_t push_bytes(BindingForm form) { return form == BindingForm::Address ? 8 : 4; }
 /// Buffers that a kernel reaches. Addresses need no descriptors.
