@@ -133,7 +133,8 @@ void Inliner::ReductionLoops::start_partials() {
 
 void Inliner::ReductionLoops::open_loops() {
   const int64_t own = schedule::extent(last) / schedule::extent(last, schedule::Bind::Local);
-  const bool in_blocks = compensated && std::min(own, from[static_cast<int>(inner)]) > schedule::kPlainSum;
+  const int64_t added = std::min(own, from[static_cast<int>(inner)]) / (whole ? s.accumulators : 1);
+  const bool in_blocks = compensated && added > schedule::kPlainSum;
   bool started = false;
   const std::vector<Level> levels = levels_of(n, s);
   for (size_t j = 0; j < levels.size(); ++j) {

@@ -9,9 +9,9 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kMostTile = 64;      // elements that one invocation computes side by side
-constexpr int64_t kMostUnrolled = 64;  // copies of a loop's body
-constexpr int64_t kMostCopied = 32;    // elements of a staged array that one invocation copies; they are written out
+constexpr int64_t kMostTile = 64;       // elements that one invocation computes side by side
+constexpr int64_t kMostUnrolled = 128;  // copies of a loop's body
+constexpr int64_t kMostCopied = 32;     // elements of a staged array that one invocation copies; they are written out
 
 template <class Schedule>
 Error illegal(const Schedule& s, const std::string& why) {
@@ -259,7 +259,8 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   if (auto broken = check_broadcast(facts, s, target)) return broken;
   if (auto broken = check_stages(facts, s, target)) return broken;
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
-  if (facts.plain > 0 && own > facts.plain && own / last[0].extent > facts.plain)
+  const int64_t added = last.size() > 1 && last[0].bind != Bind::Unroll ? own / last[0].extent : own / s.accumulators;
+  if (facts.plain > 0 && own > facts.plain && added > facts.plain)
     return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");
   return std::nullopt;
 }

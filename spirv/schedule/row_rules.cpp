@@ -14,13 +14,19 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kLeastOwn = 8;                                    // elements of a lane
+constexpr int64_t kChains = 4;                                      // of additions, that do not wait for each other
+constexpr int64_t kMostOwn = 2 * kPlainSum;                         // which chains share
 constexpr int64_t kElementCode = 200;                               // of an element that is written out so often,
 constexpr int64_t kRowsCode = 2600, kMostRowsCode = 2 * kRowsCode;  // and of all of them
 
-// Elements of a lane, at most, where there are so many of all.
-int64_t most_own(double elements, int64_t code) {
-  const int64_t each = std::max<int64_t>(1, code);
-  return std::min(kPlainSum, worth_writing_out(kRowsCode, elements * static_cast<double>(each)) / each);
+// Whether no chain of additions has more of so many elements than are added plainly.
+bool adds_plainly(int64_t own) { return own <= kPlainSum || (own <= kMostOwn && own % kChains == 0); }
+
+// Elements of a lane, at most, where there are so many of all. Whole pages of memory keep more of it on the way.
+int64_t most_own(const PartialFacts& f, double elements) {
+  constexpr double kInMemory = 1 << 22;
+  const int64_t each = std::max<int64_t>(1, f.code), most = elements >= kInMemory && !f.even ? kMostOwn : kPlainSum;
+  return std::min(most, worth_writing_out(kRowsCode, elements * static_cast<double>(each)) / each);
 }
 
 // Cycles of a processor for one result of n elements, the parts of which a subgroup has `own` for each lane; what is left
@@ -49,15 +55,17 @@ bool is_even(int64_t n, int64_t part, int64_t rows) {
 // All in one part if that has room, else parts; 0: it is gathered.
 int64_t best_own(const PartialFacts& f, const Target& t) {
   const int64_t n = f.extents.back(), rows = results_of_rows(f);
-  const int64_t most = most_own(static_cast<double>(n) * static_cast<double>(rows), f.code);
+  const int64_t most = most_own(f, static_cast<double>(n) * static_cast<double>(rows));
   const int64_t all = divided_up(n, t.subgroup_size);
   int64_t best = 0;
   const auto consider = [&](int64_t own) {
+    if (!adds_plainly(own)) return;
     if (f.even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
     if (own >= kLeastOwn && cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
   };
   if (all <= most) consider(all);
-  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.even || 2 * own >= most); --own) consider(own);
+  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.even || 2 * own >= std::min(most, kPlainSum)); --own)
+    consider(own);
   return best;
 }
 
@@ -106,7 +114,7 @@ bool wants_lane_rows(const MapFacts& f, const Target& t) {
   const auto own = divided_up(n, t.subgroup_size);
   const double elements = static_cast<double>(f.domain.count()) * length;
   const int64_t most_code = f.stores ? 2 * kMostRowsCode : kMostRowsCode;  // what is stored beside shares much of it
-  return own >= kLeastOwn && own <= kPlainSum && own * f.code <= most_code && elements >= kLeastElements &&
+  return own >= kLeastOwn && adds_plainly(own) && own * f.code <= most_code && elements >= kLeastElements &&
          std::ranges::all_of(f.reductions,
                              [&](const Reduction& r) { return r.one_axis && reduces_row(r, n) && !r.loops; }) &&
          std::ranges::any_of(f.reads, [&](const Read& r) { return r.reduced && reads_alone(f, r); });
@@ -114,7 +122,16 @@ bool wants_lane_rows(const MapFacts& f, const Target& t) {
 
 MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   MapSchedule s = plain_map(f);
-  give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
+  const int last = f.domain.rank() - 1;
+  const int64_t beside = f.domain[last], apart = kTeams / beside;
+  if (last > 0 && beside > 1 && beside < kTeams && kTeams % beside == 0 && f.domain[last - 1] % apart == 0) {
+    // A workgroup reads what lies beside each other: a few rows whole, and not the same part of many.
+    give_to_teams(s, f, static_cast<size_t>(last - 1), apart, t);
+    s.axes[static_cast<size_t>(last)] = {{Bind::Local, beside}};
+    s.group = kTeams * s.team;
+  } else {
+    give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
+  }
   return s;
 }
 
@@ -253,11 +270,10 @@ MapSchedule row_elements(const MapFacts& f, const Target& t) {
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
   if (!reads_rows(t) || f.extents.size() != 1 || f.loops) return false;
-  return f.team ? n >= f.group && divided_up(n, f.group) <= kPlainSum : f.rows && n <= kPlainSum && f.copies == 1;
+  return f.team ? n >= f.group && adds_plainly(divided_up(n, f.group)) : f.rows && n <= kPlainSum && f.copies == 1;
 }
 
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {
-  constexpr int64_t kChains = 4;  // of additions, that do not wait for each other
   ReduceSchedule s;
   if (!f.team) {
     s.axes = {{{Bind::Unroll, f.extents[0]}}};

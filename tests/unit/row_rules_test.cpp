@@ -29,8 +29,10 @@ std::string parts(const PartialFacts& f, const Target& t = test::lane_cpu()) {
 }
 
 TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
-  EXPECT_EQ(parts(row(1, 1 << 24)), "k = grid 32768 serial 512");
-  EXPECT_EQ(parts(row(4096, 4096)), "k = grid 8 serial 512");
+  EXPECT_EQ(parts(row(1, 1 << 24)), "k = grid 16384 serial 1024") << "by chains";
+  EXPECT_EQ(parts(row(4096, 4096)), "k = grid 4 serial 1024");
+  EXPECT_EQ(parts(row(1, 1 << 21)), "k = grid 4096 serial 512") << "caches keep it";
+  EXPECT_EQ(parts(row(1000, 4096)), "k = grid 8 serial 512");
   EXPECT_EQ(parts(row(3000, 1003)), "k = grid 2 serial 496") << "11 are left over";
   EXPECT_EQ(parts(row(4096, 512)), "k = serial 512") << "whole";
   EXPECT_EQ(parts(row(4096, 301)), "k = serial 301") << "some lanes have one less";
@@ -107,9 +109,14 @@ TEST(RowRules, ASubgroupTakesEachRow) {
   EXPECT_EQ(map(sums({4099}, 300)), "i = grid 513 local 8; tail recompute; group 64; team 8");
   EXPECT_EQ(map(sums({4096, 10}, 408)), "i = grid 512 local 8; j = grid 10; group 64; team 8") << "none in vain";
   EXPECT_EQ(map(sums({4096, 16}, 256)), "i = grid 4096; j = grid 2 local 8; group 64; team 8");
+  EXPECT_EQ(map(sums({4096, 4}, 1024)), "i = grid 2048 local 2; j = local 4; group 64; team 8") << "rows beside each other";
+  EXPECT_EQ(map(sums({4097, 4}, 1024)), "i = grid 513 local 8; j = grid 4; tail recompute; group 64; team 8");
+  EXPECT_EQ(map(sums({4096, 3}, 1024)), "i = grid 512 local 8; j = grid 3; group 64; team 8");
   const auto by_subgroups = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
   EXPECT_FALSE(by_subgroups(sums({4096}, 56))) << "short";
   EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
+  EXPECT_TRUE(by_subgroups(sums({4096}, 544))) << "in four chains";
+  EXPECT_FALSE(by_subgroups(sums({4096}, 1056)));
   EXPECT_FALSE(by_subgroups(sums({7}, 512))) << "few";
   EXPECT_FALSE(by_subgroups(sums({2, 7}, 512)));
   const auto but = [&](const std::function<void(MapFacts&)>& change) {

@@ -49,7 +49,7 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   expect_in(broken("u = grid 100 lane 10; atomic"), "updates are on the grid, serial or unrolled, not lane");
   expect_in(broken("u = grid 100 unroll 10; atomic"), "and not if it is atomic");
   expect_in(broken("u = unroll 10 grid 100; p = serial 50"), "only the innermost part is unrolled");
-  expect_in(broken("u = grid 10 unroll 100; p = serial 50"), "100 copies of the body, at most 64");
+  expect_in(broken("u = grid 10 unroll 200; p = serial 50"), "200 copies of the body, at most 128");
   expect_in(broken("u = grid 10 grid 100; atomic"), "one part on the grid");
   expect_in(broken("u = grid 1000000000; atomic"), "more invocations than can be numbered");
   expect_in(broken("u = grid 4000000000; atomic"), "no extent that can be counted");

@@ -176,7 +176,7 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   expect_in(broken("k = grid 10; a = serial 512"), "are serial, unrolled or local, not grid");
   expect_in(broken("k = unroll 10; a = serial 512"), "only the innermost part is unrolled");
   expect_in(broken("k = serial 10; a = unroll 4 serial 128"), "only the innermost part is unrolled");
-  expect_in(broken("k = serial 10; a = serial 4 unroll 128"), "128 copies of the body, at most 64");
+  expect_in(broken("k = serial 10; a = serial 2 unroll 256"), "256 copies of the body, at most 128");
   expect_in(broken("k = serial 10; a = serial 128 unroll 4; accumulators 3"), "3 accumulators do not divide 4 copies");
   facts.extents = {10, 72};
   EXPECT_EQ(broken("k = serial 10; a = serial 12 unroll 6; accumulators 2"), "");
@@ -232,6 +232,9 @@ TEST(Schedule, IllegalReductionsSayWhichRuleTheyBreak) {
   facts.extents = {10, 64 * 100};
   EXPECT_EQ(broken("k = serial 10; a = serial 2 serial 50 local 64"), "");
   expect_in(broken("k = serial 10; a = serial 1 serial 100 local 64"), "partial sums of more than 64");
+  facts.extents = {10, 64 * 128};
+  EXPECT_EQ(broken("k = serial 10; a = unroll 128 local 64; accumulators 4"), "") << "chains of 32";
+  expect_in(broken("k = serial 10; a = unroll 128 local 64"), "partial sums of more than 64");
 }
 
 TEST(Schedule, LanesShareOnlyWhatASubgroupHasInCommon) {
