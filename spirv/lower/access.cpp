@@ -137,9 +137,10 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     if (depth < deepest) return;
     if (depth > deepest) out.operations.clear();
     deepest = depth;
-    const schedule::Operations work = {axes & ~kReducedAxes, count, (axes & kOuterReducedAxis) != 0};
-    const auto same =
-        std::ranges::find_if(out.operations, [&](const auto& o) { return o.axes == work.axes && o.outer == work.outer; });
+    const schedule::Operations work = {axes & ~kReducedAxes, count, (axes & kOuterReducedAxis) != 0,
+                                       (axes & kReducedAxis) != 0};
+    const auto same = std::ranges::find_if(
+        out.operations, [&](const auto& o) { return o.axes == work.axes && o.outer == work.outer && o.each == work.each; });
     if (same == out.operations.end()) {
       out.operations.push_back(work);
     } else {
@@ -171,7 +172,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     }
     for (Coordinate& c : place)
       if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;
-    if (reduces) note_work(all_axes(place, 0, place.size()), 1, depth + 1);
+    if (reduces) note_work(all_axes(place, 0, place.size()) | kReducedAxis, 1, depth + 1);
     if (ir::is_pointwise(n.op)) note_work(axes, ir::info(n.op).cost, depth);
     for (size_t j = n.in.size(); j-- > 0;)
       stack.push_back({n.in[j], place_of_operand(g, n, j, place), depth + (reduces ? 1 : 0)});

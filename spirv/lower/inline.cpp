@@ -61,12 +61,7 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
 
 std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  // Constant arrays are the same in every scope, and rows that a loop in one keeps are in memory by now. A number is never
-  // loaded: where it is a result of the program, the kernel that writes it may run later than a loop body that uses it.
-  const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
-  if (!number && (scope == 0 || n.op == Op::Const || is_stack(graph_, n))) {
-    if (const BufferRef* buffer = buffer_of(id)) return load(*buffer, n.type, points);
-  }
+  if (const BufferRef* buffer = memory_of(scope, id)) return load(*buffer, n.type, points);
   const Scope& own = scopes_[static_cast<size_t>(scope)];
   if (const auto shared = own.shared.find(id.v); shared != own.shared.end() && n.op != Op::Param) {
     std::vector<Value> out;
@@ -114,6 +109,14 @@ Value Inliner::single_update(int scope, const Node& n, const Point& point) {
   }
   const Value there = eval(scope, n.in[0], Point(point.begin() + axes, point.end()));
   return b_.select(*here, there, zero(b_, scalar_of(n.type.dtype)));
+}
+
+// Constant arrays are the same in every scope, and rows that a loop in one keeps are in memory by now. A number is never
+// loaded: where it is a result of the program, the kernel that writes it may run later than a loop body that uses it.
+const BufferRef* Inliner::memory_of(int scope, NodeId id) const {
+  const Node& n = node(id);
+  if (n.op == Op::Const && n.type.shape.rank() == 0) return nullptr;
+  return scope == 0 || n.op == Op::Const || is_stack(graph_, n) ? buffer_of(id) : nullptr;
 }
 
 const BufferRef* Inliner::buffer_of(NodeId id) const {
@@ -196,6 +199,9 @@ std::vector<Value> Inliner::pointwise(int scope, const Node& n, std::span<const 
 // Layout operations of one operand.
 std::vector<Value> Inliner::moved(int scope, const Node& n, std::span<const Point> points) {
   if (node(n.in[0]).type.shape.count() == 0) return std::vector<Value>(points.size(), zero(b_, scalar_of(n.type.dtype)));
+  // What lies in memory is counted as it is read, not through the axes that it was written along.
+  const BufferRef* array = n.op == Op::Reshape ? memory_of(scope, n.in[0]) : nullptr;
+  if (array) return load(*array, n.type, points);
   std::vector<Point> inner;
   std::vector<std::optional<Value>> inside;
   for (const Point& p : points) {

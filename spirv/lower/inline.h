@@ -316,7 +316,8 @@ class Inliner {
   /// From here on all is computed so many times; returns at how many points it was before.
   int64_t repeat(int64_t times);
   const ir::Node& node(ir::NodeId id) const { return graph_[id]; }
-  const BufferRef* buffer_of(ir::NodeId id) const;  // none: computed here
+  const BufferRef* buffer_of(ir::NodeId id) const;
+  const BufferRef* memory_of(int scope, ir::NodeId id) const;  // none: computed here
 
   const ir::Graph& graph_;
   const Materialised& materialised_;

@@ -42,7 +42,8 @@ struct Factor {
   std::optional<int> rows, lanes;
 };
 
-constexpr int64_t kMuch = 3;  // times the elements around: more than that is not stored
+constexpr int64_t kMuch = 3;       // times the elements around: more than that is not copied,
+constexpr int64_t kManySums = 20;  // nor stored of sums of parts
 
 // Elements of a sum, and of the arrays that a kernel for it reads.
 int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
@@ -259,6 +260,17 @@ Expr parts_at_once(Graph& g, NodeId id, int64_t part, std::set<uint32_t>& stored
   return left == 0 ? sum : sum + ir::reduce(Op::Sum, windowed(x, axis, parts * part, left), {axis});
 }
 
+// Along the first axis of what is stored: few at a time, so that they are written out.
+Expr sum_of_columns(Expr x, std::set<uint32_t>& stored) {
+  const int64_t n = x.shape()[0], columns = x.shape().count() / n;
+  int64_t rows = schedule::kPlainSum;
+  while (n % rows != 0) --rows;
+  if (n <= rows || rows * rows < schedule::kPlainSum) return ir::reduce(Op::Sum, x, {0});
+  const Expr sums = ir::reduce(Op::Sum, ir::reshape(x, {n / rows, rows, columns}), {1});
+  stored.insert(sums.id.v);
+  return sum_of_columns(ir::reshape(sums, x.shape().erased(0).inserted(0, n / rows)), stored);
+}
+
 }  // namespace
 
 // The same of a contraction over several axes, where what is stored is not much larger than what there is.
@@ -269,15 +281,41 @@ std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_st
   NodeSet then_stored = now_stored;
   for (const uint32_t copy : sums->stored) then_stored.insert(copy);
   const Expr partial = sums->partial;
-  if (partial.shape().count() > kMuch * elements_around(g, id, now_stored) ||
+  if (partial.shape().count() > kManySums * elements_around(g, id, now_stored) ||
       !schedule::short_products_of(facts_when_copied(contraction_facts(g, partial.id, then_stored)), target))
     return std::nullopt;
   stored.merge(sums->stored);
-  if (sums->others == 0) return partial;
+  const Expr counted = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
+  if (sums->others == 0) return counted;
   stored.insert(partial.id.v);
-  std::vector<int64_t> axes;
-  for (int a = 0; a < sums->others; ++a) axes.push_back(a);
-  return ir::reduce(Op::Sum, partial, axes);
+  const Shape results = counted.shape().slice(sums->others, counted.shape().rank());
+  const int64_t sums_each = partial.shape().count() / results.count();
+  return sum_of_columns(ir::reshape(counted, results.inserted(0, sums_each)), stored);
+}
+
+// Of a contraction that a sum around it reads elsewhere, each element several times: it has a kernel of its own, and is
+// stored.
+std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,
+                                             std::set<uint32_t>& stored) {
+  NodeId at = g[sum].in[0];
+  bool gathers = false;
+  while (!now_stored.contains(at.v) && (g[at].op == Op::Gather || ir::is_unary_layout(g[at].op))) {
+    gathers = gathers || g[at].op == Op::Gather;
+    at = g[at].in[0];
+  }
+  const Node n = g[at];
+  if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n) ||
+      n.type.shape.count() > kManySums * elements_around(g, at, now_stored) ||
+      !schedule::short_products_of(facts_when_copied(contraction_facts(g, at, now_stored)), target))
+    return std::nullopt;
+  stored.insert(at.v);
+  const Expr x{&g, g[sum].in[0]};
+  std::vector<int64_t> order = g[sum].attr;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (std::ranges::find(g[sum].attr, a) == g[sum].attr.end()) order.push_back(a);
+  const Shape& results = g[sum].type.shape;
+  return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), results.inserted(0, x.shape().count() / results.count())),
+                    {0});
 }
 
 LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
@@ -295,6 +333,7 @@ LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const st
   const NodeSet outermost = outermost_contractions(g, partition);
   NodeSet now_stored;
   const auto in_parts = [&](NodeId id) -> std::optional<Expr> {
+    if (const auto sum = sum_of_what_is_elsewhere(g, id, now_stored, target, made.stored)) return sum;
     if (g[id].attr.size() > 1) return sum_of_short_sums(g, id, now_stored, target, made.stored);
     schedule::MapFacts facts = facts_when_copied(contraction_facts(g, id, now_stored));
     facts.symmetric = ir::symmetric_axes(g, id);

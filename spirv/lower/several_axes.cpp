@@ -1,12 +1,11 @@
 #include "spirv/lower/several_axes.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "frontend/base/checked.h"
 #include "frontend/ir/algebra.h"
-#include "spirv/lower/contractions.h"
+#include "spirv/lower/gathered_products.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
@@ -18,38 +17,6 @@ using ir::NodeId;
 using ir::Op;
 
 namespace {
-
-struct Range {
-  int64_t least = 0, greatest = 0;
-};
-
-// None where machines would wrap around.
-std::optional<Range> in_i32(int64_t least, int64_t greatest) {
-  using Limits = std::numeric_limits<int32_t>;
-  return least < Limits::min() || greatest > Limits::max() ? std::nullopt : std::optional(Range{least, greatest});
-}
-
-// Of integers that are made of numbers of elements and constants.
-std::optional<Range> range_of(const Graph& g, NodeId id, size_t depth = 0) {
-  constexpr size_t kDeepest = 16;
-  const Node& n = g[id];
-  if (depth == kDeepest) return std::nullopt;
-  const auto of = [&](size_t j) { return range_of(g, n.in[j], depth + 1); };
-  if (n.op == Op::Iota) return in_i32(0, n.type.shape[static_cast<int>(n.attr[0])] - 1);
-  if (n.op == Op::Const && n.type.shape.rank() == 0) {
-    const auto value = static_cast<int64_t>(n.data[0]);
-    return in_i32(value, value);
-  }
-  if (n.op == Op::Broadcast || n.op == Op::Transpose || n.op == Op::Reshape) return of(0);
-  if (n.op != Op::Add && n.op != Op::Sub && n.op != Op::Mul) return std::nullopt;
-  const std::optional<Range> a = of(0), b = of(1);
-  if (!a || !b) return std::nullopt;
-  if (n.op == Op::Add) return in_i32(a->least + b->least, a->greatest + b->greatest);
-  if (n.op == Op::Sub) return in_i32(a->least - b->greatest, a->greatest - b->least);
-  const auto [least, greatest] =
-      std::minmax({a->least * b->least, a->least * b->greatest, a->greatest * b->least, a->greatest * b->greatest});
-  return in_i32(least, greatest);
-}
 
 // Gathers of some elements beyond the ends of arrays, as gathers of copies with zeros there.
 class Padding {
@@ -91,19 +58,12 @@ class Padding {
     Expr copy{&g_, array};
     std::vector<Expr> index;
     for (size_t j = 1; j < n.in.size(); ++j) {
-      const std::optional<Range> range = range_of(g_, n.in[j]);
-      if (!range) return std::nullopt;
       const int axis = static_cast<int>(turned ? table.attr[j - 1] : static_cast<int64_t>(j - 1));
-      const int64_t extent = copy.shape()[axis],
-                    beyond = std::max<int64_t>(0, -range->least) + std::max<int64_t>(0, range->greatest - extent + 1);
       index.push_back({&g_, n.in[j]});
-      if (beyond == 0) continue;
-      if (2 * beyond > extent) return std::nullopt;
-      copy = windowed(copy, axis, range->least, range->greatest - range->least + 1);
-      index.back() = index.back() - ir::whole_like(index.back(), range->least);
+      if (!read_inside(copy, axis, index.back())) return std::nullopt;
     }
     if (copy.id == array) return id;
-    if (!stored_.contains(array.v) && g_[array].op != Op::Param) return std::nullopt;
+    if (!is_made_of_arrays(g_, array, stored_)) return std::nullopt;
     copies.insert(copy.id.v);
     return ir::gather(turned ? ir::transpose(copy, table.attr) : copy, index).id;
   }
@@ -132,24 +92,63 @@ Axes written_out(const Shape& shape, std::span<const int64_t> axes) {
   return out;
 }
 
+// An axis of more elements than are added plainly becomes two, the second of which has as many as may be. False: it stays.
+bool cut_in_two(Expr& x, int axis) {
+  constexpr int64_t kLeast = 8;
+  const int64_t n = x.shape()[axis];
+  if (n <= schedule::kPlainSum || x.rank() >= kMaxRank) return false;
+  int64_t part = schedule::kPlainSum;
+  while (n % part != 0) --part;
+  if (part < kLeast) return false;
+  x = ir::reshape(x, x.shape().erased(axis).inserted(axis, part).inserted(axis, n / part));
+  return true;
+}
+
+// The same for all elements of a shape whose axes are those of `order`; the first of them are its own.
+Expr among(Expr x, const Shape& shape, std::span<const int64_t> order) {
+  std::vector<int64_t> own, axes;
+  for (size_t at = 0; at < static_cast<size_t>(shape.rank()); ++at)
+    if (order[at] < x.rank()) own.push_back(order[at]), axes.push_back(static_cast<int64_t>(at));
+  return ir::broadcast(ir::transpose(x, own), shape, axes);
+}
+
 }  // namespace
 
 std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored) {
   const Node n = g[id];
+  ShortSums out;
   Padding padding(g, stored);
-  const std::optional<NodeId> operand = padding.run(n.in[0]);
-  if (!operand) return std::nullopt;
-  const Expr x{&g, *operand};
-  const Axes axes = written_out(x.shape(), n.attr);
+  GatheredProduct read;
+  if (const std::optional<NodeId> operand = padding.run(n.in[0])) {
+    read.product = {&g, *operand}, read.copies = std::move(padding.copies);
+  } else {
+    if (g[n.in[0]].op != Op::Gather) return std::nullopt;
+    std::optional<GatheredProduct> product = gathered_product(g, n.in[0], stored);
+    if (!product) return std::nullopt;
+    read = std::move(*product);
+  }
+  Expr x = read.product;
+  // What decides whether a product is left out does so for whole sums.
+  const int64_t decide = read.inside ? read.inside->rank() : 0;
+  std::vector<int64_t> order, joined, others;
+  for (int64_t a = 0, old = 0; a < x.rank(); ++a, ++old) {
+    const bool summed = std::ranges::find(n.attr, old) != n.attr.end();
+    (!summed ? others : a < decide ? order : joined).push_back(a);
+    if (summed && a >= decide && cut_in_two(x, static_cast<int>(a))) joined.push_back(++a);
+  }
+  const Axes axes = written_out(x.shape(), joined);
   if (axes.inner.empty()) return std::nullopt;
-  std::vector<int64_t> order = axes.others;
-  for (int64_t a = 0; a < x.rank(); ++a)
-    if (std::ranges::find(n.attr, a) == n.attr.end()) order.push_back(a);
+  order.insert(order.end(), axes.others.begin(), axes.others.end());
+  out.others = static_cast<int>(order.size());
+  order.insert(order.end(), others.begin(), others.end());
   const auto kept = static_cast<int>(order.size());
   order.insert(order.end(), axes.inner.begin(), axes.inner.end());
   const Expr ordered = ir::transpose(x, order);
-  const Expr joined = ir::reshape(ordered, ordered.shape().slice(0, kept).inserted(kept, axes.elements));
-  return ShortSums{ir::reduce(Op::Sum, joined, {kept}), static_cast<int>(axes.others.size()), std::move(padding.copies)};
+  const Expr together = ir::reshape(ordered, ordered.shape().slice(0, kept).inserted(kept, axes.elements));
+  out.partial = ir::reduce(Op::Sum, together, {kept});
+  out.stored = std::move(read.copies);
+  if (read.inside) out.inside = among(*read.inside, out.partial.shape(), order);
+  return out;
 }
 
 }  // namespace spirograd::lower

@@ -11,13 +11,14 @@
 namespace spirograd::lower {
 
 struct ShortSums {
-  ir::Expr partial;           // over the axes that are joined, the last of its operand; the others come first
-  int others = 0;             // so many
-  std::set<uint32_t> stored;  // copies
+  ir::Expr partial;                // over the axes that are joined, the last of its operand; the others come first
+  int others = 0;                  // so many
+  std::set<uint32_t> stored;       // copies
+  std::optional<ir::Expr> inside;  // which of them count; none: all
 };
 
 /// Of a sum over several axes. None: each has more elements than are added plainly, or what is read beyond its ends is
-/// computed.
+/// computed, and no product.
 std::optional<ShortSums> short_sums(ir::Graph& g, ir::NodeId id, const NodeSet& stored);
 
 }  // namespace spirograd::lower

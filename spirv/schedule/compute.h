@@ -44,6 +44,7 @@ struct Operations {
   uint32_t axes = 0;  // of the domain, that it depends on
   double count = 1;
   bool outer = false;  // it depends on the element of a reduction around, too
+  bool each = true;    // it depends on the element at all; else it leaves the loop
 };
 
 /// Whether it reduces a row of so many elements as it lies in memory, to a value.

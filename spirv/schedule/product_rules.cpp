@@ -20,6 +20,7 @@ constexpr double kMostStored = 1 << 25;  // bytes of all parts
 int64_t operations_of_tile(const MapFacts& f, size_t rows) {
   double operations = 0;
   for (const Operations& o : f.operations) {
+    if (!o.each) continue;
     const bool along_rows = o.axes >> rows & 1, along_columns = o.axes >> (f.domain.rank() - 1) & 1;
     operations += o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? kOwnColumns : 1));
   }

@@ -1,8 +1,10 @@
 // Contractions over long axes in parts, where drivers gather what loops read, against sums in double precision.
 #include <cmath>
+#include <functional>
 
 #include "frontend/ir/eval.h"
 #include "spirograd/compile.h"
+#include "spirograd/grad.h"
 #include "spirograd/text.h"
 #include "tests/gpu/host.h"
 
@@ -57,6 +59,78 @@ TEST_F(LongProducts, OfAllSizes) {
 TEST_F(LongProducts, ErrorsDoNotGrowWithTheLength) {
   EXPECT_LT(error_of(130, 8500, 131), 4e-7) << "parts of parts";
   EXPECT_LT(error_of(40, 20001, 64), 4e-7) << "all at once";
+}
+
+// Images and filters of 3 x 3, and what each output counts, as far as the image has it.
+struct Convolution {
+  int64_t images, height, width, channels, filters;
+
+  Program program() const {
+    const text::ShapeVariables shapes = {{"B", images}, {"P", height}, {"Q", width}, {"C", channels}, {"O", filters}};
+    const auto parsed = text::parse(
+        "def f(x: f32[B, P, Q, C], w: f32[3, 3, C, O], t: f32[B, P, Q, O]) -> f32 =\n"
+        "  sum(for b: B, i: P, j: Q, o: O => t[b, i, j, o] * sum(for u: 3, v: 3, c: C =>\n"
+        "    x[b, i + u - 1, j + v - 1, c] * w[u, v, c, o]))",
+        "test.sg");
+    return value_and_grad(text::instantiate(*parsed, "", shapes).value(), {"x", "w"}).value();
+  }
+
+  using Visit = std::function<void(size_t x, size_t w, size_t t)>;
+  void each(const Visit& visit) const {
+    const auto place = [](std::initializer_list<std::pair<int64_t, int64_t>> axes) {
+      int64_t at = 0;
+      for (const auto& [extent, coordinate] : axes) at = at * extent + coordinate;
+      return static_cast<size_t>(at);
+    };
+    for (int64_t b = 0; b < images; ++b)
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < width; ++j)
+          for (int64_t u = 0; u < 3; ++u)
+            for (int64_t v = 0; v < 3; ++v) {
+              const int64_t row = i + u - 1, column = j + v - 1;
+              if (row < 0 || row >= height || column < 0 || column >= width) continue;
+              for (int64_t c = 0; c < channels; ++c)
+                for (int64_t o = 0; o < filters; ++o)
+                  visit(place({{images, b}, {height, row}, {width, column}, {channels, c}}),
+                        place({{3, u}, {3, v}, {channels, c}, {filters, o}}),
+                        place({{images, b}, {height, i}, {width, j}, {filters, o}}));
+            }
+  }
+};
+
+TEST_F(LongProducts, ConvolutionsAndTheirGradientsReadNothingBeyondTheEdges) {
+  for (const Convolution& k :
+       {Convolution{2, 24, 26, 16, 32}, {1, 28, 30, 32, 32}, {1, 12, 14, 128, 32}, {2, 21, 23, 8, 16}}) {
+    const Program p = k.program();
+    std::vector<std::vector<double>> in;
+    std::vector<HostArray> inputs;
+    for (const Param& param : p.params) {
+      std::vector<double>& x = in.emplace_back();
+      for (int64_t j = 0; j < param.type.shape.count(); ++j)
+        x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+      if (in.size() == 2) x[0] = INFINITY;  // meets no zero that stands for what lies beyond
+      inputs.emplace_back(param.type, x);
+    }
+    std::vector<double> by_x(in[0].size()), by_w(in[1].size());
+    k.each([&](size_t x, size_t w, size_t t) {
+      by_x[x] += in[2][t] * in[1][w];
+      by_w[w] += in[2][t] * in[0][x];
+    });
+    const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
+    ASSERT_TRUE(s);
+    const std::vector<HostArray> out = s->run(inputs).value();
+    size_t finite = 0;
+    for (const auto& [have, want] : {std::pair(out[1].values(), &by_x), std::pair(out[2].values(), &by_w)})
+      for (size_t j = 0; j < want->size(); ++j) {
+        const double w = (*want)[j];
+        finite += std::isfinite(w);
+        if (!std::isfinite(w))
+          EXPECT_EQ(std::isnan(have[j]) ? "nan" : std::to_string(have[j]), std::isnan(w) ? "nan" : std::to_string(w)) << j;
+        else
+          ASSERT_NEAR(have[j], w, 1e-6 * (4 + std::abs(w))) << k.channels << " " << j;
+      }
+    EXPECT_GT(finite, by_w.size() + by_x.size() / 2);
+  }
 }
 
 TEST_F(LongProducts, OverSeveralAxes) {
