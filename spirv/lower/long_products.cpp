@@ -273,24 +273,56 @@ Expr sum_of_columns(Expr x, std::set<uint32_t>& stored) {
 
 }  // namespace
 
+// Axes of a result along which lanes may be neighbours: the last one, or one that others are transposed for, long ones
+// first.
+std::vector<int> axes_of_lanes(const Shape& results, const Target& target) {
+  std::vector<int> axes;
+  for (int a = 0; a + 1 < results.rank(); ++a)
+    if (results[a] >= schedule::width_of(target)) axes.push_back(a);
+  std::ranges::stable_sort(axes, std::greater(), [&](int a) { return results[a]; });
+  if (results.rank() > 0) axes.insert(axes.begin(), results.rank() - 1);
+  return axes;
+}
+
+bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t around, const Target& target) {
+  return g[id].type.shape.count() <= kManySums * around &&
+         schedule::short_products_of(facts_when_copied(contraction_facts(g, id, stored)), target);
+}
+
 // The same of a contraction over several axes, where what is stored is not much larger than what there is.
 std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
                                       std::set<uint32_t>& stored) {
-  std::optional<ShortSums> sums = short_sums(g, id, now_stored);
-  if (!sums) return std::nullopt;
-  NodeSet then_stored = now_stored;
-  for (const uint32_t copy : sums->stored) then_stored.insert(copy);
-  const Expr partial = sums->partial;
-  if (partial.shape().count() > kManySums * elements_around(g, id, now_stored) ||
-      !schedule::short_products_of(facts_when_copied(contraction_facts(g, partial.id, then_stored)), target))
-    return std::nullopt;
-  stored.merge(sums->stored);
-  const Expr counted = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
-  if (sums->others == 0) return counted;
-  stored.insert(partial.id.v);
-  const Shape results = counted.shape().slice(sums->others, counted.shape().rank());
-  const int64_t sums_each = partial.shape().count() / results.count();
-  return sum_of_columns(ir::reshape(counted, results.inserted(0, sums_each)), stored);
+  const int64_t around = elements_around(g, id, now_stored);
+  for (const int last : axes_of_lanes(g[id].type.shape, target)) {
+    std::optional<ShortSums> sums = short_sums(g, id, now_stored, last);
+    if (!sums) return std::nullopt;
+    NodeSet then_stored = now_stored;
+    for (const uint32_t copy : sums->stored) then_stored.insert(copy);
+    const Expr partial = sums->partial;
+    if (!is_short_product(g, partial.id, then_stored, around, target)) continue;
+    stored.merge(sums->stored);
+    Expr sum = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
+    if (sums->others > 0) {
+      stored.insert(partial.id.v);
+      const Shape results = sum.shape().slice(sums->others, sum.shape().rank());
+      sum = sum_of_columns(ir::reshape(sum, results.inserted(0, sum.shape().count() / results.count())), stored);
+    }
+    return ir::move_axis(sum, sum.rank() - 1, last);
+  }
+  return std::nullopt;
+}
+
+// A sum whose result has one of its axes last.
+Expr with_last(Graph& g, const Node& sum, int axis) {
+  const Expr x{&g, sum.in[0]};
+  std::vector<int64_t> kept;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (std::ranges::find(sum.attr, a) == sum.attr.end()) kept.push_back(a);
+  std::rotate(kept.begin() + axis, kept.begin() + axis + 1, kept.end());
+  std::vector<int64_t> order = kept, axes;
+  for (size_t j = 0; j < sum.attr.size(); ++j)
+    order.push_back(sum.attr[j]), axes.push_back(static_cast<int64_t>(kept.size() + j));
+  return ir::reduce(Op::Sum, ir::transpose(x, order), axes);
 }
 
 // Of a contraction that a sum around it reads elsewhere, each element several times: it has a kernel of its own, and is
@@ -303,19 +335,22 @@ std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet
     gathers = gathers || g[at].op == Op::Gather;
     at = g[at].in[0];
   }
-  const Node n = g[at];
-  if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n) ||
-      n.type.shape.count() > kManySums * elements_around(g, at, now_stored) ||
-      !schedule::short_products_of(facts_when_copied(contraction_facts(g, at, now_stored)), target))
-    return std::nullopt;
-  stored.insert(at.v);
-  const Expr x{&g, g[sum].in[0]};
-  std::vector<int64_t> order = g[sum].attr;
-  for (int64_t a = 0; a < x.rank(); ++a)
-    if (std::ranges::find(g[sum].attr, a) == g[sum].attr.end()) order.push_back(a);
-  const Shape& results = g[sum].type.shape;
-  return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), results.inserted(0, x.shape().count() / results.count())),
-                    {0});
+  const Node n = g[at], around = g[sum];
+  if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n)) return std::nullopt;
+  const int64_t elements = elements_around(g, at, now_stored);
+  for (const int last : axes_of_lanes(n.type.shape, target)) {
+    const Expr inner = with_last(g, n, last);
+    if (!is_short_product(g, inner.id, now_stored, elements, target)) continue;
+    stored.insert(inner.id.v);
+    const Expr x{&g, ir::substitute(g, around.in[0], {{at.v, ir::move_axis(inner, inner.rank() - 1, last).id}})};
+    std::vector<int64_t> order = around.attr;
+    for (int64_t a = 0; a < x.rank(); ++a)
+      if (std::ranges::find(around.attr, a) == around.attr.end()) order.push_back(a);
+    const Shape& results = around.type.shape;
+    const Shape joined = results.inserted(0, x.shape().count() / results.count());
+    return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), joined), {0});
+  }
+  return std::nullopt;
 }
 
 LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,

@@ -114,7 +114,7 @@ Expr among(Expr x, const Shape& shape, std::span<const int64_t> order) {
 
 }  // namespace
 
-std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored) {
+std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, int last) {
   const Node n = g[id];
   ShortSums out;
   Padding padding(g, stored);
@@ -136,6 +136,7 @@ std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored) 
     (!summed ? others : a < decide ? order : joined).push_back(a);
     if (summed && a >= decide && cut_in_two(x, static_cast<int>(a))) joined.push_back(++a);
   }
+  std::rotate(others.begin() + last, others.begin() + last + 1, others.end());
   const Axes axes = written_out(x.shape(), joined);
   if (axes.inner.empty()) return std::nullopt;
   order.insert(order.end(), axes.others.begin(), axes.others.end());

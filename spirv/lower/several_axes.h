@@ -17,8 +17,8 @@ struct ShortSums {
   std::optional<ir::Expr> inside;  // which of them count; none: all
 };
 
-/// Of a sum over several axes. None: each has more elements than are added plainly, or what is read beyond its ends is
-/// computed, and no product.
-std::optional<ShortSums> short_sums(ir::Graph& g, ir::NodeId id, const NodeSet& stored);
+/// Of a sum over several axes; the axis `last` of its results becomes the last one. None: each has more elements than are
+/// added plainly, or what is read beyond its ends is computed, and no product.
+std::optional<ShortSums> short_sums(ir::Graph& g, ir::NodeId id, const NodeSet& stored, int last);
 
 }  // namespace spirograd::lower

@@ -69,6 +69,7 @@ TEST(ProductRules, OthersAreNot) {
   const auto but = [&](const std::function<void(MapFacts&)>& change) { return by_rows(product_but(64, change)); };
   EXPECT_TRUE(but([](MapFacts&) {}));
   EXPECT_FALSE(but([](MapFacts& f) { f.operations[0].count = 5; })) << "code";
+  EXPECT_TRUE(but([](MapFacts& f) { f.operations.push_back({3, 100, false, false}); })) << "of no element";
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].last = 0; })) << "neighbours are apart";
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[1].axes = 3; })) << "no rows share it";
   EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0, f.reads[0].reduced = false; })) << "nothing in common";
@@ -188,6 +189,30 @@ TEST(ProductRules, SumsOverSeveralAxesAreSumsOfShortOnes) {
       false);
 }
 
+TEST(ProductRules, LongAxesAreCutAndLanesLieAlongAnotherAxisWhereTheLastOneIsShort) {
+  expect_short_sums(
+      "(x: f32[300, 3, 128], w: f32[3, 128, 64]) = for i: 300, j: 64 => sum(for a: 3, c: 128 => x[i, a, c] * w[a, c, j])",
+      0);
+  expect_short_sums(
+      "(x: f32[2, 32, 64], g: f32[2, 48, 64]) = for o: 48, c: 32, u: 3 => sum(for b: 2, i: 62 =>"
+      " g[b, o, i] * x[b, c, i + u])",
+      0, false);
+  expect_short_sums(
+      "(x: f32[8, 64, 66], g: f32[8, 96, 64]) = for o: 96, c: 64, u: 3 => sum(for b: 8, i: 64 =>"
+      " g[b, o, i] * x[b, c, i + u])",
+      0);
+}
+
+TEST(ProductRules, SumsThatAnotherOneReadsElsewhereAreStored) {
+  const lower::Plan plan =
+      lowered(program("(g: f32[40, 44, 32], w: f32[3, 32, 32]) = for i: 40, j: 44, c: 32 => {\n"
+                      "  let taps = for k: 44, u: 3 => sum(for o: 32 => g[i, k, o] * w[u, c, o])\n"
+                      "  sum(for u: 3 => taps[j + u - 1, u])\n"
+                      "}"));
+  EXPECT_TRUE(std::ranges::any_of(plan.kernels, is_short_product));
+  EXPECT_GT(plan.kernels.size(), 1u);
+}
+
 TEST(ProductRules, ConvolutionsReadCopiesWithZerosAround) {
   const std::string last = "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16])",
                     first = "(x: f32[2, 8, 24, 24], w: f32[16, 8, 3, 3])";
@@ -209,7 +234,7 @@ TEST(ProductRules, ConvolutionsReadCopiesWithZerosAround) {
 
 TEST(ProductRules, GradientsOfConvolutionsAreTheInterpreters) {
   const Program p = program(
-      "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16]) = sum(square(for b: 2, i: 24, j: 24, o: 16 =>"
+      "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16]) = 0.01 * sum(square(for b: 2, i: 24, j: 24, o: 16 =>"
       " sum(for u: 3, v: 3, c: 8 => x[b, i + u - 1, j + v - 1, c] * w[u, v, c, o])))");
   lowered(grad(p, {"x", "w"}).value());
 }
