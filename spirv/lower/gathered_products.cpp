@@ -1,6 +1,7 @@
 #include "spirv/lower/gathered_products.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "spirv/lower/long_products.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/product_rules.h"
+#include "spirv/schedule/row_rules.h"
 
 namespace spirograd::lower {
 
