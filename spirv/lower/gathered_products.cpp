@@ -70,6 +70,8 @@ class ReadAtPlaces {
     for (size_t a = 0; a < static_cast<size_t>(table.type.shape.rank()); ++a)
       at.push_back(a < chosen() ? Follows{true, a} : Follows{false, a - chosen() + rank_of_places()});
     elements_ = table.type.shape.count();
+    for (size_t a = 0; a < chosen(); ++a)
+      if (!leave_out({&g_, n_.in[a + 1]}, table.type.shape[static_cast<int>(a)])) return std::nullopt;
     std::optional<Expr> product = read(n_.in[0], at);
     if (!product) return std::nullopt;
     out_.product = *product;
@@ -126,11 +128,7 @@ class ReadAtPlaces {
       if (!at[a].chosen) continue;
       order.push_back(static_cast<int64_t>(a));
       places.push_back({&g_, n_.in[at[a].number + 1]});
-      const Expr given = places.back();
-      const int64_t extent = x.shape()[static_cast<int>(a)];
-      const NodeId before = x.id;
       if (!read_inside(x, static_cast<int>(a), places.back())) return std::nullopt;
-      if (x.id != before) leave_out(given, extent);
     }
     if (x.id != id) {
       if (!is_made_of_arrays(g_, id, stored_)) return std::nullopt;
@@ -146,13 +144,15 @@ class ReadAtPlaces {
     return ir::broadcast(places.empty() ? turned : ir::gather(turned, places), n_.type.shape, axes);
   }
 
-  void leave_out(Expr places, int64_t extent) {
+  // Whatever is read there counts as nothing beyond. False: the places are not known.
+  bool leave_out(Expr places, int64_t extent) {
+    const std::optional<Range> range = range_of(g_, places.id);
+    if (!range) return false;
+    if (range->least >= 0 && range->greatest < extent) return true;
     const Expr inside = ir::both(ir::binary(Op::Le, ir::whole_like(places, 0), places),
                                  ir::binary(Op::Lt, places, ir::whole_like(places, extent)));
-    if (!out_.inside)
-      out_.inside = inside;
-    else
-      out_.inside = ir::both(*out_.inside, inside);
+    out_.inside = out_.inside ? ir::both(*out_.inside, inside) : inside;
+    return true;
   }
 
   Graph& g_;

@@ -213,6 +213,12 @@ TEST(ProductRules, SumsThatAnotherOneReadsElsewhereAreStored) {
   EXPECT_GT(plan.kernels.size(), 1u);
 }
 
+TEST(ProductRules, WhatLiesBeyondCountsAsNothingWhereNoArrayDependsOnThePlace) {
+  lowered(
+      program("(g: f32[40, 32], w: f32[3, 32, 32]) = for i: 40, j: 44, c: 32 => sum(for u: 3, o: 32 =>"
+              " (for k: 44, v: 3, m: 32 => g[i, m] * w[v, c, m])[j + u - 1, u, o])"));
+}
+
 TEST(ProductRules, ConvolutionsReadCopiesWithZerosAround) {
   const std::string last = "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16])",
                     first = "(x: f32[2, 8, 24, 24], w: f32[16, 8, 3, 3])";
