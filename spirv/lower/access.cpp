@@ -125,7 +125,8 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   struct Visit {
     NodeId id;
     Place place;
-    int depth = 0;  // reductions that it is an element of
+    int depth = 0;     // reductions that it is an element of, inside of the outermost one
+    double inner = 1;  // elements of those
   };
   Accesses out;
   const Place own = place_of_point(g[root].type.shape);
@@ -133,6 +134,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   std::vector<Visit> stack = {{root, own}};
   bool contiguous = true, loops = false;
   int deepest = 1;
+  double most_inner = 1;
   const auto note_work = [&](uint32_t axes, double count, int depth) {
     if (depth < deepest) return;
     if (depth > deepest) out.operations.clear();
@@ -148,7 +150,7 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     }
   };
   while (!stack.empty() && seen.size() < most) {
-    auto [id, place, depth] = std::move(stack.back());
+    auto [id, place, depth, inner] = std::move(stack.back());
     stack.pop_back();
     if (!seen.emplace(id.v, place).second) continue;
     const Node& n = g[id];
@@ -165,19 +167,22 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce;
     const double results = std::max<double>(1, static_cast<double>(n.type.shape.count()));
     const double length = reduces ? static_cast<double>(g[n.in[0]].type.shape.count()) / results : 0;
-    loops = loops || ((axes & kReducedAxis) && length > kUnrolled);
+    const bool inside = reduces && (axes & kReducedAxis);
+    loops = loops || (inside && length > kUnrolled);
+    if (inside) inner *= length, most_inner = std::max(most_inner, inner);
     if (reduces && !(axes & kReducedAxis)) {
       const bool position = finds_place(n.op);
       out.reductions.push_back({axes, length, true, position, false, n.attr.size() == 1});
+      out.reduced.push_back(id);
     }
     for (Coordinate& c : place)
       if (reduces && (c.axes & kReducedAxis)) c.axes |= kOuterReducedAxis;
     if (reduces) note_work(all_axes(place, 0, place.size()) | kReducedAxis, 1, depth + 1);
     if (ir::is_pointwise(n.op)) note_work(axes, ir::info(n.op).cost, depth);
     for (size_t j = n.in.size(); j-- > 0;)
-      stack.push_back({n.in[j], place_of_operand(g, n, j, place), depth + (reduces ? 1 : 0)});
+      stack.push_back({n.in[j], place_of_operand(g, n, j, place), depth + (reduces ? 1 : 0), inner});
   }
-  for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous, r.loops = loops;
+  for (schedule::Reduction& r : out.reductions) r.contiguous = contiguous, r.loops = loops, r.inner = most_inner;
   return out;
 }
 

@@ -69,7 +69,8 @@ schedule::Read read_of(const Access& a, uint32_t buffer);
 
 struct Accesses {
   std::vector<Access> reads;                    // each different one, in a fixed order
-  std::vector<schedule::Reduction> reductions;  // that run for the point, not inside of others
+  std::vector<schedule::Reduction> reductions;  // that run for the point, not inside of others:
+  std::vector<ir::NodeId> reduced;              // these nodes
   std::vector<schedule::Operations> operations;
 };
 

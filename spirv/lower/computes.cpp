@@ -6,6 +6,7 @@
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/gates.h"
+#include "spirv/lower/known_zeros.h"
 #include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
@@ -37,6 +38,7 @@ Compute described(const Region& r, Compute s, NodeId id, NodeId walk, std::vecto
   } else {
     e = r.extent(walk);
     found = accesses(g, walk, r.partition.roots);
+    count_terms_left(g, found);
   }
   s.reductions = std::move(found.reductions);
   s.operations = std::move(found.operations);

@@ -4,6 +4,7 @@
 
 #include "frontend/ir/algebra.h"
 #include "spirv/lower/extent.h"
+#include "spirv/lower/known_zeros.h"
 
 namespace spirograd::lower {
 
@@ -52,6 +53,7 @@ ir::Expr windowed(ir::Expr x, int axis, int64_t from, int64_t count) {
 
 schedule::MapFacts contraction_facts(const ir::Graph& g, NodeId id, const NodeSet& stored) {
   Accesses found = accesses(g, id, stored);
+  count_terms_left(g, found);
   schedule::MapFacts f{g[id].type.shape, {}, ExtentWalk(g, stored)(id).code, true, std::move(found.reductions), true};
   for (const Access& a : found.reads) f.reads.push_back(read_of(a, a.leaf.v));
   f.operations = std::move(found.operations);

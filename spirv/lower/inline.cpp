@@ -61,7 +61,12 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
 
 std::vector<Value> Inliner::compute(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  if (const BufferRef* buffer = memory_of(scope, id)) return load(*buffer, n.type, points);
+  if (const BufferRef* buffer = memory_of(scope, id)) {
+    if (n.op == Op::Const || scope > 0) return load(*buffer, n.type, points);
+    std::vector<Value> out;
+    for (const Point& p : points) out.push_back(load_element(id, *buffer, p));
+    return out;
+  }
   const Scope& own = scopes_[static_cast<size_t>(scope)];
   if (const auto shared = own.shared.find(id.v); shared != own.shared.end() && n.op != Op::Param) {
     std::vector<Value> out;

@@ -190,8 +190,8 @@ class Inliner {
   const std::vector<ScheduledReduction>& reductions() const { return reductions_; }
 
   /// Values made between push and pop are forgotten at the pop: their block ends there.
-  void push_block() { memo_.emplace_back(), loops_run_.emplace_back(); }
-  void pop_block() { memo_.pop_back(), loops_run_.pop_back(); }
+  void push_block() { memo_.emplace_back(), loops_run_.emplace_back(), zeros_.emplace_back(); }
+  void pop_block() { memo_.pop_back(), loops_run_.pop_back(), zeros_.pop_back(); }
 
   /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about
   /// to open. Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
@@ -225,6 +225,10 @@ class Inliner {
   std::vector<kernel::Value> compute(int scope, ir::NodeId node, std::span<const Point> points);
   std::vector<kernel::Value> param(int scope, ir::NodeId id, std::span<const Point> points);
   std::vector<kernel::Value> load(BufferRef ref, const Type& type, std::span<const Point> points);
+  /// Of an array that is computed by others.
+  kernel::Value load_element(ir::NodeId id, BufferRef ref, const Point& point);
+  /// Whether a value is an element that is known to be 0, or a multiple of one.
+  bool is_zero(kernel::Value v) const;
   kernel::Value constant(const ir::Node& n);
   std::vector<kernel::Value> pointwise(int scope, const ir::Node& n, std::span<const Point> points);
   std::vector<kernel::Value> moved(int scope, const ir::Node& n, std::span<const Point> points);
@@ -232,6 +236,7 @@ class Inliner {
   std::vector<kernel::Value> reduce(int scope, ir::NodeId id, std::span<const Point> points);
   std::vector<Point> reduced_points(const ir::Node& n, const Point& point);
   std::vector<kernel::Value> reduce_unrolled(int scope, const ir::Node& n, std::span<const Point> points);
+  std::vector<kernel::Value> reduce_straight(int scope, const ir::Node& n, std::span<const Point> points);
   struct Streamed {
     ir::NodeId reduction;
     std::vector<Point> at;
@@ -365,7 +370,9 @@ class Inliner {
     }
   };
   std::vector<std::unordered_map<Key, kernel::Value, KeyHash>> memo_;
-  std::vector<std::unordered_map<Key, Elements, KeyHash>> loops_run_;  // inside of bodies, by loop and point
+  std::vector<std::unordered_map<Key, kernel::Value, KeyHash>> zeros_;  // an element that is 0, for each row that has some
+  std::unordered_map<uint32_t, bool> chooses_;                          // by node: whether elements may be known to be 0
+  std::vector<std::unordered_map<Key, Elements, KeyHash>> loops_run_;   // inside of bodies, by loop and point
   std::map<std::pair<int, uint32_t>, bool> varies_, in_registers_;
   std::unordered_set<Key, KeyHash> hoisted_;  // visited by the hoist that is under way
   std::vector<Bound> bound_;

@@ -338,6 +338,9 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   reductions_.push_back(
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
+  if (facts.rows && schedule::reads_lane_row(facts, target_) && others.empty() && companions_.empty() &&
+      !finds_place(n.op) && schedule::extent(s.axes.back(), schedule::Bind::Unroll) == facts.extents.back())
+    return reduce_straight(scope, n, points);
   if (!s.stages.empty()) staging->take_arrays(s);
   ir::Conditions wanted = conditions(scope, id);
   for (NodeId other : others) wanted = ir::common(wanted, conditions(scope, other));

@@ -61,6 +61,34 @@ std::vector<Value> Inliner::reduce_unrolled(int scope, const Node& n, std::span<
   return out;
 }
 
+// Written out element by element, for all points side by side. Terms that are 0, or not numbers, are added from the back, so
+// that the rows of a triangular matrix have the sums of those above the diagonal in common.
+std::vector<Value> Inliner::reduce_straight(int scope, const Node& n, std::span<const Point> points) {
+  const kernel::Scalar t = scalar_of(n.type.dtype);
+  std::vector<std::vector<Value>> zeros(points.size());
+  std::vector<Value> out(points.size(), lower::identity(b_, n.op, t));
+  std::vector<std::vector<Point>> elements;  // of each point
+  for (const Point& p : points) elements.push_back(reduced_points(n, p));
+  for (size_t k = 0; k < elements[0].size(); ++k) {
+    std::vector<Point> at;
+    for (const std::vector<Point>& e : elements) at.push_back(e[k]);
+    const std::vector<Value> values = eval(scope, n.in[0], at);
+    for (size_t u = 0; u < points.size(); ++u) {
+      if (n.op == Op::Sum && is_zero(values[u]))
+        zeros[u].push_back(values[u]);
+      else
+        out[u] = combine(b_, n.op, out[u], values[u]);
+    }
+  }
+  for (size_t u = 0; u < points.size(); ++u) {
+    if (zeros[u].empty()) continue;
+    Value sum = zeros[u].back();
+    for (size_t j = zeros[u].size() - 1; j-- > 0;) sum = combine(b_, n.op, sum, zeros[u][j]);
+    out[u] = combine(b_, n.op, out[u], sum);
+  }
+  return out;
+}
+
 int64_t Inliner::reduced_length(const Node& n) const {
   int64_t length = 1;
   for (int64_t a : n.attr) length *= node(n.in[0]).type.shape[static_cast<int>(a)];

@@ -27,11 +27,13 @@ struct PanelTile {
   int lanes = -1, rows = -1;  // axes of the domain; none: -1
   int64_t width = 1;          // points along the lanes
   int64_t own_rows = 1;
+  bool team = false;  // it is a short product: reductions inside are written out, too
 };
 
 // Where the last tile of a subgroup of several begins earlier (kGatheredLoads), the array is one panel.
 PanelTile tile_of(const schedule::MapSchedule& m, const Shape& domain) {
   PanelTile t;
+  t.team = m.team > 0;
   for (size_t a = 0; a < m.axes.size() && !m.flat; ++a) {
     const int64_t lanes = schedule::extent(m.axes[a], Bind::Lane), own = schedule::extent(m.axes[a], Bind::Register);
     if (lanes > 1) {
@@ -144,8 +146,10 @@ class Packing {
       if ((axes & lanes) == 0 || (axes & kReducedAxis) == 0) continue;
       if ((axes & rows) == 0) {
         out.push_back(below_layout(o));
-      } else if (!stored_.contains(o.node.v) && (ir::is_pointwise(at.op) || ir::is_unary_layout(at.op))) {
-        for (size_t j = at.in.size(); j-- > 0;) stack.push_back({at.in[j], operand_place(g_, at, j, o.place)});
+      } else if (!stored_.contains(o.node.v) &&
+                 (ir::is_pointwise(at.op) || ir::is_unary_layout(at.op) || (tile.team && at.op == Op::Sum))) {
+        for (size_t j = at.in.size(); j-- > 0;)
+          stack.push_back({at.in[j], operand_place(g_, at, j, o.place, {kReducedAxis, -1})});
       }
     }
     return out;
@@ -223,6 +227,7 @@ class Packing {
     f.row = x.shape()[x.rank() - 1];
     f.neighbours = layout->order.back() == x.rank() - 1;
     f.width = tile.width;
+    f.rows = tile.team;
     const uint32_t axes = axes_of(o.place);
     for (int a = 0; a < domain.rank(); ++a)
       if (!(axes >> a & 1)) f.readers *= schedule::divided_up(domain[a], a == tile.rows ? tile.own_rows : 1);

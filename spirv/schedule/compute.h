@@ -37,6 +37,8 @@ struct Reduction {
   bool position = false;   // it finds the place of an element, one after the other
   bool loops = false;      // another reduction runs for each of its elements, or those of one beside it
   bool one_axis = true;    // that it runs over
+  double inner = 1;        // elements that reductions run over for each of its elements, one inside of another,
+  double left = 1;         // and the part of them that are not known to be 0 by where they are
 };
 
 /// Work on one element of the innermost reductions.
@@ -136,6 +138,7 @@ struct PackFacts {
   bool neighbours = false;  // neighbouring lanes read neighbours in memory
   int64_t width = 1;        // of a tile, along the lanes
   int64_t readers = 1;      // tiles that read the same of it
+  bool rows = false;        // they are made for reading rows: neighbours in memory, from a copy if need be
 };
 
 /// All states of a loop whose step is associative, for each of `rows` on its own.

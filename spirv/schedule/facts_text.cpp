@@ -54,13 +54,11 @@ std::string to_string(const MapFacts& f) {
     line.next("read").word(std::to_string(number)).with("axes", int64_t{r.axes}).with("last", int64_t{r.last});
     line.flag("own", r.own).flag("reduced", r.reduced).flag("sums", r.sums).flag("along", r.along).flag("outer", r.outer);
   }
-  for (const Reduction& r : f.reductions)
-    line.next("reduction")
-        .with("axes", int64_t{r.axes})
-        .with("length", r.length)
-        .flag("contiguous", r.contiguous)
-        .flag("position", r.position)
-        .flag("loops", r.loops);
+  for (const Reduction& r : f.reductions) {
+    line.next("reduction").with("axes", int64_t{r.axes}).with("length", r.length);
+    line.flag("contiguous", r.contiguous).flag("position", r.position).flag("loops", r.loops);
+    if (r.inner > 1) line.with("inner", r.inner).with("left", r.left);
+  }
   for (const Operations& o : f.operations)
     line.next("operations").with("axes", int64_t{o.axes}).with("count", o.count).flag("outer", o.outer);
   return std::move(line).text();
@@ -104,7 +102,7 @@ std::string to_string(const PartialFacts& f) {
 std::string to_string(const PackFacts& f) {
   Line line("pack");
   line.with("elements", f.elements).with("bytes", f.bytes).with("row", f.row).with("width", f.width);
-  line.with("readers", f.readers).flag("neighbours", f.neighbours);
+  line.with("readers", f.readers).flag("neighbours", f.neighbours).flag("rows", f.rows);
   return std::move(line).text();
 }
 

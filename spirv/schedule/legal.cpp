@@ -82,7 +82,7 @@ int64_t staged_size(const Leaf& leaf, int64_t elements, int64_t pad) {
 }
 
 bool jams_loops(const ReduceFacts& facts, const ReduceSchedule& s) {
-  return facts.loops && s.broadcast == 1 && s.stages.empty() && s.axes.back().back().bind == Bind::Unroll;
+  return facts.loops && !facts.rows && s.broadcast == 1 && s.stages.empty() && s.axes.back().back().bind == Bind::Unroll;
 }
 
 double loads_per_element(const ReduceFacts& facts, const ReduceSchedule& s) {

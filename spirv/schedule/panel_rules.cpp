@@ -21,6 +21,7 @@ double saved(const PackFacts& f, const Target& t) {
 
 PackSchedule Scheduler::pack(const PackFacts& f, const Target& t) const {
   if (f.neighbours && f.row <= f.width) return {};
+  if (!f.neighbours && f.rows) return {f.width};
   const auto elements = static_cast<double>(f.elements), readers = static_cast<double>(f.readers);
   const double copy = elements * (2 * t.price.load + t.price.store + 8) + t.price.dispatch;
   return {elements * readers * saved(f, t) > 1.5 * copy ? f.width : 0};

@@ -12,19 +12,27 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kRowsOfTile = 4;
-constexpr int64_t kProductCode = 2000;   // operations that are written out
+constexpr double kProductCode = 2000;    // operations that are written out,
+constexpr double kNestedCode = 2800;     // where products are inside of products,
+constexpr double kMostLeft = 0.75;       // many of which are known to be 0
 constexpr int64_t kShortest = 8;         // elements that are worth it
 constexpr double kMostStored = 1 << 25;  // bytes of all parts
 
-// Operations on one element of what is reduced, for all points that a lane has of a tile.
-int64_t operations_of_tile(const MapFacts& f, size_t rows) {
+// Of a lane: what products inside of products have in common takes registers.
+int64_t own_columns(const MapFacts& f) { return f.reductions[0].loops ? 1 : kOwnColumns; }
+
+// Operations on one element of what is reduced, for all points that a lane has of a tile. What elements of a reduction
+// around have in common counts as a part of one.
+double operations_of_tile(const MapFacts& f, size_t rows) {
   double operations = 0;
   for (const Operations& o : f.operations) {
     if (!o.each) continue;
     const bool along_rows = o.axes >> rows & 1, along_columns = o.axes >> (f.domain.rank() - 1) & 1;
-    operations += o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? kOwnColumns : 1));
+    const double shared = f.reductions[0].loops && !o.outer ? f.reductions[0].length : 1;
+    operations +=
+        o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? own_columns(f) : 1)) / shared;
   }
-  return std::max<int64_t>(1, static_cast<int64_t>(operations));
+  return std::max(1.0, operations);
 }
 
 // Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
@@ -52,7 +60,8 @@ std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
 // The axis along which subgroups of a workgroup have tiles: below each other, beside, or of another axis.
 std::optional<size_t> teams_of_products(const MapFacts& f, size_t rows, const Target& t) {
   const auto columns = static_cast<size_t>(f.domain.rank() - 1);
-  const int64_t below = tiles_along(f, rows, kRowsOfTile), beside = tiles_along(f, columns, width_of(t));
+  const int64_t below = tiles_along(f, rows, kRowsOfTile),
+                beside = tiles_along(f, columns, own_columns(f) * t.subgroup_size);
   if (below >= kTeams && (below % kTeams == 0 || beside % kTeams != 0)) return rows;
   if (beside >= kTeams) return columns;
   MapFacts others = f;
@@ -64,7 +73,7 @@ std::optional<size_t> teams_of_products(const MapFacts& f, size_t rows, const Ta
 const Reduction* only_reduction(const MapFacts& f) {
   if (!f.alone || f.stores || f.reductions.size() != 1) return nullptr;
   const Reduction& r = f.reductions[0];
-  return r.one_axis && !r.loops && !r.position ? &r : nullptr;
+  return r.one_axis && !r.position ? &r : nullptr;
 }
 
 }  // namespace
@@ -72,12 +81,14 @@ const Reduction* only_reduction(const MapFacts& f) {
 bool wants_short_products(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1 << 20;
   const Reduction* r = reads_rows(t) ? only_reduction(f) : nullptr;
-  if (!r || r->length < kShortest || r->length > kPlainSum) return false;
+  if (!r || std::max(r->length, r->inner) < kShortest || std::max(r->length, r->inner) > kPlainSum) return false;
   const std::optional<size_t> rows = rows_of_products(f, t);
   const auto columns = static_cast<size_t>(f.domain.rank() - 1);
-  return rows && operations_of_tile(f, *rows) * static_cast<int64_t>(r->length) <= kProductCode &&
+  if (r->loops && r->left > kMostLeft) return false;
+  const double elements = r->length * r->inner * r->left;  // of a point
+  return rows && operations_of_tile(f, *rows) * elements <= (r->loops ? kNestedCode : kProductCode) &&
          f.domain[static_cast<int>(columns)] >= width_of(t) &&
-         static_cast<double>(f.domain.count()) * r->length >= kLeastElements && teams_of_products(f, *rows, t);
+         static_cast<double>(f.domain.count()) * elements >= kLeastElements && teams_of_products(f, *rows, t);
 }
 
 // The last tile of columns begins earlier where it would end behind the axis, so that its rows are rows, too.
@@ -89,9 +100,9 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   const size_t teams = *teams_of_products(f, rows, t);
   s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), teams == rows);
   s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  s.axes[columns] = on_grid(tiles_along(f, columns, width_of(t)), teams == columns);
+  s.axes[columns] = on_grid(tiles_along(f, columns, own_columns(f) * t.subgroup_size), teams == columns);
   if (teams != rows && teams != columns) give_to_teams(s, f, teams, kTeams, t);
-  append_row(s.axes[columns], kOwnColumns, f.domain[static_cast<int>(columns)], t);
+  append_row(s.axes[columns], own_columns(f), f.domain[static_cast<int>(columns)], t);
   for (size_t a : {rows, columns})
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
@@ -121,7 +132,7 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   constexpr double kMostOfSymmetric = 1.15;  // columns of tiles, of which others compute half
   const Reduction* r = stores_rows(t) ? only_reduction(f) : nullptr;
   const int last = f.domain.rank() - 1;
-  if (!r || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;
+  if (!r || r->loops || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;
   MapFacts padded = f;
   padded.domain[last] = divided_up(f.domain[last], width_of(t)) * width_of(t);
   const std::optional<size_t> rows = rows_of_products(padded, t);
@@ -129,7 +140,7 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   if (f.symmetric && more > kMostOfSymmetric) return std::nullopt;
   if (!rows || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
   const int64_t below = tiles_along(f, *rows, kRowsOfTile);
-  const int64_t most = std::min(kPlainSum, kProductCode / operations_of_tile(f, *rows));
+  const int64_t most = std::min(kPlainSum, static_cast<int64_t>(kProductCode / operations_of_tile(f, *rows)));
   if (most < kPlainSum / 2 || !teams_of_products(padded, *rows, t)) return std::nullopt;
   const auto n = static_cast<int64_t>(r->length);
   LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(*rows)};

@@ -269,8 +269,8 @@ MapSchedule row_elements(const MapFacts& f, const Target& t) {
 
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
-  if (!reads_rows(t) || f.extents.size() != 1 || f.loops) return false;
-  return f.team ? n >= f.group && adds_plainly(divided_up(n, f.group)) : f.rows && n <= kPlainSum && f.copies == 1;
+  if (!reads_rows(t) || f.extents.size() != 1 || (f.team && f.loops)) return false;
+  return f.team ? n >= f.group && adds_plainly(divided_up(n, f.group)) : f.rows && n <= kPlainSum;
 }
 
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {

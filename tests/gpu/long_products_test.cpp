@@ -133,6 +133,38 @@ TEST_F(LongProducts, ConvolutionsAndTheirGradientsReadNothingBeyondTheEdges) {
   }
 }
 
+TEST_F(LongProducts, TriangularOnesCountInfinitiesAboveTheDiagonal) {
+  const text::ShapeVariables shapes = {{"N", 1003}, {"K", 46}, {"D", 12}};
+  const auto parsed = text::parse(
+      "def f(l: f32[K, D, D], m: f32[K, D], x: f32[N, D]) -> (f32[N, K], f32) {\n"
+      "  let root = for j: K, r: D, c: D => where(c == r, exp(l[j, r, c]), where(c < r, l[j, r, c], 0.0))\n"
+      "  (for i: N, j: K => sum(square(root[j] @ (x[i] - m[j]))), sum(root))\n"
+      "}",
+      "test.sg");
+  const Program p = text::instantiate(*parsed, "", shapes).value();
+  std::vector<std::vector<double>> in;
+  std::vector<HostArray> inputs;
+  for (const Param& param : p.params) {
+    std::vector<double>& x = in.emplace_back();
+    for (int64_t j = 0; j < param.type.shape.count(); ++j)
+      x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+    // In m: 0 times infinity for all rows but the last one; in x: of no row, for it is the first column.
+    if (in.size() == 2) x[12 * 5 + 11] = INFINITY;
+    if (in.size() == 3) x[12 * 77] = -INFINITY, x[12 * 78 + 4] = NAN;
+    inputs.emplace_back(param.type, x);
+  }
+  const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
+  ASSERT_TRUE(s);
+  const std::vector<double> have = s->run(inputs).value()[0].values(), want = ir::evaluate(p, in)[0].data;
+  for (size_t j = 0; j < want.size(); ++j) {
+    if (std::isfinite(want[j])) ASSERT_NEAR(have[j], want[j], 2e-6 * (1 + want[j])) << j;
+    if (!std::isfinite(want[j])) ASSERT_EQ(std::isnan(have[j]), std::isnan(want[j])) << j << ": " << have[j];
+  }
+  EXPECT_TRUE(std::isnan(want[5])) << "0 times infinity";
+  EXPECT_TRUE(std::isinf(want[46 * 77 + 1]));
+  EXPECT_TRUE(std::isnan(want[46 * 78 + 1]));
+}
+
 TEST_F(LongProducts, OverSeveralAxes) {
   const Program p = text::instantiate(text::parse("def f(x: f32[2, 24, 26, 8], w: f32[3, 3, 8, 16]) =\n"
                                                   "  for b: 2, i: 24, j: 26, o: 16 => sum(for u: 3, v: 3, c: 8 =>\n"

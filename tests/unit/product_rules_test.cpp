@@ -85,6 +85,23 @@ std::string parts(const MapFacts& f, const Target& t = test::lane_cpu()) {
   return part + ", " + std::to_string(p->height) + " x " + std::to_string(p->width) + ", rows " + std::to_string(p->rows);
 }
 
+// A product for each element of another sum.
+MapFacts nested(double length, double left) {
+  MapFacts f = product(1024, 1000, length);
+  f.reductions[0].loops = true;
+  f.reductions[0].inner = length;
+  f.reductions[0].left = left;
+  f.operations = {{3, 2, true}, {3, 1, false}};
+  return f;
+}
+
+TEST(ProductRules, ProductsInsideOfSumsAreWrittenOutWhereManyTermsAreKnownToBeZero) {
+  EXPECT_EQ(map(nested(20, 0.525)), "i = grid 32 local 8 register 4; j = grid 125 lane 8; group 64; team 8");
+  EXPECT_EQ(map(nested(20, 1)).find("team"), std::string::npos) << "compiling takes long";
+  EXPECT_EQ(map(nested(40, 0.525)).find("team"), std::string::npos) << "code";
+  EXPECT_EQ(parts(nested(100, 0.5)), "none");
+}
+
 TEST(ProductRules, LongOnesAreInParts) {
   EXPECT_EQ(parts(product(1024, 1024, 1024)), "64, 32 x 16, rows 0");
   EXPECT_EQ(parts(product(1024, 1024, 1000)), "50, 32 x 16, rows 0") << "nothing is left over";
