@@ -53,10 +53,31 @@ Place reshape_place(const Shape& from, const Shape& to, const Place& p) {
   return out;
 }
 
+// What elements of an array depend on: of arithmetic on coordinates, those that are asked for; else all.
+uint32_t axes_of_elements(const ir::Graph& g, NodeId id, const Place& p) {
+  constexpr size_t kMostVisits = 64;
+  std::set<uint32_t> seen;
+  std::vector<NodeId> stack = {id};
+  uint32_t axes = 0;
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    if (!seen.insert(at.v).second) continue;
+    const Node& n = g[at];
+    const bool number = n.op == Op::Const && n.type.shape.rank() == 0;
+    if (n.op == Op::Iota) axes |= p[static_cast<size_t>(n.attr[0])].axes;
+    if (n.op == Op::Iota || number || (n.op == Op::Broadcast && n.attr.empty())) continue;
+    if (seen.size() > kMostVisits || !ir::is_pointwise(n.op))
+      return all_axes(p, 0, static_cast<size_t>(g[id].type.shape.rank()));
+    stack.insert(stack.end(), n.in.begin(), n.in.end());
+  }
+  return axes;
+}
+
 // Of an index of a gather, at the place `p` of a point.
 Coordinate index_coordinate(const ir::Graph& g, NodeId index, const Place& p) {
   const std::optional<rewrite::Affine> f = affine_elements(g, index);
-  if (!f) return {all_axes(p, 0, static_cast<size_t>(g[index].type.shape.rank())), -1, false};
+  if (!f) return {axes_of_elements(g, index, p), -1, false};
   Coordinate out;
   for (size_t a = 0; a < p.size() && a < f->term.size(); ++a) {
     if (f->term[a].zero()) continue;

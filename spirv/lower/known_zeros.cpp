@@ -17,7 +17,7 @@ namespace {
 
 using Known = std::optional<int64_t>;
 
-constexpr int kMostSteps = 64;  // of which a value is made
+constexpr int kMostWalked = 64;  // of which a value is made
 
 struct KnownArithmetic {
   Known reversed(const Known& x, int64_t extent) const { return x ? Known(extent - 1 - *x) : x; }
@@ -105,7 +105,7 @@ double terms_left(const ir::Graph& g, NodeId outer) {
     const KnownPlace own(static_cast<size_t>(n.type.shape.rank()));
     std::vector<Visit> stack = {
         {n.in[0], ir::reduced_operand(n, g[n.in[0]].type.shape, std::span<const Known>(own), Known(k))}};
-    for (int visits = 0; !stack.empty() && visits < kMostSteps; ++visits) {
+    for (int visits = 0; !stack.empty() && visits < kMostWalked; ++visits) {
       const Visit v = std::move(stack.back());
       stack.pop_back();
       const Node& at = g[v.id];
@@ -127,7 +127,7 @@ double terms_left(const ir::Graph& g, NodeId outer) {
 }  // namespace
 
 bool is_known_zero(const ir::Graph& g, NodeId id, const KnownPlace& at) {
-  int steps = kMostSteps;
+  int steps = kMostWalked;
   const std::optional<double> value = value_of(g, id, at, steps);
   return value && std::bit_cast<uint64_t>(*value) == 0;
 }

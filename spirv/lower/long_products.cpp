@@ -11,7 +11,7 @@
 #include "frontend/ir/symmetric.h"
 #include "spirv/lower/contractions.h"
 #include "spirv/lower/row_axis.h"
-#include "spirv/lower/several_axes.h"
+#include "spirv/lower/stored_sums.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/product_rules.h"
@@ -44,17 +44,7 @@ struct Factor {
   std::optional<int> rows, lanes;
 };
 
-constexpr int64_t kMuch = 3;       // times the elements around: more than that is not copied,
-constexpr int64_t kManySums = 20;  // nor stored of sums of parts
-
-// Elements of a sum, and of the arrays that a kernel for it reads.
-int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
-  std::set<uint32_t> leaves;
-  for (const Access& a : accesses(g, id, stored).reads) leaves.insert(a.leaf.v);
-  int64_t all = g[id].type.shape.count();
-  for (const uint32_t leaf : leaves) all += g[{leaf}].type.shape.count();
-  return all;
-}
+constexpr int64_t kMuch = 3;  // times the elements around: more than that is not copied
 
 // Copies end at whole tiles, and so do the sums in between: what is beyond the arrays is 0 there, and left out at the end.
 class Contraction {
@@ -248,112 +238,7 @@ class Contraction {
   std::map<Reading, Factor> factors_;
 };
 
-// All parts in one kernel, and their sum.
-Expr parts_at_once(Graph& g, NodeId id, int64_t part, std::set<uint32_t>& stored) {
-  const Node n = g[id];
-  const int axis = static_cast<int>(n.attr[0]);
-  const Expr x{&g, n.in[0]};
-  const int64_t length = x.shape()[axis], parts = length / part, left = length - parts * part;
-  const Expr whole = windowed(x, axis, 0, parts * part);
-  const Expr cut = ir::reshape(whole, whole.shape().erased(axis).inserted(axis, part).inserted(axis, parts));
-  const Expr partial = ir::reduce(Op::Sum, ir::move_axis(cut, axis, 0), {axis + 1});
-  stored.insert(partial.id.v);
-  const Expr sum = ir::reduce(Op::Sum, partial, {0});
-  return left == 0 ? sum : sum + ir::reduce(Op::Sum, windowed(x, axis, parts * part, left), {axis});
-}
-
-// Along the first axis of what is stored: few at a time, so that they are written out.
-Expr sum_of_columns(Expr x, std::set<uint32_t>& stored) {
-  const int64_t n = x.shape()[0], columns = x.shape().count() / n;
-  int64_t rows = schedule::kPlainSum;
-  while (n % rows != 0) --rows;
-  if (n <= rows || rows * rows < schedule::kPlainSum) return ir::reduce(Op::Sum, x, {0});
-  const Expr sums = ir::reduce(Op::Sum, ir::reshape(x, {n / rows, rows, columns}), {1});
-  stored.insert(sums.id.v);
-  return sum_of_columns(ir::reshape(sums, x.shape().erased(0).inserted(0, n / rows)), stored);
-}
-
 }  // namespace
-
-// Axes of a result along which lanes may be neighbours: the last one, or one that others are transposed for, long ones
-// first.
-std::vector<int> axes_of_lanes(const Shape& results, const Target& target) {
-  std::vector<int> axes;
-  for (int a = 0; a + 1 < results.rank(); ++a)
-    if (results[a] >= schedule::width_of(target)) axes.push_back(a);
-  std::ranges::stable_sort(axes, std::greater(), [&](int a) { return results[a]; });
-  if (results.rank() > 0) axes.insert(axes.begin(), results.rank() - 1);
-  return axes;
-}
-
-bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t around, const Target& target) {
-  return g[id].type.shape.count() <= kManySums * around &&
-         schedule::short_products_of(facts_when_copied(contraction_facts(g, id, stored)), target);
-}
-
-// The same of a contraction over several axes, where what is stored is not much larger than what there is.
-std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
-                                      std::set<uint32_t>& stored) {
-  const int64_t around = elements_around(g, id, now_stored);
-  for (const int last : axes_of_lanes(g[id].type.shape, target)) {
-    std::optional<ShortSums> sums = short_sums(g, id, now_stored, last);
-    if (!sums) return std::nullopt;
-    NodeSet then_stored = now_stored;
-    for (const uint32_t copy : sums->stored) then_stored.insert(copy);
-    const Expr partial = sums->partial;
-    if (!is_short_product(g, partial.id, then_stored, around, target)) continue;
-    stored.merge(sums->stored);
-    Expr sum = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
-    if (sums->others > 0) {
-      stored.insert(partial.id.v);
-      const Shape results = sum.shape().slice(sums->others, sum.shape().rank());
-      sum = sum_of_columns(ir::reshape(sum, results.inserted(0, sum.shape().count() / results.count())), stored);
-    }
-    return ir::move_axis(sum, sum.rank() - 1, last);
-  }
-  return std::nullopt;
-}
-
-// A sum whose result has one of its axes last.
-Expr with_last(Graph& g, const Node& sum, int axis) {
-  const Expr x{&g, sum.in[0]};
-  std::vector<int64_t> kept;
-  for (int64_t a = 0; a < x.rank(); ++a)
-    if (std::ranges::find(sum.attr, a) == sum.attr.end()) kept.push_back(a);
-  std::rotate(kept.begin() + axis, kept.begin() + axis + 1, kept.end());
-  std::vector<int64_t> order = kept, axes;
-  for (size_t j = 0; j < sum.attr.size(); ++j)
-    order.push_back(sum.attr[j]), axes.push_back(static_cast<int64_t>(kept.size() + j));
-  return ir::reduce(Op::Sum, ir::transpose(x, order), axes);
-}
-
-// Of a contraction that a sum around it reads elsewhere, each element several times: it has a kernel of its own, and is
-// stored.
-std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,
-                                             std::set<uint32_t>& stored) {
-  NodeId at = g[sum].in[0];
-  bool gathers = false;
-  while (!now_stored.contains(at.v) && (g[at].op == Op::Gather || ir::is_unary_layout(g[at].op))) {
-    gathers = gathers || g[at].op == Op::Gather;
-    at = g[at].in[0];
-  }
-  const Node n = g[at], around = g[sum];
-  if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n)) return std::nullopt;
-  const int64_t elements = elements_around(g, at, now_stored);
-  for (const int last : axes_of_lanes(n.type.shape, target)) {
-    const Expr inner = with_last(g, n, last);
-    if (!is_short_product(g, inner.id, now_stored, elements, target)) continue;
-    stored.insert(inner.id.v);
-    const Expr x{&g, ir::substitute(g, around.in[0], {{at.v, ir::move_axis(inner, inner.rank() - 1, last).id}})};
-    std::vector<int64_t> order = around.attr;
-    for (int64_t a = 0; a < x.rank(); ++a)
-      if (std::ranges::find(around.attr, a) == around.attr.end()) order.push_back(a);
-    const Shape& results = around.type.shape;
-    const Shape joined = results.inserted(0, x.shape().count() / results.count());
-    return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), joined), {0});
-  }
-  return std::nullopt;
-}
 
 LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
                                const Target& target) {
@@ -370,8 +255,8 @@ LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const st
   const NodeSet outermost = outermost_contractions(g, partition);
   NodeSet now_stored;
   const auto in_parts = [&](NodeId id) -> std::optional<Expr> {
-    if (const auto sum = sum_of_what_is_elsewhere(g, id, now_stored, target, made.stored)) return sum;
-    if (g[id].attr.size() > 1) return sum_of_short_sums(g, id, now_stored, target, made.stored);
+    if (const auto sum = sum_of_stored(g, id, now_stored, target, made.stored)) return sum;
+    if (g[id].attr.size() > 1) return std::nullopt;
     schedule::MapFacts facts = facts_when_copied(contraction_facts(g, id, now_stored));
     facts.symmetric = ir::symmetric_axes(g, id);
     const auto how = schedule::long_product(facts, target);

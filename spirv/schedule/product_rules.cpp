@@ -13,30 +13,55 @@ namespace {
 
 constexpr int64_t kRowsOfTile = 4;
 constexpr double kProductCode = 2000;    // operations that are written out,
-constexpr double kNestedCode = 2800;     // where products are inside of products,
+constexpr double kSquareCode = 2800;     // of a tile that has more of them to itself,
+constexpr double kNestedCode = 2800;     // and where products are inside of products,
 constexpr double kMostLeft = 0.75;       // many of which are known to be 0
 constexpr int64_t kShortest = 8;         // elements that are worth it
 constexpr double kMostStored = 1 << 25;  // bytes of all parts
 
-// Of a lane: what products inside of products have in common takes registers.
-int64_t own_columns(const MapFacts& f) { return f.reductions[0].loops ? 1 : kOwnColumns; }
+// What a lane has of a tile. Its rows, and layers if there are any, are at the same places in the arrays that lanes read
+// rows of.
+struct ProductTile {
+  size_t rows = 0, layers = 0;  // axes; the same: there are no layers
+  int64_t own_rows = kRowsOfTile, own_layers = 1, own_columns = kOwnColumns;
 
-// Operations on one element of what is reduced, for all points that a lane has of a tile. What elements of a reduction
-// around have in common counts as a part of one.
-double operations_of_tile(const MapFacts& f, size_t rows) {
+  int64_t points() const { return own_rows * own_layers * own_columns; }
+  int64_t width(const Target& t) const { return own_columns * t.subgroup_size; }
+};
+
+// Operations on one element of what is reduced, for all points of a lane. What elements of a reduction around have in common
+// counts as a part of one.
+double operations_of_tile(const MapFacts& f, const ProductTile& tile) {
   double operations = 0;
   for (const Operations& o : f.operations) {
     if (!o.each) continue;
-    const bool along_rows = o.axes >> rows & 1, along_columns = o.axes >> (f.domain.rank() - 1) & 1;
+    const auto along = [&](size_t axis, int64_t own) { return o.axes >> axis & 1 ? static_cast<double>(own) : 1; };
     const double shared = f.reductions[0].loops && !o.outer ? f.reductions[0].length : 1;
-    operations +=
-        o.count * static_cast<double>((along_rows ? kRowsOfTile : 1) * (along_columns ? own_columns(f) : 1)) / shared;
+    const double layers = tile.layers == tile.rows ? 1 : along(tile.layers, tile.own_layers);
+    operations += o.count * along(tile.rows, tile.own_rows) * layers *
+                  along(static_cast<size_t>(f.domain.rank() - 1), tile.own_columns) / shared;
   }
   return std::max(1.0, operations);
 }
 
-// Rows of a tile, whose places in an array that lanes read rows of are the same; none: the map is no such contraction.
-std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
+// Two short axes that a lane has whole, if that saves operations that only one of them decides.
+std::optional<ProductTile> square_tile(const MapFacts& f, std::span<const size_t> axes, const ProductTile& other) {
+  constexpr int64_t kShortSide = 3, kLongSide = 6;
+  constexpr double kSaved = 0.85;
+  const auto fits = [&](size_t a) {
+    const int64_t n = f.domain[static_cast<int>(a)];
+    return n >= kShortSide && n <= kLongSide;
+  };
+  const auto column = std::ranges::find_if(axes, fits),
+             row = std::find_if(std::min(column + 1, axes.end()), axes.end(), fits);
+  if (column == axes.end() || row == axes.end()) return std::nullopt;
+  const ProductTile tile{*row, *column, f.domain[static_cast<int>(*row)], f.domain[static_cast<int>(*column)], 1};
+  const auto of_point = [&](const ProductTile& p) { return operations_of_tile(f, p) / static_cast<double>(p.points()); };
+  return of_point(tile) < kSaved * of_point(other) ? std::optional(tile) : std::nullopt;
+}
+
+// None: the map is no such contraction.
+std::optional<ProductTile> tile_of_products(const MapFacts& f, const Target& t) {
   const int last = f.domain.rank() - 1;
   if (last < 1 || f.domain[last] % kOwnColumns != 0) return std::nullopt;
   const auto columns = static_cast<uint32_t>(last);
@@ -50,23 +75,36 @@ std::optional<size_t> rows_of_products(const MapFacts& f, const Target& t) {
     rows = rows || along;
   }
   if (!common || !rows) return std::nullopt;
+  std::vector<size_t> axes;
   for (uint32_t a = columns; a-- > 0;) {
     const auto alike = [&](const Read& r) { return !r.reduced || !(r.axes >> columns & 1) || !(r.axes >> a & 1); };
-    if (f.domain[static_cast<int>(a)] >= kRowsOfTile && std::ranges::all_of(f.reads, alike)) return a;
+    if (std::ranges::all_of(f.reads, alike)) axes.push_back(a);
   }
-  return std::nullopt;
+  ProductTile tile;
+  const auto is_long = [&](size_t a) { return f.domain[static_cast<int>(a)] >= kRowsOfTile; };
+  const auto first = std::ranges::find_if(axes, is_long);
+  if (first == axes.end()) return std::nullopt;
+  tile.rows = tile.layers = *first;
+  if (f.reductions[0].loops) {  // what products inside of products have in common takes registers
+    tile.own_columns = 1;
+    return tile;
+  }
+  return square_tile(f, axes, tile).value_or(tile);
 }
 
 // The axis along which subgroups of a workgroup have tiles: below each other, beside, or of another axis.
-std::optional<size_t> teams_of_products(const MapFacts& f, size_t rows, const Target& t) {
+std::optional<size_t> teams_of_products(const MapFacts& f, const ProductTile& tile, const Target& t) {
   const auto columns = static_cast<size_t>(f.domain.rank() - 1);
-  const int64_t below = tiles_along(f, rows, kRowsOfTile),
-                beside = tiles_along(f, columns, own_columns(f) * t.subgroup_size);
-  if (below >= kTeams && (below % kTeams == 0 || beside % kTeams != 0)) return rows;
+  const int64_t below = tiles_along(f, tile.rows, tile.own_rows), beside = tiles_along(f, columns, tile.width(t));
+  if (below >= kTeams && (below % kTeams == 0 || beside % kTeams != 0)) return tile.rows;
   if (beside >= kTeams) return columns;
   MapFacts others = f;
-  others.domain[static_cast<int>(rows)] = 1;
+  for (const size_t a : {tile.rows, tile.layers}) others.domain[static_cast<int>(a)] = 1;
   return axis_of_teams(others, static_cast<int>(columns));
+}
+
+double most_code(const MapFacts& f, const ProductTile& tile) {
+  return f.reductions[0].loops ? kNestedCode : tile.layers != tile.rows ? kSquareCode : kProductCode;
 }
 
 // Whether a map is one reduction, of a length of its own.
@@ -82,13 +120,12 @@ bool wants_short_products(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1 << 20;
   const Reduction* r = reads_rows(t) ? only_reduction(f) : nullptr;
   if (!r || std::max(r->length, r->inner) < kShortest || std::max(r->length, r->inner) > kPlainSum) return false;
-  const std::optional<size_t> rows = rows_of_products(f, t);
-  const auto columns = static_cast<size_t>(f.domain.rank() - 1);
   if (r->loops && r->left > kMostLeft) return false;
+  const std::optional<ProductTile> tile = tile_of_products(f, t);
   const double elements = r->length * r->inner * r->left;  // of a point
-  return rows && operations_of_tile(f, *rows) * elements <= (r->loops ? kNestedCode : kProductCode) &&
-         f.domain[static_cast<int>(columns)] >= width_of(t) &&
-         static_cast<double>(f.domain.count()) * elements >= kLeastElements && teams_of_products(f, *rows, t);
+  return tile && operations_of_tile(f, *tile) * elements <= most_code(f, *tile) &&
+         f.domain[f.domain.rank() - 1] >= width_of(t) &&
+         static_cast<double>(f.domain.count()) * elements >= kLeastElements && teams_of_products(f, *tile, t);
 }
 
 // The last tile of columns begins earlier where it would end behind the axis, so that its rows are rows, too.
@@ -96,14 +133,17 @@ MapSchedule short_products(const MapFacts& f, const Target& t) {
   MapSchedule s = plain_map(f);
   s.team = t.subgroup_size;
   s.group = kTeams * s.team;
-  const size_t rows = *rows_of_products(f, t), columns = s.axes.size() - 1;
-  const size_t teams = *teams_of_products(f, rows, t);
-  s.axes[rows] = on_grid(tiles_along(f, rows, kRowsOfTile), teams == rows);
-  s.axes[rows].push_back({Bind::Register, kRowsOfTile});
-  s.axes[columns] = on_grid(tiles_along(f, columns, own_columns(f) * t.subgroup_size), teams == columns);
-  if (teams != rows && teams != columns) give_to_teams(s, f, teams, kTeams, t);
-  append_row(s.axes[columns], own_columns(f), f.domain[static_cast<int>(columns)], t);
-  for (size_t a : {rows, columns})
+  const ProductTile tile = *tile_of_products(f, t);
+  const size_t columns = s.axes.size() - 1, teams = *teams_of_products(f, tile, t);
+  for (const auto& [axis, own] : {std::pair(tile.rows, tile.own_rows), std::pair(tile.layers, tile.own_layers)}) {
+    if (own == 1) continue;
+    s.axes[axis] = on_grid(tiles_along(f, axis, own), teams == axis);
+    s.axes[axis].push_back({Bind::Register, own});
+  }
+  s.axes[columns] = on_grid(tiles_along(f, columns, tile.width(t)), teams == columns);
+  if (teams != tile.rows && teams != columns) give_to_teams(s, f, teams, kTeams, t);
+  append_row(s.axes[columns], tile.own_columns, f.domain[static_cast<int>(columns)], t);
+  for (size_t a : {tile.rows, columns})
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
 }
@@ -135,20 +175,22 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   if (!r || r->loops || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;
   MapFacts padded = f;
   padded.domain[last] = divided_up(f.domain[last], width_of(t)) * width_of(t);
-  const std::optional<size_t> rows = rows_of_products(padded, t);
+  const std::optional<ProductTile> tile = tile_of_products(padded, t);
   const double more = static_cast<double>(padded.domain[last]) / static_cast<double>(f.domain[last]);
   if (f.symmetric && more > kMostOfSymmetric) return std::nullopt;
-  if (!rows || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
-  const int64_t below = tiles_along(f, *rows, kRowsOfTile);
-  const int64_t most = std::min(kPlainSum, static_cast<int64_t>(kProductCode / operations_of_tile(f, *rows)));
-  if (most < kPlainSum / 2 || !teams_of_products(padded, *rows, t)) return std::nullopt;
+  if (!tile || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
+  const int64_t below = tiles_along(f, tile->rows, tile->own_rows);
+  const int64_t most = std::min(kPlainSum, static_cast<int64_t>(most_code(f, *tile) / operations_of_tile(f, *tile)));
+  if (most < kPlainSum / 2) return std::nullopt;
   const auto n = static_cast<int64_t>(r->length);
-  LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(*rows)};
-  const int64_t tiles = f.domain.count() / (kRowsOfTile * width_of(t));
+  LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(tile->rows)};
+  const int64_t tiles = f.domain.count() / (tile->points() * t.subgroup_size);
   const double bytes = 4 * static_cast<double>(f.domain.count()) * static_cast<double>(n / out.part);
-  out.at_once = f.domain[last] % kOwnColumns == 0 && bytes < (tiles < kLeastTiles ? kMostStored : kInCaches);
+  const bool teams = teams_of_products(padded, *tile, t).has_value();
+  out.at_once = f.domain[last] % kOwnColumns == 0 && bytes < (tiles < kLeastTiles ? kMostStored : kInCaches) &&
+                (teams || n / out.part >= kTeams);
   if (out.at_once) return out;
-  if (tiles < kLeastTiles || n > kLongest) return std::nullopt;
+  if (!teams || tiles < kLeastTiles || n > kLongest) return std::nullopt;
   out.height = (below >= kMany * kTeams ? kTeams : 1) * kRowsOfTile;  // workgroups full of teams, where that adds little
   out.width = width_of(t);
   return out;

@@ -133,6 +133,30 @@ TEST_F(LongProducts, ConvolutionsAndTheirGradientsReadNothingBeyondTheEdges) {
   }
 }
 
+// Moments of points about several centres: symmetric, and lanes are centres.
+TEST_F(LongProducts, SymmetricOnes) {
+  for (const auto& [points, centres, axes] : {std::tuple{2003, 46, 12}, {1000, 50, 9}, {2500, 64, 10}}) {
+    const text::ShapeVariables shapes = {{"N", points}, {"K", centres}, {"D", axes}};
+    const auto parsed = text::parse(
+        "def f(w: f32[N, K], m: f32[K, D], x: f32[N, D]) = for j: K, r: D, c: D =>\n"
+        "  sum(for i: N => w[i, j] * (x[i, r] - m[j, r]) * (x[i, c] - m[j, c]))",
+        "test.sg");
+    const Program p = text::instantiate(*parsed, "", shapes).value();
+    std::vector<std::vector<double>> in;
+    std::vector<HostArray> inputs;
+    for (const Param& param : p.params) {
+      std::vector<double>& x = in.emplace_back();
+      for (int64_t j = 0; j < param.type.shape.count(); ++j)
+        x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 + 0.25));
+      inputs.emplace_back(param.type, x);
+    }
+    const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
+    ASSERT_TRUE(s);
+    const std::vector<double> have = s->run(inputs).value()[0].values(), want = ir::evaluate(p, in)[0].data;
+    for (size_t j = 0; j < want.size(); ++j) ASSERT_NEAR(have[j], want[j], 1e-6 * points) << axes << " " << j;
+  }
+}
+
 TEST_F(LongProducts, TriangularOnesCountInfinitiesAboveTheDiagonal) {
   const text::ShapeVariables shapes = {{"N", 1003}, {"K", 46}, {"D", 12}};
   const auto parsed = text::parse(

@@ -34,6 +34,14 @@ TEST(Access, WorkIsToldByTheAxesThatItDependsOn) {
   EXPECT_EQ(operations("def f(a: f32[7]) = sin(a)"), Work{}) << "outside of reductions";
 }
 
+TEST(Access, ArithmeticOnCoordinatesDependsOnThoseThatItReads) {
+  EXPECT_EQ(operations("def f(x: f32[9, 5], m: f32[5]) = for i: 4, j: 5, k: 5 => "
+                       "sum(for n: 9 => (x[n, min(i * j, 4)] - m[j]) * x[n, min(k + quot(i, 2), 4)])")
+                .at({kI | kJ | kK, false}),
+            2)
+      << "the product and the sum; what stands in brackets depends on i and j";
+}
+
 TEST(Access, WorkIsThatOfTheInnermostReduction) {
   EXPECT_EQ(operations("def f(x: f32[6, 9], m: f32[4, 9], r: f32[4, 8, 9]) = for i: 6, j: 4 => "
                        "sum(for p: 8 => square(sum(for q: 9 => r[j, p, q] * (x[i, q] - m[j, q]))))"),

@@ -111,7 +111,8 @@ TEST(Stored, TheMixtureHasNoArrayOfAllItsProducts) {
     for (const Program& p : {rewrite::optimise_for_lowering(gmm, {}), gradient})
       for (const Shape& s : stored(p, t)) {
         const bool panels = s.rank() == 3;  // a copy in whole vectors
-        EXPECT_LE(s.count(), 10000 * (panels ? 64 : 50)) << to_string(s);
+        const bool parts = s.rank() == 6;   // sums over 50 points each, of the upper triangle in tiles
+        EXPECT_LE(s.count(), parts ? 10000 / 50 * 50 * 240 : 10000 * (panels ? 64 : 50)) << to_string(s);
       }
 }
 

@@ -85,6 +85,32 @@ std::string parts(const MapFacts& f, const Target& t = test::lane_cpu()) {
   return part + ", " + std::to_string(p->height) + " x " + std::to_string(p->width) + ", rows " + std::to_string(p->rows);
 }
 
+// Of two short axes, one operation that each decides alone.
+MapFacts square(int64_t side) {
+  MapFacts f{{40, side, side, 1000}, {}, 8, true, {{15, 40, true}}};
+  f.reads.push_back({0, 3, false, true, false, 0});
+  f.reads.push_back({0, 5, false, true, false, 0});
+  f.reads.push_back({1, 8, false, true, true, 8});
+  f.operations = {{15, 2}, {11, 1}, {13, 1}};
+  f.alone = true;
+  return f;
+}
+
+TEST(ProductRules, ShortAxesAreTilesWhereTheyShareOperations) {
+  EXPECT_EQ(map(square(4)),
+            "i = grid 40; j = grid 1 register 4; k = grid 1 register 4; l = grid 16 local 8 lane 8; tail "
+            "recompute; group 64; team 8");
+  EXPECT_EQ(map(square(2)).find("register 2; k"), std::string::npos) << "too short";
+  EXPECT_EQ(map(square(7)).find("register 7"), std::string::npos) << "no registers";
+  MapFacts f = square(4);
+  f.operations = {{15, 2}};
+  EXPECT_EQ(map(f),
+            "i = grid 40; j = grid 4; k = grid 1 register 4; l = grid 8 local 8 register 2 lane 8; tail recompute; "
+            "group 64; team 8")
+      << "nothing is shared";
+  EXPECT_EQ(parts(square(4)), "none") << "short";
+}
+
 // A product for each element of another sum.
 MapFacts nested(double length, double left) {
   MapFacts f = product(1024, 1000, length);

@@ -1,0 +1,163 @@
+#include "spirv/lower/stored_sums.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "frontend/ir/algebra.h"
+#include "spirv/lower/contractions.h"
+#include "spirv/lower/several_axes.h"
+#include "spirv/lower/symmetric_tiles.h"
+#include "spirv/schedule/legal.h"
+#include "spirv/schedule/product_rules.h"
+#include "spirv/schedule/row_rules.h"
+
+namespace spirograd::lower {
+
+using ir::Expr;
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+namespace {
+
+constexpr int64_t kManySums = 20;  // times the elements around: more than that is not stored of sums of parts
+
+// Along the first axis of what is stored: few at a time, so that they are written out.
+Expr sum_of_columns(Expr x, std::set<uint32_t>& stored) {
+  const int64_t n = x.shape()[0], columns = x.shape().count() / n;
+  int64_t rows = schedule::kPlainSum;
+  while (n % rows != 0) --rows;
+  if (n <= schedule::kPlainSum) return ir::reduce(Op::Sum, x, {0});
+  if (rows * rows < schedule::kPlainSum) rows = schedule::kPlainSum;  // and a few are left over
+  const int64_t whole = n / rows * rows;
+  const Expr sums = ir::reduce(Op::Sum, ir::reshape(windowed(x, 0, 0, whole), {n / rows, rows, columns}), {1});
+  stored.insert(sums.id.v);
+  const Expr sum = sum_of_columns(ir::reshape(sums, x.shape().erased(0).inserted(0, n / rows)), stored);
+  return whole == n ? sum : sum + ir::reduce(Op::Sum, windowed(x, 0, whole, n - whole), {0});
+}
+
+// Axes of a result along which lanes may be neighbours: the last one, or one that others are transposed for, long ones
+// first.
+std::vector<int> axes_of_lanes(const Shape& results, const Target& target) {
+  std::vector<int> axes;
+  for (int a = 0; a + 1 < results.rank(); ++a)
+    if (results[a] >= schedule::width_of(target)) axes.push_back(a);
+  std::ranges::stable_sort(axes, std::greater(), [&](int a) { return results[a]; });
+  if (results.rank() > 0) axes.insert(axes.begin(), results.rank() - 1);
+  return axes;
+}
+
+bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t around, const Target& target) {
+  return g[id].type.shape.count() <= kManySums * around &&
+         schedule::short_products_of(facts_when_copied(contraction_facts(g, id, stored)), target);
+}
+
+// Of a contraction over several axes, where what is stored is not much larger than what there is.
+std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
+                                      std::set<uint32_t>& stored) {
+  const int64_t around = elements_around(g, id, now_stored);
+  for (const int last : axes_of_lanes(g[id].type.shape, target)) {
+    std::optional<ShortSums> sums = short_sums(g, id, now_stored, last);
+    if (!sums) return std::nullopt;
+    NodeSet then_stored = now_stored;
+    for (const uint32_t copy : sums->stored) then_stored.insert(copy);
+    const Expr partial = sums->partial;
+    if (!is_short_product(g, partial.id, then_stored, around, target)) continue;
+    stored.merge(sums->stored);
+    Expr sum = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
+    if (sums->others > 0) {
+      stored.insert(partial.id.v);
+      const Shape results = sum.shape().slice(sums->others, sum.shape().rank());
+      sum = sum_of_columns(ir::reshape(sum, results.inserted(0, sum.shape().count() / results.count())), stored);
+    }
+    return ir::move_axis(sum, sum.rank() - 1, last);
+  }
+  return std::nullopt;
+}
+
+// A sum whose result has one of its axes last.
+Expr with_last(Graph& g, const Node& sum, int axis) {
+  const Expr x{&g, sum.in[0]};
+  std::vector<int64_t> kept;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (std::ranges::find(sum.attr, a) == sum.attr.end()) kept.push_back(a);
+  std::rotate(kept.begin() + axis, kept.begin() + axis + 1, kept.end());
+  std::vector<int64_t> order = kept, axes;
+  for (size_t j = 0; j < sum.attr.size(); ++j)
+    order.push_back(sum.attr[j]), axes.push_back(static_cast<int64_t>(kept.size() + j));
+  return ir::reduce(Op::Sum, ir::transpose(x, order), axes);
+}
+
+// Of a contraction that a sum around it reads elsewhere, each element several times: it has a kernel of its own, and is
+// stored.
+std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,
+                                             std::set<uint32_t>& stored) {
+  NodeId at = g[sum].in[0];
+  bool gathers = false;
+  while (!now_stored.contains(at.v) && (g[at].op == Op::Gather || ir::is_unary_layout(g[at].op))) {
+    gathers = gathers || g[at].op == Op::Gather;
+    at = g[at].in[0];
+  }
+  const Node n = g[at], around = g[sum];
+  if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n)) return std::nullopt;
+  const int64_t elements = elements_around(g, at, now_stored);
+  for (const int last : axes_of_lanes(n.type.shape, target)) {
+    const Expr inner = with_last(g, n, last);
+    if (!is_short_product(g, inner.id, now_stored, elements, target)) continue;
+    stored.insert(inner.id.v);
+    const Expr x{&g, ir::substitute(g, around.in[0], {{at.v, ir::move_axis(inner, inner.rank() - 1, last).id}})};
+    std::vector<int64_t> order = around.attr;
+    for (int64_t a = 0; a < x.rank(); ++a)
+      if (std::ranges::find(around.attr, a) == around.attr.end()) order.push_back(a);
+    const Shape& results = around.type.shape;
+    const Shape joined = results.inserted(0, x.shape().count() / results.count());
+    return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), joined), {0});
+  }
+  return std::nullopt;
+}
+
+// Of a symmetric contraction, the tiles on its diagonal or above it, where another axis has lanes.
+std::optional<Expr> sum_of_tiles(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
+                                 std::set<uint32_t>& stored) {
+  for (const int last : axes_of_lanes(g[id].type.shape, target)) {
+    const std::optional<SymmetricTiles> tiles = SymmetricTiles::of(g, id, last);
+    if (!tiles) continue;
+    const auto how = schedule::long_product(facts_when_copied(contraction_facts(g, tiles->sums().id, now_stored)), target);
+    if (!how || !how->at_once) continue;
+    return tiles->square_of(parts_at_once(g, tiles->sums().id, how->part, stored));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
+  std::set<uint32_t> leaves;
+  for (const Access& a : accesses(g, id, stored).reads) leaves.insert(a.leaf.v);
+  int64_t all = g[id].type.shape.count();
+  for (const uint32_t leaf : leaves) all += g[{leaf}].type.shape.count();
+  return all;
+}
+
+Expr parts_at_once(Graph& g, NodeId id, int64_t part, std::set<uint32_t>& stored) {
+  const Node n = g[id];
+  const int axis = static_cast<int>(n.attr[0]);
+  const Expr x{&g, n.in[0]};
+  const int64_t length = x.shape()[axis], parts = length / part, left = length - parts * part;
+  const Expr whole = windowed(x, axis, 0, parts * part);
+  const Expr cut = ir::reshape(whole, whole.shape().erased(axis).inserted(axis, part).inserted(axis, parts));
+  const Expr partial = ir::reduce(Op::Sum, ir::move_axis(cut, axis, 0), {axis + 1});
+  stored.insert(partial.id.v);
+  const Expr sum = ir::reshape(sum_of_columns(ir::reshape(partial, {parts, n.type.shape.count()}), stored), n.type.shape);
+  return left == 0 ? sum : sum + ir::reduce(Op::Sum, windowed(x, axis, parts * part, left), {axis});
+}
+
+std::optional<Expr> sum_of_stored(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,
+                                  std::set<uint32_t>& stored) {
+  if (const auto other = sum_of_what_is_elsewhere(g, sum, now_stored, target, stored)) return other;
+  return g[sum].attr.size() > 1 ? sum_of_short_sums(g, sum, now_stored, target, stored)
+                                : sum_of_tiles(g, sum, now_stored, target, stored);
+}
+
+}  // namespace spirograd::lower
