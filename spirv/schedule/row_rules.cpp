@@ -250,17 +250,59 @@ int64_t own_along(const MapFacts& f, const Target& t) {
   return n % 2 == 0 && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
 }
 
+// Rows that are too short for a lane to have enough of one: several of them, along another axis.
+struct ShortRows {
+  size_t axis = 0;
+  int64_t rows = 1;
+  size_t teams = 0;  // the axis along which subgroups are neighbours
+};
+
+std::optional<ShortRows> short_rows(const MapFacts& f, const Target& t) {
+  constexpr int64_t kMany = 4;  // tiles, of which the last one may begin earlier
+  const int last = f.domain.rank() - 1;
+  const int64_t n = f.domain[last], own = n / t.subgroup_size, most = own_elements(f.code, t) / std::max<int64_t>(1, own);
+  if (own == 0 || n % t.subgroup_size != 0) return std::nullopt;
+  for (auto a = static_cast<size_t>(last); a-- > 0;) {
+    const int64_t length = f.domain[static_cast<int>(a)];
+    int64_t rows = std::min(most, length);
+    while (own * rows >= kLeastOwn && length % rows != 0) --rows;
+    if (own * rows < kLeastOwn && length >= kMany * most) rows = most;
+    if (own * rows < kLeastOwn) continue;
+    if (tiles_along(f, a, rows) >= kTeams) return ShortRows{a, rows, a};
+    MapFacts others = f;
+    others.domain[static_cast<int>(a)] = 1;
+    if (const auto teams = axis_of_teams(others, last)) return ShortRows{a, rows, *teams};
+  }
+  return std::nullopt;
+}
+
+MapSchedule in_short_rows(const MapFacts& f, const ShortRows& rows, const Target& t) {
+  MapSchedule s = plain_map(f);
+  if (rows.teams != rows.axis) give_to_teams(s, f, rows.teams, kTeams, t);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  const int64_t n = f.domain[f.domain.rank() - 1];
+  s.axes[rows.axis] = on_grid(tiles_along(f, rows.axis, rows.rows), rows.teams == rows.axis);
+  s.axes[rows.axis].push_back({Bind::Register, rows.rows});
+  s.axes.back() = on_grid(1, false);
+  append_row(s.axes.back(), n / s.team, n, t);
+  if (extent(s.axes[rows.axis]) != f.domain[static_cast<int>(rows.axis)]) s.tail = Tail::Recompute;
+  return s;
+}
+
 }  // namespace
 
 bool wants_row_elements(const MapFacts& f, const Target& t) {
   constexpr int64_t kLeastElements = 1 << 20;
   if (!reads_rows(t) || !takes_pairs(t) || !f.alone || f.stores || f.reduces || f.domain.count() < kLeastElements)
     return false;
-  return lies_alike(f) ? own_along(flattened(f), t) > 0 : lies_along(f) && own_along(f, t) > 0;
+  if (lies_alike(f)) return own_along(flattened(f), t) > 0;
+  return lies_along(f) && (own_along(f, t) > 0 || short_rows(f, t));
 }
 
 MapSchedule row_elements(const MapFacts& f, const Target& t) {
   const bool flat = lies_alike(f);
+  if (!flat && own_along(f, t) == 0) return in_short_rows(f, *short_rows(f, t), t);
   const MapFacts along = flat ? flattened(f) : f;
   MapSchedule s = in_tiles(along, own_along(along, t), true, t);
   s.flat = flat;

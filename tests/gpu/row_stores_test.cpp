@@ -72,6 +72,18 @@ TEST_F(RowStores, OfWhatIsLeftOverAndOfRowsOfSeveralAxes) {
   expect("(x: f32[3, 700, 602]) = exp(x) * 0.5");
 }
 
+TEST_F(RowStores, OfSeveralShortRows) {
+  expect("(x: f32[40000, 32], v: f32[32]) = x * v");
+  expect("(x: f32[43700, 24], v: f32[24]) = (for i: 43699, j: 24 => x[i + 1, j] - x[i, j] * v[j])");
+  expect("(x: i32[16, 66, 64, 16], v: i32[16]) = max(x + v, 3)");
+  expect(
+      "(x: f32[9, 128, 128, 48]) = for b: 9, i: 64, j: 64, c: 48 => max(max(x[b, 2 * i, 2 * j, c], x[b, 2 * i + 1, 2 * j, "
+      "c]),"
+      " max(x[b, 2 * i, 2 * j + 1, c], x[b, 2 * i + 1, 2 * j + 1, c]))");
+  expect("(x: f32[9, 65, 65, 32]) = for b: 9, i: 63, j: 63, c: 32 => x[b, i, j, c] + x[b, i + 2, j + 2, c]");
+  expect("(x: bool[140000, 8], m: f32[140000]) = for i: 140000, j: 8 => where(x[i, j], m[i], -1.0)");
+}
+
 TEST_F(RowStores, OfTilesOfProducts) {
   expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y");
   expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y > 0.25");

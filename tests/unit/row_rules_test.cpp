@@ -231,7 +231,33 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
       << "short rows, teams below each other";
   EXPECT_EQ(with({2048, 2048}, {.buffer = 1, .axes = 2, .last = 2}).find("team"), std::string::npos) << "at any places";
   EXPECT_EQ(with({2048, 2049}, of_row).find("team"), std::string::npos) << "odd";
-  EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short";
+  EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short, and no whole rows of lanes";
+}
+
+TEST(RowRules, ShortRowsAreTakenSeveralAtATime) {
+  const auto with = [](const Shape& domain, int64_t code = 8) {
+    MapFacts f = elements(domain, code);
+    f.reads[1] = {.buffer = 1, .axes = 1u << (domain.rank() - 1), .sums = true, .last = 1u << (domain.rank() - 1)};
+    return map(f);
+  };
+  EXPECT_EQ(with({1 << 17, 32}), "i = grid 2048 local 8 register 8; j = grid 1 register 4 lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 8}), "i = grid 512 local 8 register 32; j = grid 1 lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 32}, 105), "i = grid 4096 local 8 register 4; j = grid 1 register 4 lane 8; group 64; team 8")
+      << "fewer of what takes longer";
+  EXPECT_EQ(with({131071, 24}),
+            "i = grid 1639 local 8 register 10; j = grid 1 register 3 lane 8; tail recompute; group 64; team 8")
+      << "the last ones begin earlier";
+  EXPECT_EQ(with({16, 112, 56, 48}),
+            "i = grid 16; j = grid 112; k = grid 2 local 8 register 4; l = grid 1 register 6 lane 8; tail recompute; group "
+            "64; team 8")
+      << "a part of the rows divides the axis";
+  EXPECT_EQ(with({1 << 16, 7, 16}),
+            "i = grid 8192 local 8; j = grid 1 register 7; k = grid 1 register 2 lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 2, 16}),
+            "i = grid 1024 local 8 register 16; j = grid 2; k = grid 1 register 2 lane 8; group 64; team 8")
+      << "along the first axis that is long enough";
+  EXPECT_EQ(with({1 << 18, 20}).find("team"), std::string::npos) << "no whole rows of lanes";
+  EXPECT_EQ(with({6, 3, 1 << 14, 4}).find("team"), std::string::npos);
 }
 
 TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
