@@ -38,30 +38,38 @@ std::vector<bool> naturals(const std::vector<Inst>& body) {
   return out;
 }
 
-// A position: a constant, and what it is added to, if anything.
+// A position: a constant, and what it is added to, if anything: v without what is known of it.
 struct Position {
-  std::optional<Value> start;
+  bool starts = false;
   int64_t constant = 0;
 };
 
 class Positions {
  public:
-  explicit Positions(const std::vector<Inst>& body) : body_(body), natural_(naturals(body)) {}
-  // What the constant is added to is never negative: nobody reads in front of where an array is said to begin. Constants of
-  // either integer type that wrap around count as negative.
-  Position operator[](Value v) const {
-    const Inst& i = body_[v];
-    if (i.op == KOp::Const) return {std::nullopt, as_i32(i.imm)};
-    if (i.op == KOp::Add)
-      for (const size_t side : {1, 0})
-        if (body_[i.in[side]].op == KOp::Const && natural_[i.in[1 - side]])
-          return {i.in[1 - side], as_i32(body_[i.in[side]].imm)};
-    return {v, 0};
+  explicit Positions(const std::vector<Inst>& body) : natural_(naturals(body)), known_(body.size()) {
+    for (Value v = 0; v < body.size(); ++v) known_[v] = of(body[v], v);
   }
+  Position operator[](Value v) const { return known_[v]; }
 
  private:
-  const std::vector<Inst>& body_;
+  // What the constant is added to is never negative: nobody reads in front of where an array is said to begin. Constants of
+  // either integer type that wrap around count as negative.
+  Position of(const Inst& i, Value v) const {
+    if (i.op == KOp::Const) return {false, as_i32(i.imm)};
+    const Position all = {true, 0};
+    if ((i.op != KOp::Add && i.op != KOp::Mul) || !is_integer(i.type) || !natural_[v]) return all;
+    const Position x = known_[i.in[0]], y = known_[i.in[1]];
+    if (x.starts && x.constant == 0 && y.starts && y.constant == 0) return all;
+    Position out = {x.starts || y.starts, x.constant + y.constant};
+    if (i.op == KOp::Mul) {
+      if (x.starts && y.starts) return all;
+      out.constant = x.constant * y.constant;
+    }
+    return out.constant == static_cast<int32_t>(out.constant) ? out : all;
+  }
+
   std::vector<bool> natural_;
+  std::vector<Position> known_;
 };
 
 struct Range {
@@ -77,7 +85,7 @@ std::vector<Range> ranges_of(const Kernel& k, const Positions& positions) {
     const Position p = positions[i.in[1]];
     r.least = std::min(r.least, p.constant);
     r.greatest = std::max(r.greatest, p.constant);
-    r.all_constant = r.all_constant && !p.start;
+    r.all_constant = r.all_constant && !p.starts;
   }
   return out;
 }
@@ -90,7 +98,7 @@ class Rewriter {
     for (const Inst& i : body) {
       if (!moves(i)) continue;
       const Position p = positions[i.in[1]];
-      if (const int64_t left = p.constant - less[i.in[0]]; left != 0 || !p.start) constant(body[i.in[1]].type, left);
+      if (const int64_t left = p.constant - less[i.in[0]]; left != 0 || !p.starts) constant(body[i.in[1]].type, left);
     }
   }
 
@@ -114,9 +122,29 @@ class Rewriter {
     const Scalar type = body_[position].type;
     const Position p = positions_[position];
     const int64_t left = p.constant - less;
-    if (!p.start) return constant(type, left);
-    if (left == 0) return moved[*p.start];
-    out_.push_back({KOp::Add, type, {moved[*p.start], constant(type, left), 0}});
+    if (!p.starts) return constant(type, left);
+    const Value start = without_constant(position, moved);
+    return left == 0 ? start : added(KOp::Add, type, start, constant(type, left));
+  }
+
+  // What a position starts from.
+  Value without_constant(Value v, const std::vector<Value>& moved) {
+    if (positions_[v].constant == 0) return moved[v];
+    const Inst& i = body_[v];
+    const Value x = i.in[0], y = i.in[1];
+    const auto starts = [&](Value operand) { return positions_[operand].starts; };
+    if (i.op == KOp::Mul) {
+      const bool by_second = starts(x);
+      return added(KOp::Mul, i.type, without_constant(by_second ? x : y, moved), moved[by_second ? y : x]);
+    }
+    if (!starts(y)) return without_constant(x, moved);
+    if (!starts(x)) return without_constant(y, moved);
+    const Value first = without_constant(x, moved), second = without_constant(y, moved);
+    return added(KOp::Add, i.type, first, second);
+  }
+
+  Value added(KOp op, Scalar type, Value a, Value b) {
+    out_.push_back({op, type, {a, b, 0}});
     return static_cast<Value>(out_.size() - 1);
   }
 

@@ -261,8 +261,7 @@ LongProducts products_in_parts(Graph& g, std::span<const NodeId> roots, const st
     facts.symmetric = ir::symmetric_axes(g, id);
     const auto how = schedule::long_product(facts, target);
     if (!how) return std::nullopt;
-    return how->at_once ? parts_at_once(g, id, how->part, made.stored)
-                        : Contraction(g, now_stored, id, *how).made(out.loops);
+    return how->at_once > 0 ? sum_of_parts(g, id, *how, made.stored) : Contraction(g, now_stored, id, *how).made(out.loops);
   };
   made.roots = ir::rebuild(g, roots, made.moved, [&](NodeId old, NodeId id) {
     if (outermost.contains(old.v) && may_be_long(id))

@@ -7,6 +7,7 @@
 #include "spirv/lower/partition.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/product_rules.h"
 
 namespace spirograd::lower {
 namespace {
@@ -55,8 +56,18 @@ bool reduce_alike(const Compute& a, const Compute& b) {
   });
 }
 
+schedule::MapFacts facts_of(const Compute& s, bool alone) {
+  return {s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty(), s.operations, s.symmetric};
+}
+
+// Whether it is the one reduction that a kernel for short products may have.
+bool is_short_product(const Compute& s, const Target& target) {
+  return s.kind == Compute::Kind::Map && s.reduces && schedule::wants_short_products(facts_of(s, true), target);
+}
+
 bool fit_together(const Compute& s, const Compute& other, const Target& target) {
   if (s.alone || other.alone || s.gates != other.gates) return false;
+  if (s.reduces && other.reduces && (is_short_product(s, target) || is_short_product(other, target))) return false;
   const bool map = s.kind == Compute::Kind::Map && other.kind == Compute::Kind::Map,
              small = s.work <= kSmall && other.work <= kSmall;
   // Two writers of one buffer are parts of a whole, or additions to one: never both an atomic and a plain store.
@@ -181,8 +192,7 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 }
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
-  const schedule::MapFacts facts{s.domain, s.reads,           s.code,       s.reduces,  s.reductions,
-                                 alone,    !s.beside.empty(), s.operations, s.symmetric};
+  const schedule::MapFacts facts = facts_of(s, alone);
   if (s.single) return schedule::plain_map(facts);
   return schedule::legal(facts, scheduler.map(facts, target), target);
 }

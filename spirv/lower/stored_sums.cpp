@@ -124,8 +124,8 @@ std::optional<Expr> sum_of_tiles(Graph& g, NodeId id, const NodeSet& now_stored,
     const std::optional<SymmetricTiles> tiles = SymmetricTiles::of(g, id, last);
     if (!tiles) continue;
     const auto how = schedule::long_product(facts_when_copied(contraction_facts(g, tiles->sums().id, now_stored)), target);
-    if (!how || !how->at_once) continue;
-    return tiles->square_of(parts_at_once(g, tiles->sums().id, how->part, stored));
+    if (!how || how->at_once == 0) continue;
+    return tiles->square_of(sum_of_parts(g, tiles->sums().id, *how, stored));
   }
   return std::nullopt;
 }
@@ -140,17 +140,24 @@ int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
   return all;
 }
 
-Expr parts_at_once(Graph& g, NodeId id, int64_t part, std::set<uint32_t>& stored) {
+Expr sum_of_parts(Graph& g, NodeId id, const schedule::LongProduct& how, std::set<uint32_t>& stored) {
   const Node n = g[id];
   const int axis = static_cast<int>(n.attr[0]);
   const Expr x{&g, n.in[0]};
-  const int64_t length = x.shape()[axis], parts = length / part, left = length - parts * part;
-  const Expr whole = windowed(x, axis, 0, parts * part);
-  const Expr cut = ir::reshape(whole, whole.shape().erased(axis).inserted(axis, part).inserted(axis, parts));
-  const Expr partial = ir::reduce(Op::Sum, ir::move_axis(cut, axis, 0), {axis + 1});
-  stored.insert(partial.id.v);
-  const Expr sum = ir::reshape(sum_of_columns(ir::reshape(partial, {parts, n.type.shape.count()}), stored), n.type.shape);
-  return left == 0 ? sum : sum + ir::reduce(Op::Sum, windowed(x, axis, parts * part, left), {axis});
+  const int64_t length = x.shape()[axis], all = length / how.part, left = length - all * how.part;
+  std::optional<Expr> total;
+  const auto add = [&](Expr sum) { total = total ? *total + sum : sum; };
+  for (int64_t from = 0; from < all; from += how.at_once) {
+    const int64_t parts = std::min(how.at_once, all - from);
+    const Expr some = windowed(x, axis, from * how.part, parts * how.part);
+    const Expr cut = ir::reshape(some, some.shape().erased(axis).inserted(axis, how.part).inserted(axis, parts));
+    const Expr partial = ir::reduce(Op::Sum, ir::move_axis(cut, axis, 0), {axis + 1});
+    stored.insert(partial.id.v);
+    add(ir::reshape(sum_of_columns(ir::reshape(partial, {parts, n.type.shape.count()}), stored), n.type.shape));
+    if (all > how.at_once) stored.insert(total->id.v);  // before the next ones, which need the memory
+  }
+  if (left > 0) add(ir::reduce(Op::Sum, windowed(x, axis, all * how.part, left), {axis}));
+  return *total;
 }
 
 std::optional<Expr> sum_of_stored(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,

@@ -1,6 +1,7 @@
 #include "spirv/schedule/product_rules.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
@@ -17,7 +18,8 @@ constexpr double kSquareCode = 2800;     // of a tile that has more of them to i
 constexpr double kNestedCode = 2800;     // and where products are inside of products,
 constexpr double kMostLeft = 0.75;       // many of which are known to be 0
 constexpr int64_t kShortest = 8;         // elements that are worth it
-constexpr double kMostStored = 1 << 25;  // bytes of all parts
+constexpr double kMostStored = 1 << 25;  // bytes of all parts, or of those that are summed up before the next ones,
+constexpr int64_t kMostTimes = 16;       // so often at most
 
 // What a lane has of a tile. Its rows, and layers if there are any, are at the same places in the arrays that lanes read
 // rows of.
@@ -185,11 +187,15 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   const auto n = static_cast<int64_t>(r->length);
   LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(tile->rows)};
   const int64_t tiles = f.domain.count() / (tile->points() * t.subgroup_size);
-  const double bytes = 4 * static_cast<double>(f.domain.count()) * static_cast<double>(n / out.part);
+  const int64_t parts = n / out.part;
+  const double bytes = 4 * static_cast<double>(f.domain.count()) * static_cast<double>(parts);
+  const double most_stored = tiles < kLeastTiles ? kMostStored : kInCaches;
+  const auto times = static_cast<int64_t>(std::ceil(bytes / most_stored));
   const bool teams = teams_of_products(padded, *tile, t).has_value();
-  out.at_once = f.domain[last] % kOwnColumns == 0 && bytes < (tiles < kLeastTiles ? kMostStored : kInCaches) &&
-                (teams || n / out.part >= kTeams);
-  if (out.at_once) return out;
+  if (f.domain[last] % kOwnColumns == 0 && times <= (tiles < kLeastTiles ? kMostTimes : 1) && (teams || parts >= kTeams)) {
+    out.at_once = divided_up(parts, std::max<int64_t>(1, times));
+    return out;
+  }
   if (!teams || tiles < kLeastTiles || n > kLongest) return std::nullopt;
   out.height = (below >= kMany * kTeams ? kTeams : 1) * kRowsOfTile;  // workgroups full of teams, where that adds little
   out.width = width_of(t);

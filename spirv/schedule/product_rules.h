@@ -17,7 +17,7 @@ MapSchedule short_products(const MapFacts& f, const Target& t);
 /// How a contraction of more elements becomes short ones: parts of the axis that is reduced.
 struct LongProduct {
   int64_t part = 0;               // elements
-  bool at_once = false;           // all parts are stored, and summed; else each is added to the sums so far:
+  int64_t at_once = 0;            // parts that are stored at a time, and summed; 0: each is added to the sums so far:
   int rows = 0;                   // the axis of the domain that tiles have rows along
   int64_t height = 1, width = 1;  // this axis and the last one are to be multiples of
 };

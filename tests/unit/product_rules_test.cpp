@@ -81,7 +81,9 @@ std::string parts(const MapFacts& f, const Target& t = test::lane_cpu()) {
   const std::optional<LongProduct> p = long_product(f, t);
   if (!p) return "none";
   const std::string part = std::to_string(p->part);
-  if (p->at_once) return part + " at once";
+  const int64_t all = static_cast<int64_t>(f.reductions[0].length) / p->part;
+  if (p->at_once >= all) return part + " at once";
+  if (p->at_once > 0) return part + ", " + std::to_string(p->at_once) + " of " + std::to_string(all) + " at once";
   return part + ", " + std::to_string(p->height) + " x " + std::to_string(p->width) + ", rows " + std::to_string(p->rows);
 }
 
@@ -155,7 +157,8 @@ TEST(ProductRules, FewTilesHaveAllPartsAtOnce) {
   EXPECT_EQ(parts(product(64, 256, 784)), "56 at once") << "the parts stay in caches";
   EXPECT_EQ(parts(product(512, 512, 512)), "64, 32 x 16, rows 0") << "they would not";
   EXPECT_EQ(parts(product(100, 100, 20000)), "50 at once") << "too few tiles for a dispatch each";
-  EXPECT_EQ(parts(product(100, 100, 200000)), "none") << "too much memory";
+  EXPECT_EQ(parts(product(100, 100, 200000)), "64, 782 of 3125 at once") << "too much memory for all of them";
+  EXPECT_EQ(parts(product(100, 100, 2000000)), "none") << "as often as that would be";
   EXPECT_EQ(parts(product(101, 101, 20000)), "none") << "rows begin anywhere";
   EXPECT_EQ(parts(product(101, 801, 100)), "50, 4 x 16, rows 0");
   EXPECT_EQ(parts(product(64, 64, 200)), "none") << "little work";
@@ -179,6 +182,16 @@ bool is_short_product(const kernel::Kernel& k) {
   const auto loops = [](const kernel::Inst& i) { return i.op == kernel::KOp::Loop; };
   const auto loads = [](const kernel::Inst& i) { return i.op == kernel::KOp::Load; };
   return k.subgroup > 0 && std::ranges::none_of(k.body, loops) && std::ranges::count_if(k.body, loads) >= 60;
+}
+
+TEST(ProductRules, ProductsOfOneShapeHaveKernelsOfTheirOwn) {
+  const auto short_products = [](const std::string& text) {
+    const lower::Plan plan = lowered(program(text));
+    return std::ranges::count_if(plan.steps, [&](const Step& s) { return is_short_product(plan.kernels.at(s.kernel)); });
+  };
+  const std::string operands = "(x: f32[128, 64], a: f32[64, 128], b: f32[64, 128])";
+  EXPECT_EQ(short_products(operands + " = (x @ a, x @ b)"), 2);
+  EXPECT_EQ(short_products(operands + " = (x @ a, exp(x @ a))"), 1) << "what is made of it is stored beside it";
 }
 
 TEST(ProductRules, LoopsOverPartsGiveTheInterpretersValues) {

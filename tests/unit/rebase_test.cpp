@@ -97,6 +97,29 @@ TEST(Rebase, SumsBesideConstantsKeepTheirs) {
   for (size_t at = 0; at < 24; ++at) EXPECT_EQ(to[3 + at], 16 + 36 + from[4 + at % 8]) << at;
 }
 
+// a[(i + from) * 6 + i + behind]
+Kernel strided(int64_t from, int64_t behind) {
+  Builder b("strided", 8, 8);
+  const uint32_t a = b.bind("a", Scalar::F32, Access::Read), out = b.bind("out", Scalar::F32, Access::Write);
+  const Value i = b.bitcast(Scalar::I32, b.index()), row = b.mul(b.add(i, b.i32(from)), b.i32(6));
+  b.store(out, row, b.add(b.load(a, b.add(row, b.add(i, b.i32(behind)))), b.load(a, b.add(row, i))));
+  return std::move(b).finish();
+}
+
+TEST(Rebase, ConstantsAreFoundInProducts) {
+  Kernel k = strided(3, 2), other = strided(5, 2), least = strided(1, 2);
+  EXPECT_EQ(kernel::rebase(k), (Reached{{18, 0}, {18, 0}}));
+  EXPECT_FALSE(kernel::verify(k));
+  EXPECT_EQ(kernel::rebase(other), (Reached{{30, 0}, {30, 0}}));
+  EXPECT_TRUE(kernel::same_code(k, other));
+  kernel::rebase(least);
+  EXPECT_TRUE(kernel::same_code(k, least));
+  std::vector<float> a(96), out(48);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * i);
+  run(k, std::span(a).subspan(18), out);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(out[6 * i], a[(i + 3) * 6 + i + 2] + a[(i + 3) * 6 + i]) << i;
+}
+
 TEST(Rebase, WhatCountsDownKeepsItsConstant) {
   Builder b("back", 8, 8);
   const uint32_t out = b.bind("out", Scalar::F32, Access::Write);
