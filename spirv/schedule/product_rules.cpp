@@ -119,7 +119,7 @@ const Reduction* only_reduction(const MapFacts& f) {
 }  // namespace
 
 bool wants_short_products(const MapFacts& f, const Target& t) {
-  constexpr double kLeastElements = 1 << 20;
+  constexpr double kLeastElements = 1e6;
   const Reduction* r = reads_rows(t) ? only_reduction(f) : nullptr;
   if (!r || std::max(r->length, r->inner) < kShortest || std::max(r->length, r->inner) > kPlainSum) return false;
   if (r->loops && r->left > kMostLeft) return false;

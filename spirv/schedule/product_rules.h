@@ -24,7 +24,7 @@ struct LongProduct {
 /// Whether sums over some of the axes of a contraction are worth being stored, as short products.
 bool short_products_of(const MapFacts& f, const Target& t);
 
-inline constexpr int64_t kLeastLongProduct = 1 << 20;  // elements in all, of which is asked
+inline constexpr int64_t kLeastLongProduct = 1000000;  // elements in all, of which is asked
 /// None: it is reduced as others. Pre: operands are copied in the order in which neighbouring points read them.
 std::optional<LongProduct> long_product(const MapFacts& f, const Target& t);
 

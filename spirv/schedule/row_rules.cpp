@@ -24,7 +24,7 @@ bool adds_plainly(int64_t own) { return own <= kPlainSum || (own <= kMostOwn && 
 
 // Elements of a lane, at most, where there are so many of all. Whole pages of memory keep more of it on the way.
 int64_t most_own(const PartialFacts& f, double elements) {
-  constexpr double kInMemory = 1 << 22;
+  constexpr double kInMemory = 4e6;
   const int64_t each = std::max<int64_t>(1, f.code), most = elements >= kInMemory && !f.even ? kMostOwn : kPlainSum;
   return std::min(most, worth_writing_out(kRowsCode, elements * static_cast<double>(each)) / each);
 }
@@ -181,7 +181,7 @@ int64_t rows_of_parts(int64_t n) {
 }  // namespace
 
 bool wants_column_parts(const PartialFacts& f, const Target& t) {
-  constexpr int64_t kLeastElements = 1 << 21, kColumnCode = 20;
+  constexpr int64_t kLeastElements = 1 << 19, kColumnCode = 20;
   return reads_rows(t) && !f.contiguous && f.streams && !f.position && f.extents.size() == 1 && f.axes_left > 0 &&
          f.columns >= width_of(t) && f.columns % kOwnColumns == 0 && f.extents[0] >= kShortColumn && f.code <= kColumnCode &&
          saturating_mul(f.results, f.extents[0]) >= kLeastElements;
@@ -293,7 +293,7 @@ MapSchedule in_short_rows(const MapFacts& f, const ShortRows& rows, const Target
 }  // namespace
 
 bool wants_row_elements(const MapFacts& f, const Target& t) {
-  constexpr int64_t kLeastElements = 1 << 20;
+  constexpr int64_t kLeastElements = 1 << 19;
   if (!reads_rows(t) || !takes_pairs(t) || !f.alone || f.stores || f.reduces || f.domain.count() < kLeastElements)
     return false;
   if (lies_alike(f)) return own_along(flattened(f), t) > 0;

@@ -241,7 +241,7 @@ TEST(ProductRules, SumsOverSeveralAxesAreSumsOfShortOnes) {
   expect_short_sums(
       "(x: f32[400, 3, 12], w: f32[3, 12, 80]) = for i: 400, j: 80 => sum(for a: 3, c: 12 => x[i, a, c] * w[a, c, j])", 0);
   expect_short_sums(
-      "(x: f32[40, 5, 65], w: f32[5, 65, 80]) = for i: 40, j: 80 => sum(for a: 5, c: 65 => x[i, a, c] * w[a, c, j])", 0,
+      "(x: f32[38, 5, 65], w: f32[5, 65, 80]) = for i: 38, j: 80 => sum(for a: 5, c: 65 => x[i, a, c] * w[a, c, j])", 0,
       false);
 }
 

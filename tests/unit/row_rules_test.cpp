@@ -32,7 +32,7 @@ TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
   EXPECT_EQ(parts(row(1, 1 << 24)), "k = grid 16384 serial 1024") << "by chains";
   EXPECT_EQ(parts(row(4096, 4096)), "k = grid 4 serial 1024");
   EXPECT_EQ(parts(row(1, 1 << 21)), "k = grid 4096 serial 512") << "caches keep it";
-  EXPECT_EQ(parts(row(1000, 4096)), "k = grid 8 serial 512");
+  EXPECT_EQ(parts(row(900, 4096)), "k = grid 8 serial 512");
   EXPECT_EQ(parts(row(3000, 1003)), "k = grid 2 serial 496") << "11 are left over";
   EXPECT_EQ(parts(row(4096, 512)), "k = serial 512") << "whole";
   EXPECT_EQ(parts(row(4096, 301)), "k = serial 301") << "some lanes have one less";
@@ -185,7 +185,7 @@ TEST(RowRules, ElementsOfLargeArraysAreTakenInRows) {
             "e = grid 1024 local 8 register 32 lane 8 register 2; group 64; team 8")
       << "in pairs";
   const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
-  EXPECT_FALSE(by_rows(elements({1 << 19}))) << "small";
+  EXPECT_FALSE(by_rows(elements({1 << 18}))) << "small";
   EXPECT_FALSE(by_rows(elements({1 << 22}, 221))) << "much code";
   EXPECT_FALSE(by_rows(elements({(1 << 22) + 1}))) << "odd";
   const auto but = [&](const std::function<void(MapFacts&)>& change) {
