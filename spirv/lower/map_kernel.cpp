@@ -93,6 +93,12 @@ int64_t row_of_team(const Compute& s, const schedule::Split& axis, int64_t n, co
   return std::all_of(first, axis.end(), own) && width <= n ? width : 0;
 }
 
+// Of an odd number of elements, the last one belongs to no row: those begin at even places, as stores of pairs do.
+bool leaves_odd_element(const Compute& s, const Target& t) {
+  const int64_t n = s.domain.count();
+  return s.schedule.flat && n % 2 == 1 && row_of_team(s, s.schedule.axes[0], n, t) > 0 && stores_as_computed(s, t);
+}
+
 // The last row begins earlier where it would end behind the axis.
 std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, int64_t n, int64_t width) {
   const int64_t side = n % 2 == 0 && width % 2 == 0 ? 2 : 1;  // pairs stay pairs
@@ -167,6 +173,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
     inliner.push_block();
   }
   GroupTile group_tile = tile_of(m, origin);
+  const bool odd = leaves_odd_element(s, inliner.target());
   for (int64_t e = 0; e < schedule::tile(m); ++e) {
     Point offset = own, p = origin;
     int64_t rest = e;
@@ -181,7 +188,7 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       if (schedule::extent(m.axes[a]) > n) {
         const int64_t row = row_of_team(s, m.axes[a], n, inliner.target());
         const auto [at, valid] =
-            row > 0 ? moved_inside(b, origin[a], offset[a], n, row) : kept_inside(b, p[a], m.axes[a], n);
+            row > 0 ? moved_inside(b, origin[a], offset[a], odd ? n - 1 : n, row) : kept_inside(b, p[a], m.axes[a], n);
         inside = both(b, inside, valid);
         out.moved = out.moved || row > 0;
         p[a] = at;
@@ -267,6 +274,16 @@ void store_as_computed(Inliner& inliner, Builder& b, const Compute& s, const Til
   }
 }
 
+// By the first workgroup.
+void store_odd_element(Inliner& inliner, Builder& b, const Compute& s) {
+  b.begin_if(b.op(KOp::Eq, b.group_index(), b.constant(kernel::Scalar::U32, 0)));
+  inliner.push_block();
+  const Point last = inliner.unlinear(b.i32(s.domain.count() - 1), s.domain);
+  for (const Store& store : s.stores) put(inliner, b, store, last, inliner.eval(0, store.value, last));
+  inliner.pop_block();
+  b.end_if();
+}
+
 void store_together(Inliner& inliner, Builder& b, const Compute& s, const Tile& tile) {
   inliner.set_row(row_of_invocation(s));
   std::set<uint32_t> stored;
@@ -328,6 +345,7 @@ void store_together(Inliner& inliner, Builder& b, const Compute& s, const Tile& 
 
 void emit_map(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   const Tile tile = open_tile(inliner, b, s, index);
+  if (leaves_odd_element(s, inliner.target())) store_odd_element(inliner, b, s);
   if (stores_as_computed(s, inliner.target()))
     store_as_computed(inliner, b, s, tile);
   else

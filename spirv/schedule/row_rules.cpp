@@ -242,12 +242,14 @@ MapFacts flattened(MapFacts f) {
   return f;
 }
 
-// Elements of a lane that are taken side by side along the last axis; 0: there is no room for them.
+// Elements of a lane that are taken side by side along the last axis; 0: there is no room for them. Of one axis, the last
+// element may be odd; rows of odd length begin anywhere.
 int64_t own_along(const MapFacts& f, const Target& t) {
   const int64_t n = f.domain[f.domain.rank() - 1];
+  const bool pairs = n % 2 == 0 || (f.domain.rank() == 1 && stores_rows(t));
   int64_t own = own_elements(f.code, t);
   while (own * t.subgroup_size > n) own /= 2;
-  return n % 2 == 0 && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
+  return pairs && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
 }
 
 // Rows that are too short for a lane to have enough of one: several of them, along another axis.

@@ -66,7 +66,9 @@ TEST_F(RowStores, OfEveryElementType) {
 }
 
 TEST_F(RowStores, OfWhatIsLeftOverAndOfRowsOfSeveralAxes) {
-  expect("(x: f32[1048583]) = x * 2.0", false);  // halves of pairs
+  expect("(x: f32[1048583]) = x * 2.0");  // the last one belongs to no row
+  expect("(x: f32[1025, 1025], y: i32[1025, 1025]) = (x * 2.0, f32(y) + x, y > 3)");
+  expect("(x: f32[87, 89, 91]) = exp(x) * 0.5");
   expect("(x: f32[1500, 1402]) = max(x, 0.0)");
   expect("(x: f32[1500, 1402], v: f32[1402]) = x * v");
   expect("(x: f32[3, 700, 602]) = exp(x) * 0.5");

@@ -187,7 +187,9 @@ TEST(RowRules, ElementsOfLargeArraysAreTakenInRows) {
   const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
   EXPECT_FALSE(by_rows(elements({1 << 18}))) << "small";
   EXPECT_FALSE(by_rows(elements({1 << 22}, 221))) << "much code";
-  EXPECT_FALSE(by_rows(elements({(1 << 22) + 1}))) << "odd";
+  EXPECT_TRUE(by_rows(elements({(1 << 22) + 1}))) << "odd: the last one is in no row";
+  EXPECT_EQ(schedule::to_string(Scheduler().map(elements({(1 << 22) + 1}), scatters)).find("team"), std::string::npos)
+      << "of pairs";
   const auto but = [&](const std::function<void(MapFacts&)>& change) {
     MapFacts f = elements({2048, 2048});
     change(f);
@@ -284,7 +286,8 @@ TEST(RowRules, KernelsGiveTheInterpretersValues) {
         "(x: f32[400, 777]) = sum(x[:, 3:777], axis=1)", "(x: f32[1501, 1402]) = sum(x, axis=0)",
         "(x: f32[130, 33], y: f32[33, 258]) = x @ y",
         "(x: f32[300, 24], y: f32[150, 24]) = for i: 300, j: 150 => sum(abs(x[i] - y[j]))",
-        "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]"}) {
+        "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]", "(x: f32[725, 725]) = x * x",
+        "(x: f32[20000, 32], v: f32[32]) = x * v"}) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
