@@ -108,6 +108,7 @@ class Rewriter {
       const Inst& before = body_[at];
       Inst i = before;
       for (Value& v : operands(i)) v = moved[v];
+      if (kind(i.op) == Kind::Control) starts_.clear();  // what a block has made ends with it
       if (moves(before)) i.in[1] = less_by(before.in[1], less_[i.in[0]], moved);
       out_.push_back(i);
       moved[at] = static_cast<Value>(out_.size() - 1);
@@ -130,6 +131,11 @@ class Rewriter {
   // What a position starts from.
   Value without_constant(Value v, const std::vector<Value>& moved) {
     if (positions_[v].constant == 0) return moved[v];
+    const auto known = starts_.find(v);
+    return known != starts_.end() ? known->second : starts_[v] = made_without_constant(v, moved);
+  }
+
+  Value made_without_constant(Value v, const std::vector<Value>& moved) {
     const Inst& i = body_[v];
     const Value x = i.in[0], y = i.in[1];
     const auto starts = [&](Value operand) { return positions_[operand].starts; };
@@ -160,6 +166,7 @@ class Rewriter {
   const std::vector<int64_t>& less_;
   std::vector<Inst> out_;
   std::map<std::pair<Scalar, int64_t>, Value> constants_;
+  std::map<Value, Value> starts_;  // of positions, in this block
 };
 
 }  // namespace

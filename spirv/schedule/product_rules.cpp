@@ -54,9 +54,10 @@ std::optional<ProductTile> square_tile(const MapFacts& f, std::span<const size_t
     const int64_t n = f.domain[static_cast<int>(a)];
     return n >= kShortSide && n <= kLongSide;
   };
-  const auto column = std::ranges::find_if(axes, fits),
-             row = std::find_if(std::min(column + 1, axes.end()), axes.end(), fits);
-  if (column == axes.end() || row == axes.end()) return std::nullopt;
+  const auto column = std::ranges::find_if(axes, fits);
+  if (column == axes.end()) return std::nullopt;
+  const auto row = std::find_if(column + 1, axes.end(), fits);
+  if (row == axes.end()) return std::nullopt;
   const ProductTile tile{*row, *column, f.domain[static_cast<int>(*row)], f.domain[static_cast<int>(*column)], 1};
   const auto of_point = [&](const ProductTile& p) { return operations_of_tile(f, p) / static_cast<double>(p.points()); };
   return of_point(tile) < kSaved * of_point(other) ? std::optional(tile) : std::nullopt;
@@ -121,8 +122,9 @@ const Reduction* only_reduction(const MapFacts& f) {
 bool wants_short_products(const MapFacts& f, const Target& t) {
   constexpr double kLeastElements = 1e6;
   const Reduction* r = reads_rows(t) ? only_reduction(f) : nullptr;
-  if (!r || std::max(r->length, r->inner) < kShortest || std::max(r->length, r->inner) > kPlainSum) return false;
-  if (r->loops && r->left > kMostLeft) return false;
+  if (!r || (r->loops && r->left > kMostLeft)) return false;
+  const double longest = std::max(r->length, r->inner);
+  if (longest < kShortest || longest > kPlainSum) return false;
   const std::optional<ProductTile> tile = tile_of_products(f, t);
   const double elements = r->length * r->inner * r->left;  // of a point
   return tile && operations_of_tile(f, *tile) * elements <= most_code(f, *tile) &&

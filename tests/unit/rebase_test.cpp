@@ -120,6 +120,29 @@ TEST(Rebase, ConstantsAreFoundInProducts) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(out[6 * i], a[(i + 3) * 6 + i + 2] + a[(i + 3) * 6 + i]) << i;
 }
 
+TEST(Rebase, WhatBlocksHaveMadeEndsWithThem) {
+  Builder b("blocks", 8, 8);
+  const uint32_t a = b.bind("a", Scalar::F32, Access::Read), out = b.bind("out", Scalar::F32, Access::Write);
+  const Value i = b.bitcast(Scalar::I32, b.index()), row = b.mul(b.add(i, b.i32(3)), b.i32(6)), at = b.add(row, i);
+  b.begin_if(b.op(kernel::KOp::Lt, i, b.i32(4)));
+  b.store(out, i, b.load(a, at));
+  b.begin_else();
+  b.store(out, i, b.add(b.load(a, row), b.load(a, at)));
+  b.end_if();
+  b.store(out, b.add(i, b.i32(8)), b.load(a, at));
+  Kernel k = std::move(b).finish();
+  EXPECT_EQ(kernel::rebase(k)[0], (Reach{18, 0}));
+  EXPECT_FALSE(kernel::verify(k));
+  std::vector<float> from(96), to(16);
+  for (size_t j = 0; j < from.size(); ++j) from[j] = static_cast<float>(j * j);
+  run(k, std::span(from).subspan(18), to);
+  for (size_t j = 0; j < 8; ++j) {
+    const float x = from[(j + 3) * 6 + j];
+    EXPECT_EQ(to[j], j < 4 ? x : from[(j + 3) * 6] + x) << j;
+    EXPECT_EQ(to[j + 8], x) << j;
+  }
+}
+
 TEST(Rebase, WhatCountsDownKeepsItsConstant) {
   Builder b("back", 8, 8);
   const uint32_t out = b.bind("out", Scalar::F32, Access::Write);
