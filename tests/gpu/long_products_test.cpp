@@ -11,6 +11,14 @@
 namespace spirograd::vk::testing {
 namespace long_products_test {
 
+// As many as an array of this type has, in a range of 1, in no order.
+std::vector<double> numbers(const Type& type, double least = -0.25) {
+  std::vector<double> out;
+  for (int64_t j = 0; j < type.shape.count(); ++j)
+    out.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 + least));
+  return out;
+}
+
 class LongProducts : public Gpu {
  protected:
   // The largest error of x y, of the sum of the absolute values of its terms.
@@ -24,9 +32,7 @@ class LongProducts : public Gpu {
     std::vector<std::vector<double>> in;
     std::vector<HostArray> inputs;
     for (const Param& param : p.params) {
-      std::vector<double>& x = in.emplace_back();
-      for (int64_t j = 0; j < param.type.shape.count(); ++j)
-        x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+      std::vector<double>& x = in.emplace_back(numbers(param.type));
       inputs.emplace_back(param.type, x);
     }
     const auto out = s->run(inputs);
@@ -105,9 +111,7 @@ TEST_F(LongProducts, ConvolutionsAndTheirGradientsReadNothingBeyondTheEdges) {
     std::vector<std::vector<double>> in;
     std::vector<HostArray> inputs;
     for (const Param& param : p.params) {
-      std::vector<double>& x = in.emplace_back();
-      for (int64_t j = 0; j < param.type.shape.count(); ++j)
-        x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+      std::vector<double>& x = in.emplace_back(numbers(param.type));
       if (in.size() == 2) x[0] = INFINITY;  // meets no zero that stands for what lies beyond
       inputs.emplace_back(param.type, x);
     }
@@ -145,9 +149,7 @@ TEST_F(LongProducts, SymmetricOnes) {
     std::vector<std::vector<double>> in;
     std::vector<HostArray> inputs;
     for (const Param& param : p.params) {
-      std::vector<double>& x = in.emplace_back();
-      for (int64_t j = 0; j < param.type.shape.count(); ++j)
-        x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 + 0.25));
+      std::vector<double>& x = in.emplace_back(numbers(param.type, 0.25));
       inputs.emplace_back(param.type, x);
     }
     const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
@@ -169,9 +171,7 @@ TEST_F(LongProducts, TriangularOnesCountInfinitiesAboveTheDiagonal) {
   std::vector<std::vector<double>> in;
   std::vector<HostArray> inputs;
   for (const Param& param : p.params) {
-    std::vector<double>& x = in.emplace_back();
-    for (int64_t j = 0; j < param.type.shape.count(); ++j)
-      x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+    std::vector<double>& x = in.emplace_back(numbers(param.type));
     // In m: 0 times infinity for all rows but the last one; in x: of no row, for it is the first column.
     if (in.size() == 2) x[12 * 5 + 11] = INFINITY;
     if (in.size() == 3) x[12 * 77] = -INFINITY, x[12 * 78 + 4] = NAN;
@@ -199,9 +199,7 @@ TEST_F(LongProducts, OverSeveralAxes) {
   std::vector<std::vector<double>> in;
   std::vector<HostArray> inputs;
   for (const Param& param : p.params) {
-    std::vector<double>& x = in.emplace_back();
-    for (int64_t j = 0; j < param.type.shape.count(); ++j)
-      x.push_back(static_cast<float>(static_cast<double>(j * 7919 % 2003) / 2003 - 0.25));
+    std::vector<double>& x = in.emplace_back(numbers(param.type));
     inputs.emplace_back(param.type, x);
   }
   const auto s = session(compile(p, device->target(), {.form = device->preferred_form()}).value());
