@@ -54,6 +54,7 @@ spirograd_test(unit/scatter_schedule_test.cpp LABELS unit LINK spirograd_compile
 spirograd_test(unit/scatter_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/scan_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/stream_rules_test.cpp LABELS unit LINK spirograd_test_support spirograd_compile)
+spirograd_test(unit/lane_row_rules_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_test_support spirograd_compile)
 spirograd_test(unit/row_rules_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_test_support spirograd_compile)
 spirograd_test(unit/product_rules_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/stages_test.cpp LABELS unit LINK spirograd_text spirograd_compile)

@@ -55,7 +55,7 @@ std::vector<NodeId> computed_operands(const Graph& g, NodeId root, const std::se
 }
 
 // Whether its code is that of several points, which may as well be computed one by one.
-bool has_tile(const Compute& s) { return s.kind == Compute::Kind::Map && s.rows.empty() && schedule::tile(s.schedule) > 1; }
+bool has_tile(const Compute& s) { return s.kind == Compute::Kind::Map && schedule::tile(s.schedule) > 1; }
 
 // Gives the terms of a scan a buffer. False: they have one.
 bool store_terms(const Graph& g, Draft& draft, NodeId scan) {
@@ -169,7 +169,10 @@ bool amend(Graph& g, Draft& draft, std::span<const Excess> excesses, uint64_t li
       if (s.stores.empty()) nodes.push_back(s.node);
     }
     const bool is_loop = g[nodes[0]].op == Op::MapAccum;
-    if (nodes.size() > 1) {
+    const bool of_rows = e.too_large && e.computes[0].of_rows;
+    if (of_rows && has_tile(e.computes[0]) && draft.single.insert(nodes[0].v).second) {
+      changed = true;
+    } else if (nodes.size() > 1 || of_rows) {
       for (NodeId id : nodes) changed |= draft.alone.insert(id.v).second;
     } else if (draft.scans.contains(nodes[0].v)) {
       // Terms that are read are few instructions, and no loops. A scan that is beyond even so is a loop like others.

@@ -53,7 +53,8 @@ struct Compute {
   double work = 0;                    // estimated operations in all
   bool reduces = false;               // a reduction runs inside of it
   bool alone = false;                 // shares no kernel
-  bool single = false;                // one point for each invocation, whatever is said
+  bool single = false;                // one point for each invocation, or one row
+  bool of_rows = false;               // of a kernel of rows (row_kernels): each point needs all of its row
   schedule::MapSchedule schedule;     // Map: chosen when it is known what shares the kernel
   schedule::ScanSchedule scan;        // Scan
   LoopForm loop;                      // Loop

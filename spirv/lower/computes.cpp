@@ -117,10 +117,12 @@ Compute loop_compute(const Region& r, NodeId id) {
 Compute row_compute(const Region& r, const RowKernel& k) {
   const Graph& g = r.graph;
   Compute s;
-  s.domain = g[k.maps[0]].type.shape;
+  const bool map = !k.maps.empty();  // else values of rows only
+  s.domain = g[map ? k.maps[0] : k.rows[0]].type.shape;
   s.code = k.code;
-  s.alone = s.reduces = true;
-  const uint32_t row = ~(1u << (s.domain.rank() - 1));
+  s.alone = s.reduces = s.of_rows = true;
+  s.single = r.single.contains((map ? k.maps : k.rows)[0].v);
+  const uint32_t row = map ? ~(1u << (s.domain.rank() - 1)) : ~0u;
   const auto add = [&](NodeId id, std::vector<Store>& stores) {
     const BufferRef to = r.places.at(id.v);
     stores.push_back({id, to, g[id].type});
@@ -135,7 +137,7 @@ Compute row_compute(const Region& r, const RowKernel& k) {
         s.reads.push_back(read_of(a, source_of(r, a.leaf).buffer));
   };
   for (NodeId id : k.maps) add(id, s.stores);
-  for (NodeId id : k.rows) add(id, s.rows);
+  for (NodeId id : k.rows) add(id, map ? s.rows : s.stores);
   s.work = static_cast<double>(s.domain.count()) * static_cast<double>(s.code);
   std::vector<NodeId> all = k.maps;
   all.insert(all.end(), k.rows.begin(), k.rows.end());

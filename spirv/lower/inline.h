@@ -120,6 +120,11 @@ class Inliner {
   void number_point(const Shape& domain, const Point& point, kernel::Value number) {
     counted_ = domain, numbers_[point] = number;
   }
+  /// Of what is computed at `own`, along whatever axis, by each lane for a place of its own, the subgroup reduces the rows
+  /// one after the other: those at `places`, one for each lane. All of `results` will be asked for there. known: they have
+  /// been asked for at all of the places.
+  void set_rows_of_lanes(kernel::Value own, std::vector<kernel::Value> places, std::span<const ir::NodeId> results,
+                         bool known);
   /// Neighbouring invocations, so many, are a subgroup and compute neighbouring points. Pre: the kernel is written for them.
   void set_lanes(int64_t lanes) { lanes_ = lanes; }
   /// Invocations keep nothing for all steps of a loop: that takes code.
@@ -251,7 +256,9 @@ class Inliner {
   struct ReductionLoops;
   class Staging;
   class CommonValues;
-  std::vector<kernel::Value> reduce_loop(int scope, ir::NodeId id, std::span<const Point> points);
+  /// by_lane: there is a point for each lane, which gets the result of its own only.
+  std::vector<kernel::Value> reduce_loop(int scope, ir::NodeId id, std::span<const Point> points, bool by_lane = false);
+  std::vector<Point> points_of_lanes(int scope, std::span<const Point> points) const;
   int64_t reduced_length(const ir::Node& n) const;  // elements per result
   struct ReducedElement {
     int64_t code = 0;    // instructions
@@ -273,6 +280,8 @@ class Inliner {
   };
   Join join_of(ir::Op op);
   std::vector<kernel::Value> joined(const Join& join, std::vector<kernel::Value> parts, uint32_t lanes, uint32_t sharers);
+  kernel::Value joined_by_lane(const Join& join, std::vector<kernel::Value> parts);
+  kernel::Value of_lane(std::span<const kernel::Value> values);
   void exchange(const Join& join, std::vector<kernel::Value>& parts, uint32_t among);
   /// Of an argmax or argmin: what it has found, by invocation; `place_vars`: where. sharers: that look together, or 0.
   std::vector<kernel::Value> places(const ir::Node& n, std::span<const kernel::Value> best,
@@ -337,10 +346,13 @@ class Inliner {
   int64_t copies_ = 1;  // of what is written now: the unrolled parts of reductions that are open
   int64_t team_ = 0;    // lanes of a subgroup that has points of its own, in a group; 0: there are none
   int64_t lanes_ = 0;   // of a subgroup that computes neighbouring points; 0: not known
-  bool keeps_ = true;   // for all steps of a loop what its reductions read in each of them
-  int64_t points_ = 1;  // at which all invocations compute what is written now; 2^31 - 1 at most
-  int open_ = 0;        // reductions around what is written now
-  int64_t row_ = 0;     // elements of a row that an invocation has all points of
+  kernel::Value row_of_lane_ = kUnknown;
+  std::vector<kernel::Value> rows_of_lanes_;
+  std::set<uint32_t> of_rows_;  // reductions that others need of each of these rows
+  bool keeps_ = true;           // for all steps of a loop what its reductions read in each of them
+  int64_t points_ = 1;          // at which all invocations compute what is written now; 2^31 - 1 at most
+  int open_ = 0;                // reductions around what is written now
+  int64_t row_ = 0;             // elements of a row that an invocation has all points of
   std::vector<Companion> companions_;
   std::vector<Streamed> streamed_;
   std::map<std::pair<kernel::Scalar, size_t>, uint32_t> shared_;  // arrays of the group, by type and elements per invocation

@@ -45,6 +45,35 @@ void Inliner::exchange(const Join& join, std::vector<Value>& parts, uint32_t amo
   }
 }
 
+// Of as many parts as there are lanes, each lane gets all of its own, with the bits that exchange gives: half of the parts
+// are left each time, the lower lanes' or the upper ones'.
+Value Inliner::joined_by_lane(const Join& join, std::vector<Value> parts) {
+  b_.use_lanes(static_cast<uint32_t>(parts.size()));
+  for (size_t apart = parts.size() / 2; apart > 0; apart /= 2) {
+    const Value lane = b_.lane_index(), bit = b_.constant(Scalar::U32, static_cast<double>(apart));
+    const Value upper = b_.op(KOp::Ne, b_.op(KOp::And, lane, bit), b_.constant(Scalar::U32, 0));
+    const Value neighbour = b_.op(KOp::Xor, lane, bit);
+    std::vector<Value> first, second;
+    for (size_t u = 0; u < apart; ++u) {
+      const Value low = parts[u], high = parts[u + apart];
+      const Value mine = b_.select(upper, high, low), theirs = b_.select(upper, low, high);
+      const Value other = b_.shuffle(theirs, neighbour);
+      first.push_back(join.symmetric ? mine : b_.select(upper, other, mine));
+      second.push_back(join.symmetric ? other : b_.select(upper, mine, other));
+    }
+    parts = join.combine(first, second);
+  }
+  return parts[0];
+}
+
+// That of each lane, of as many as there are lanes.
+Value Inliner::of_lane(std::span<const Value> values) {
+  Value own = values[0];
+  for (size_t u = 1; u < values.size(); ++u)
+    own = b_.select(b_.op(KOp::Eq, b_.lane_index(), b_.constant(Scalar::U32, static_cast<double>(u))), values[u], own);
+  return own;
+}
+
 // What each of the sharers has found, combined: among lanes first, if there are any, then in shared memory, by halves where
 // a subgroup cannot hold what is left. All get the results.
 std::vector<Value> Inliner::joined(const Join& join, std::vector<Value> parts, uint32_t lanes, uint32_t sharers) {

@@ -309,11 +309,11 @@ void Inliner::ReductionLoops::add_to_total(const Result& r, size_t u, Value part
   b.set(r.total[u], add_compensated(b, before, part, r.lost[u]));
 }
 
-std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points) {
+std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Point> points, bool by_lane) {
   const Node& n = node(id);
   const Shape& from = node(n.in[0]).type.shape;
   const Scalar t = scalar_of(node(n.in[0]).type.dtype);
-  const std::vector<NodeId> others = reduced_with(scope, n, points);
+  const std::vector<NodeId> others = by_lane ? std::vector<NodeId>{} : reduced_with(scope, n, points);
   schedule::ReduceFacts facts = facts_of(scope, n, others, points);
   std::optional<Staging> staging;
   if (tile_ && scope == 0 && facts.group == 0 && b_.uniform_path()) {
@@ -381,6 +381,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     for (Value v : r.total) values.push_back(b_.get(v));
     if (finds_place(r.n.op)) {
       values = places(r.n, values, r.place, loops.shared ? facts.group : 0);
+    } else if (by_lane) {
+      values = {loops.shared ? joined_by_lane(join_of(r.n.op), std::move(values)) : of_lane(values)};
     } else if (loops.shared) {
       const auto members = static_cast<uint32_t>(facts.group);
       values = joined(join_of(r.n.op), std::move(values), static_cast<uint32_t>(s.lanes), members);

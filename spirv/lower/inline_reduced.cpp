@@ -23,7 +23,37 @@ std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> 
   const int64_t length = reduced_length(n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
   const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]) || (scope == 0 && length == row_);
-  return unrolled ? reduce_unrolled(scope, n, points) : reduce_loop(scope, id, points);
+  if (unrolled) return reduce_unrolled(scope, n, points);
+  const std::vector<Point> of_lanes = finds_place(n.op) ? std::vector<Point>{} : points_of_lanes(scope, points);
+  if (of_lanes.empty()) return reduce_loop(scope, id, points);
+  if (of_rows_.contains(id.v)) return {of_lane(eval(scope, id, of_lanes))};
+  return reduce_loop(scope, id, of_lanes, true);
+}
+
+void Inliner::set_rows_of_lanes(Value own, std::vector<Value> places, std::span<const NodeId> results, bool known) {
+  row_of_lane_ = own, rows_of_lanes_ = std::move(places);
+  std::set<uint32_t> seen;
+  std::vector<NodeId> stack(results.begin(), results.end());
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    const Node& n = node(id);
+    if (!seen.insert(id.v).second || n.op == Op::Param || buffer_of(id)) continue;
+    if (ir::kind(n.op) == ir::Kind::Reduce) of_rows_.merge(below_reduction(n).reductions);
+    if (ir::kind(n.op) == ir::Kind::Reduce && known) of_rows_.insert(id.v);
+    stack.insert(stack.end(), n.in.begin(), n.in.end());
+  }
+}
+
+// Of a point that each lane has for itself. Empty: it has not, or that is not all that makes them differ.
+std::vector<Point> Inliner::points_of_lanes(int scope, std::span<const Point> points) const {
+  if (rows_of_lanes_.empty() || scope != 0 || open_ > 0 || points.size() != 1) return {};
+  std::vector<Point> out;
+  for (Value place : rows_of_lanes_) {
+    Point& p = out.emplace_back(points[0]);
+    std::ranges::replace(p, row_of_lane_, place);
+  }
+  return out[0] != points[0] && together(out) == team_ ? out : std::vector<Point>{};
 }
 
 // The elements that one result is made of.

@@ -128,7 +128,7 @@ class Lowering {
                                            find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
     const TurnedStacks turned = turn_stacks(g_, draft.roots, partition, target_);
     NodeSet stored_by_others;  // that need no compute of their own
-    std::set<uint32_t> apart = draft.stored;
+    std::set<uint32_t> apart = without_sums_of_rows(draft.stored, draft.partial);
     apart.insert(draft.alone.begin(), draft.alone.end());
     for (const auto& [stack, transpose] : turned) stored_by_others.insert(transpose.v), apart.insert(transpose.v);
     const RowKernels rows = find_row_kernels(g_, draft.roots, apart, partition, target_);

@@ -57,7 +57,7 @@ bool reduce_alike(const Compute& a, const Compute& b) {
 }
 
 schedule::MapFacts facts_of(const Compute& s, bool alone) {
-  return {s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty(), s.operations, s.symmetric};
+  return {s.domain, s.reads, s.code, s.reduces, s.reductions, alone, !s.beside.empty(), s.operations, s.symmetric, s.single};
 }
 
 // Whether it is the one reduction that a kernel for short products may have.
@@ -193,8 +193,8 @@ std::vector<Compute> merged(std::vector<Compute> group) {
 
 schedule::MapSchedule scheduled(const Compute& s, bool alone, const Target& target, const schedule::Scheduler& scheduler) {
   const schedule::MapFacts facts = facts_of(s, alone);
-  if (s.single) return schedule::plain_map(facts);
-  return schedule::legal(facts, scheduler.map(facts, target), target);
+  const schedule::MapSchedule chosen = schedule::legal(facts, scheduler.map(facts, target), target);
+  return s.single && !s.of_rows && schedule::tile(chosen) > 1 ? schedule::plain_map(facts) : chosen;
 }
 
 }  // namespace

@@ -159,12 +159,15 @@ class Finder {
            schedule::row_members(k.rows().count(), k.length(), k.code, target_) > 0;
   }
 
-  // A map is stored, and a row is read for more than one of the nodes.
+  // A row is read for more than one of the nodes, and a map is stored or nothing but values of rows.
   bool is_worth_it(const Kernel& k) {
-    const bool map =
-        std::ranges::any_of(k.members, [&](uint32_t id) { return g_[{id}].type.shape == k.domain && !is_private(id, k); });
+    const auto is_map = [&](uint32_t id) { return g_[{id}].type.shape == k.domain; };
+    const bool map = std::ranges::any_of(k.members, [&](uint32_t id) { return is_map(id) && !is_private(id, k); });
+    const bool rows = schedule::stores_rows(target_) && std::ranges::all_of(k.members, [&](uint32_t id) {
+                        return is_map(id) || g_[{id}].type.shape == k.rows() || is_private(id, k);
+                      });
     const bool reduces = std::ranges::any_of(k.members, [&](uint32_t id) { return !accesses_of({id}).reductions.empty(); });
-    return k.members.size() > 1 && map && reduces;
+    return k.members.size() > 1 && (map || rows) && reduces;
   }
 
   void take(const Kernel& k) {
@@ -199,6 +202,12 @@ class Finder {
 };
 
 }  // namespace
+
+std::set<uint32_t> without_sums_of_rows(std::set<uint32_t> stored, const Partials& partial) {
+  for (const auto& [id, schedule] : partial)
+    if (schedule::of_whole_rows(schedule)) stored.erase(id);
+  return stored;
+}
 
 RowKernels find_row_kernels(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& apart,
                             Partition& partition, const Target& target) {

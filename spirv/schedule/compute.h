@@ -65,6 +65,7 @@ struct MapFacts {
   bool stores = false;  // arrays are stored in the loops of its reductions: each point is computed once
   std::vector<Operations> operations;
   std::optional<std::pair<int, int>> symmetric = {};  // axes, in order, that may change places: the values are the same
+  bool single = false;  // a subgroup takes no more than one row: the code of several was too large
 };
 
 /// An array in memory that a reduction reads at places that are sums of coordinates: of the tile of points that a workgroup

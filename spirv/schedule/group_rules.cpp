@@ -6,6 +6,7 @@
 
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/lane_row_rules.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
 #include "spirv/schedule/stream_rules.h"
@@ -100,6 +101,7 @@ MapSchedule groups(const MapFacts& f, const Target& t) {
 // Rows that a map has and its reductions run over: what an invocation has of its row for the reductions is what it stores.
 int64_t row_members(int64_t rows, int64_t length, int64_t code, const Target& t) {
   constexpr int64_t kOwn = 16;  // elements of an invocation, at most
+  if (maps_rows(rows, length, code, t)) return t.subgroup_size;
   if (takes_rows_alone(t) && length <= kAloneRow && rows >= wanted_invocations(t)) {
     const double work = static_cast<double>(rows) * static_cast<double>(length) * static_cast<double>(code);
     if (length * code <= worth_writing_out(kRowCode, work)) return 1;

@@ -5,6 +5,7 @@
 
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
+#include "spirv/schedule/lane_row_rules.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/product_rules.h"
 #include "spirv/schedule/row_rules.h"
@@ -316,10 +317,11 @@ bool wants_half(const MapFacts& f, const MapSchedule& s) {
   return kept_tiles(f.domain[row], own(row), own(column)) <= kMostKept;
 }
 
-constexpr std::array<MapRule, 17> kMapRules = {{
+constexpr std::array<MapRule, 18> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
+    {"maps over rows of subgroups", wants_row_maps, row_maps},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},

@@ -11,16 +11,13 @@
 #include "spirv/schedule/stream_rules.h"
 
 namespace spirograd::schedule {
+
+bool adds_plainly(int64_t own) { return own <= kPlainSum || (own <= kMostOwn && own % kChains == 0); }
+
 namespace {
 
-constexpr int64_t kLeastOwn = 8;                                    // elements of a lane
-constexpr int64_t kChains = 4;                                      // of additions, that do not wait for each other
-constexpr int64_t kMostOwn = 2 * kPlainSum;                         // which chains share
-constexpr int64_t kElementCode = 200;                               // of an element that is written out so often,
-constexpr int64_t kRowsCode = 2600, kMostRowsCode = 2 * kRowsCode;  // and of all of them
-
-// Whether no chain of additions has more of so many elements than are added plainly.
-bool adds_plainly(int64_t own) { return own <= kPlainSum || (own <= kMostOwn && own % kChains == 0); }
+constexpr int64_t kElementCode = 200;  // of an element that is written out so often,
+constexpr int64_t kRowsCode = 2600;    // and of all of them
 
 // Elements of a lane, at most, where there are so many of all. Whole pages of memory keep more of it on the way.
 int64_t most_own(const PartialFacts& f, double elements) {
@@ -30,14 +27,15 @@ int64_t most_own(const PartialFacts& f, double elements) {
 }
 
 // Cycles of a processor for one result of n elements, the parts of which a subgroup has `own` for each lane; what is left
-// over is gathered.
+// over is gathered. Of short rows that are whole a subgroup takes several.
 double cost(int64_t n, int64_t own, int64_t code, const Target& t) {
   constexpr double kStart = 300, kOperation = 0.5, kGathered = 4;
   const int64_t part = own * t.subgroup_size;
   const double lane = kOperation * static_cast<double>(1 + code), apart = kGathered + lane / t.subgroup_size;
+  const double of_part = static_cast<double>(own) * lane;
   if (own == 0) return static_cast<double>(n) * apart;
-  const double parts = n <= part ? 1 : static_cast<double>(n / part);
-  return parts * (kStart + static_cast<double>(own) * lane) + (n <= part ? 0 : static_cast<double>(n % part) * apart);
+  if (n <= part) return of_part + (own <= kLeastOwn && stores_rows(t) ? kStart / t.subgroup_size : kStart);
+  return static_cast<double>(n / part) * (kStart + of_part) + static_cast<double>(n % part) * apart;
 }
 
 // Rows that are reduced along the last axis: what runs over other axes as well has partial results for each.
@@ -52,6 +50,12 @@ bool is_even(int64_t n, int64_t part, int64_t rows) {
   return n % part == 0 && (n / part % kTeams == 0 || rows % kTeams == 0);
 }
 
+// Whether rows of so few elements for each lane are worth a result each.
+bool takes_short_rows(int64_t own, int64_t rows, const Target& t) {
+  constexpr int64_t kLeastRows = 1 << 12;
+  return own > 1 && stores_rows(t) && rows >= kLeastRows;
+}
+
 // All in one part if that has room, else parts; 0: it is gathered.
 int64_t best_own(const PartialFacts& f, const Target& t) {
   const int64_t n = f.extents.back(), rows = results_of_rows(f);
@@ -61,9 +65,9 @@ int64_t best_own(const PartialFacts& f, const Target& t) {
   const auto consider = [&](int64_t own) {
     if (!adds_plainly(own)) return;
     if (f.even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
-    if (own >= kLeastOwn && cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
+    if (cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
   };
-  if (all <= most) consider(all);
+  if (all <= most && (all >= kLeastOwn || takes_short_rows(all, rows, t))) consider(all);
   for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.even || 2 * own >= std::min(most, kPlainSum)); --own)
     consider(own);
   return best;
@@ -102,37 +106,6 @@ std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
     if (padded < least) least = padded, best = a;
   }
   return best;
-}
-
-bool wants_lane_rows(const MapFacts& f, const Target& t) {
-  constexpr double kLeastElements = 1 << 15;
-  if (!reads_rows(t) || !f.alone || f.reductions.empty()) return false;
-  const std::optional<size_t> axis = axis_of_teams(f, f.domain.rank());
-  const double length = f.reductions[0].length;
-  const auto n = static_cast<int64_t>(length);
-  if (!axis || (f.stores && (f.domain[static_cast<int>(*axis)] % kTeams != 0 || n % t.subgroup_size != 0))) return false;
-  const auto own = divided_up(n, t.subgroup_size);
-  const double elements = static_cast<double>(f.domain.count()) * length;
-  const int64_t most_code = f.stores ? 2 * kMostRowsCode : kMostRowsCode;  // what is stored beside shares much of it
-  return own >= kLeastOwn && adds_plainly(own) && own * f.code <= most_code && elements >= kLeastElements &&
-         std::ranges::all_of(f.reductions,
-                             [&](const Reduction& r) { return r.one_axis && reduces_row(r, n) && !r.loops; }) &&
-         std::ranges::any_of(f.reads, [&](const Read& r) { return r.reduced && reads_alone(f, r); });
-}
-
-MapSchedule lane_rows(const MapFacts& f, const Target& t) {
-  MapSchedule s = plain_map(f);
-  const int last = f.domain.rank() - 1;
-  const int64_t beside = f.domain[last], apart = kTeams / beside;
-  if (last > 0 && beside > 1 && beside < kTeams && kTeams % beside == 0 && f.domain[last - 1] % apart == 0) {
-    // A workgroup reads what lies beside each other: a few rows whole, and not the same part of many.
-    give_to_teams(s, f, static_cast<size_t>(last - 1), apart, t);
-    s.axes[static_cast<size_t>(last)] = {{Bind::Local, beside}};
-    s.group = kTeams * s.team;
-  } else {
-    give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
-  }
-  return s;
 }
 
 namespace {

@@ -14,6 +14,13 @@ namespace spirograd::schedule {
 /// Subgroups of a workgroup that take rows.
 inline constexpr int64_t kTeams = 8;
 
+inline constexpr int64_t kLeastOwn = 8;         // elements of a lane: what it takes to begin is little then
+inline constexpr int64_t kChains = 4;           // of additions, that do not wait for each other
+inline constexpr int64_t kMostOwn = 128;        // elements that chains share
+inline constexpr int64_t kMostRowsCode = 5200;  // instructions of all rows of a subgroup
+/// Whether no chain of additions has more of so many elements of a lane than are added plainly.
+bool adds_plainly(int64_t own);
+
 /// Columns that a lane has, and those that the lanes of a subgroup have side by side.
 inline constexpr int64_t kOwnColumns = 2;
 inline int64_t width_of(const Target& t) { return kOwnColumns * t.subgroup_size; }
@@ -40,10 +47,6 @@ std::optional<size_t> axis_of_teams(const MapFacts& f, int axes);
 /// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
 bool wants_row_parts(const PartialFacts& f, const Target& t);
 PartialSchedule row_parts(const PartialFacts& f, const Target& t);
-
-/// Maps with a reduction of such a part for each point: a subgroup for each.
-bool wants_lane_rows(const MapFacts& f, const Target& t);
-MapSchedule lane_rows(const MapFacts& f, const Target& t);
 
 /// Columns, of which lanes are neighbours: long ones become parts, too, and a subgroup takes neighbouring ones.
 bool wants_column_parts(const PartialFacts& f, const Target& t);

@@ -137,6 +137,12 @@ int64_t partial_results(const PartialSchedule& s) {
   for (const Split& axis : s.axes) n *= extent(axis, Bind::Grid);
   return n;
 }
+
+bool of_whole_rows(const PartialSchedule& s) {
+  const auto is = [](const Split& axis, Bind b) { return axis.size() == 1 && axis[0].bind == b; };
+  return s.axes.size() > 1 && is(s.axes.back(), Bind::Serial) &&
+         std::all_of(s.axes.begin(), s.axes.end() - 1, [&](const Split& axis) { return is(axis, Bind::Grid); });
+}
 int64_t chunks(const ScanSchedule& s) { return extent(s.steps, Bind::Grid); }
 int64_t chunk_length(const ScanSchedule& s) { return extent(s.steps) / chunks(s); }
 int64_t group(const ScanSchedule& s) { return s.steps.size() > 2 ? extent(s.steps, Bind::Local) : 0; }

@@ -128,6 +128,9 @@ struct PartialSchedule {
 /// Partial results of each result.
 int64_t partial_results(const PartialSchedule& s);
 
+/// Whether each is that of a whole row along the last axis.
+bool of_whole_rows(const PartialSchedule& s);
+
 /// Of an operand: a copy in panels of so many elements along the lanes, one after the other; 0: the array as it lies.
 struct PackSchedule {
   int64_t panel = 0;

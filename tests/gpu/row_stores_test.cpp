@@ -86,6 +86,26 @@ TEST_F(RowStores, OfSeveralShortRows) {
   expect("(x: bool[140000, 8], m: f32[140000]) = for i: 140000, j: 8 => where(x[i, j], m[i], -1.0)");
 }
 
+TEST_F(RowStores, OfMapsOverRowsThatTheyReduce) {
+  expect("(x: f32[4096, 32]) = softmax(x, axis=1)");
+  expect("(x: f32[4099, 30]) = softmax(x, axis=1)");
+  expect("(x: f32[3, 700, 54], y: f32[3, 700, 54]) = x * y - sum(x * y, axis=2)[:, :, None]");
+  expect(
+      "(x: f32[4099, 18], g: f32[18]) = {\n  let m = mean(x, axis=1)[:, None]\n"
+      "  let s = sqrt(mean(square(x - m), axis=1) + 0.01)\n  ((x - m) / s[:, None] * g, s, m)\n}");
+  expect("(x: f32[1030, 100]) = (x > max(x, axis=1)[:, None] - 0.25, max(x, axis=1))");
+}
+
+// A store that drivers scatter, but one for as many rows as there are lanes.
+TEST_F(RowStores, OneResultForEachLaneNeedsNone) {
+  expect("(x: f32[4096, 32]) = sum(x, axis=1)", false);
+  expect("(x: f32[4099, 25]) = (max(x, axis=1), min(x, axis=1))", false);
+  expect("(x: f32[4099, 50]) = logsumexp(x, axis=1)", false);
+  expect("(x: f32[9, 1100, 16], t: f32[9, 1100]) = (for b: 9, i: 1100 => t[b, i] - sum(x[b, i] * x[b, i]))", false);
+  expect("(x: i32[4099, 17]) = sum(x, axis=1)", false);
+  expect("(x: f32[4096, 33], t: f32[4096, 33]) = sum(softmax(x, axis=1) * t, axis=1)", false);
+}
+
 TEST_F(RowStores, OfTilesOfProducts) {
   expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y");
   expect("(x: f32[130, 33], y: f32[33, 258]) = x @ y > 0.25");

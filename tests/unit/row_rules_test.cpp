@@ -63,7 +63,13 @@ TEST(RowRules, ReductionsOverSeveralAxesHaveRowsAlongTheLast) {
   f.extents = {4000, 300};
   EXPECT_EQ(parts(f), "k = grid 4000; a = serial 300");
   f.extents = {100'000, 16};
-  EXPECT_EQ(parts(f), "k = grid 160 serial 625; a = serial 16") << "short rows";
+  EXPECT_EQ(parts(f), "k = grid 100000; a = serial 16") << "short rows, of which a subgroup takes several";
+  f.extents = {100'000, 12};
+  EXPECT_EQ(parts(f), "k = grid 100000; a = serial 12") << "some lanes have one less";
+  f.extents = {100'000, 8};
+  EXPECT_EQ(parts(f), "k = grid 160 serial 625; a = serial 8") << "as fast by lanes on their own";
+  f.extents = {4000, 40};
+  EXPECT_FALSE(of_whole_rows(parse_partial(parts(f)))) << "few";
 }
 
 TEST(RowRules, OnlyWhereDriversGatherAndAnotherDispatchIsWorthIt) {
@@ -102,36 +108,6 @@ std::string map(const MapFacts& f) {
   const MapSchedule s = Scheduler().map(f, test::lane_cpu());
   if (const auto wrong = check(f, s, test::lane_cpu())) ADD_FAILURE() << wrong->str();
   return to_string(s);
-}
-
-TEST(RowRules, ASubgroupTakesEachRow) {
-  EXPECT_EQ(map(sums({32768}, 512)), "i = grid 4096 local 8; group 64; team 8");
-  EXPECT_EQ(map(sums({4099}, 300)), "i = grid 513 local 8; tail recompute; group 64; team 8");
-  EXPECT_EQ(map(sums({4096, 10}, 408)), "i = grid 512 local 8; j = grid 10; group 64; team 8") << "none in vain";
-  EXPECT_EQ(map(sums({4096, 16}, 256)), "i = grid 4096; j = grid 2 local 8; group 64; team 8");
-  EXPECT_EQ(map(sums({4096, 4}, 1024)), "i = grid 2048 local 2; j = local 4; group 64; team 8") << "rows beside each other";
-  EXPECT_EQ(map(sums({4097, 4}, 1024)), "i = grid 513 local 8; j = grid 4; tail recompute; group 64; team 8");
-  EXPECT_EQ(map(sums({4096, 3}, 1024)), "i = grid 512 local 8; j = grid 3; group 64; team 8");
-  const auto by_subgroups = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
-  EXPECT_FALSE(by_subgroups(sums({4096}, 56))) << "short";
-  EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
-  EXPECT_TRUE(by_subgroups(sums({4096}, 544))) << "in four chains";
-  EXPECT_FALSE(by_subgroups(sums({4096}, 1056)));
-  EXPECT_FALSE(by_subgroups(sums({7}, 512))) << "few";
-  EXPECT_FALSE(by_subgroups(sums({2, 7}, 512)));
-  const auto but = [&](const std::function<void(MapFacts&)>& change) {
-    MapFacts f = sums({32768}, 512);
-    change(f);
-    return by_subgroups(f);
-  };
-  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
-  EXPECT_TRUE(but([](MapFacts& f) { f.stores = true; })) << "each point is computed once";
-  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true, f.domain = Shape({32769}); }));
-  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true, f.reductions[0].length = 509; }));
-  EXPECT_FALSE(but([](MapFacts& f) { f.code = 90; })) << "code";
-  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].contiguous = false; }));
-  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].one_axis = false; }));
-  EXPECT_FALSE(but([](MapFacts& f) { f.reads[0].axes = 0; })) << "one row for all: it stays in the cache";
 }
 
 PartialFacts column(int64_t columns, int64_t n) {
