@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -77,5 +78,9 @@ struct Accesses {
 /// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and
 /// constants, and after `most` nodes.
 Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);
+
+/// Whether x is computed element by element from arrays of its shape and from single values, so that its elements may be
+/// counted through; `stored`: which nodes are arrays.
+bool lies_flat(const ir::Graph& g, ir::NodeId x, const std::function<bool(ir::NodeId)>& stored);
 
 }  // namespace spirograd::lower

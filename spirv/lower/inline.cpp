@@ -53,7 +53,7 @@ std::vector<Value> Inliner::eval(int scope, NodeId id, std::span<const Point> po
   }
   if (missing.empty()) return out;
   const std::vector<Value> made = compute(scope, id, missing);
-  if (b_.size() > schedule::kMostCode) throw CodeTooLarge{};
+  if (b_.size() - unused_ > schedule::kMostCode) throw CodeTooLarge{};
   for (size_t j = 0; j < missing.size(); ++j) memo_.back()[Key{scope, id.v, missing[j]}] = made[j];
   for (const auto& [place, number] : waiting) out[place] = made[static_cast<size_t>(number)];
   return out;

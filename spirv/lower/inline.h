@@ -116,9 +116,9 @@ class Inliner {
   void set_tile(GroupTile tile) { tile_ = std::move(tile); }
   /// Subgroups of so many lanes have points of their own. Pre: the kernel is written for them.
   void set_team(int64_t lanes) { team_ = lanes; }
-  /// The point of a domain that is counted through has this number.
-  void number_point(const Shape& domain, const Point& point, kernel::Value number) {
-    counted_ = domain, numbers_[point] = number;
+  /// The point of an array that is counted through has this number.
+  void number_point(const Shape& shape, const Point& point, kernel::Value number) {
+    numbers_.back()[point].emplace_back(shape, number);
   }
   /// Of what is computed at `own`, along whatever axis, by each lane for a place of its own, the subgroup reduces the rows
   /// one after the other: those at `places`, one for each lane. All of `results` will be asked for there. known: they have
@@ -195,8 +195,8 @@ class Inliner {
   const std::vector<ScheduledReduction>& reductions() const { return reductions_; }
 
   /// Values made between push and pop are forgotten at the pop: their block ends there.
-  void push_block() { memo_.emplace_back(), loops_run_.emplace_back(), zeros_.emplace_back(); }
-  void pop_block() { memo_.pop_back(), loops_run_.pop_back(), zeros_.pop_back(); }
+  void push_block() { memo_.emplace_back(), loops_run_.emplace_back(), zeros_.emplace_back(), numbers_.emplace_back(); }
+  void pop_block() { memo_.pop_back(), loops_run_.pop_back(), zeros_.pop_back(), numbers_.pop_back(); }
 
   /// Evaluates whatever below `node` does not depend on unknown coordinates, so that it stands before a loop that is about
   /// to open. Nodes that change from step to step of the loop whose body is `guard` (a scope, or -1) are left alone.
@@ -299,6 +299,7 @@ class Inliner {
   Guarded uncut_point(const ir::Node& reduction, Point at, const Shape& whole);
   Guarded table_point(const ir::Node& n, const Point& point, std::span<const kernel::Value> index);  // of a gather
   Point point_below(ir::NodeId id, const Point& at);  // of a layout operation or a gather, as its evaluation comes by it
+  bool counts_through(ir::NodeId id);                 // lies_flat
   Point reshape_point(const Shape& from, const Shape& to, const Point& point);
   Point reduced_operand_point(const ir::Node& n, const Point& point) const;
   std::vector<kernel::Value> in_range(std::span<const kernel::Value> index, const Shape& dims,
@@ -338,8 +339,9 @@ class Inliner {
   std::set<uint32_t> computed_;
   kernel::Builder& b_;
   const schedule::Scheduler& scheduler_;
-  Shape counted_;
-  std::map<Point, kernel::Value> numbers_;  // of points of this shape
+  std::vector<std::map<Point, std::vector<std::pair<Shape, kernel::Value>>>> numbers_;  // of points that are counted through
+  std::unordered_map<uint32_t, bool> counts_through_;                                   // by node
+  size_t unused_ = 0;  // instructions of coordinates that nobody asks for, as elements are counted
   const Target& target_;
   int64_t group_;  // invocations that compute the same points of the grid together, or 0
   std::optional<GroupTile> tile_;

@@ -3,9 +3,11 @@
 
 #include "frontend/ir/index_map.h"
 #include "frontend/ir/reshape_groups.h"
+#include "spirv/lower/access.h"
 #include "spirv/lower/beside.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/scalar_ops.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 
@@ -35,7 +37,10 @@ Point Inliner::unlinear(Value linear, std::span<const int64_t> shape) {
 }
 
 Value Inliner::linear(const Point& point, const Shape& shape) {
-  if (const auto known = numbers_.find(point); known != numbers_.end() && shape == counted_) return known->second;
+  for (const auto& numbers : numbers_)
+    if (const auto counted = numbers.find(point); counted != numbers.end())
+      for (const auto& [of, number] : counted->second)
+        if (of == shape) return number;
   Value v = b_.i32(0);
   for (int a = 0; a < shape.rank(); ++a) {
     const Value x = point[static_cast<size_t>(a)];
@@ -75,10 +80,22 @@ struct Inliner::IndexArithmetic {
   }
 };
 
-// Pre: of one operand.
+bool Inliner::counts_through(NodeId id) {
+  const auto [known, fresh] = counts_through_.try_emplace(id.v, false);
+  if (fresh) known->second = lies_flat(graph_, id, [this](NodeId at) { return buffer_of(at) != nullptr; });
+  return known->second;
+}
+
+// Pre: of one operand. Where elements are counted through, the point of a reshape has the number of its operand's: what is
+// read is a row for whoever reads rows.
 Inliner::Guarded Inliner::operand_point(const Node& n, const Point& point) {
+  const size_t before = b_.size();
   IndexArithmetic arithmetic{*this, node(n.in[0]).type.shape, {}};
   Point p = ir::layout_operand(n, arithmetic.from, std::span<const Value>(point), arithmetic);
+  if (n.op == Op::Reshape && schedule::reads_rows(target_) && counts_through(n.in[0])) {
+    unused_ += b_.size() - before;
+    if (const Value number = linear(point, n.type.shape); number != kUnknown) number_point(arithmetic.from, p, number);
+  }
   return {std::move(p), arithmetic.inside};
 }
 

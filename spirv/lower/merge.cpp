@@ -6,6 +6,7 @@
 #include "spirv/lower/compute.h"
 #include "spirv/lower/partition.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/lane_row_rules.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/product_rules.h"
 
@@ -89,6 +90,25 @@ size_t buffers(std::span<const Compute> group, std::span<const Compute> more) {
   return all.size();
 }
 
+// Whether those that subgroups reduce rows for are no more code together than they may have for that.
+bool keep_rows(std::span<const Compute> group, std::span<const Compute> more, const Target& target) {
+  std::optional<schedule::MapFacts> all;
+  for (const std::span<const Compute> part : {group, more})
+    for (const Compute& s : part) {
+      if (s.kind != Compute::Kind::Map || !s.reduces) continue;
+      const schedule::MapFacts f = facts_of(s, true);
+      if (!schedule::wants_lane_rows(f, target)) continue;
+      if (!all) {
+        all = f;
+        continue;
+      }
+      all->code += f.code;
+      all->reads.insert(all->reads.end(), f.reads.begin(), f.reads.end());
+      all->reductions.insert(all->reductions.end(), f.reductions.begin(), f.reductions.end());
+    }
+  return !all || schedule::wants_lane_rows(*all, target);
+}
+
 // Whether the computes of two groups, of which the first is there already, may share a kernel.
 bool fits_together(std::span<const Compute> group, std::span<const Compute> more, const Target& target) {
   int64_t code = 0;
@@ -97,7 +117,7 @@ bool fits_together(std::span<const Compute> group, std::span<const Compute> more
     code += s.code;
     if (!std::ranges::all_of(group, [&](const Compute& other) { return fit_together(s, other, target); })) return false;
   }
-  return code <= schedule::kMergedCode && buffers(group, more) <= kernel_buffers(target);
+  return code <= schedule::kMergedCode && buffers(group, more) <= kernel_buffers(target) && keep_rows(group, more, target);
 }
 
 // Whether one of them makes what the other one reads, or both write to a buffer.

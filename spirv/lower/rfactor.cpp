@@ -51,6 +51,11 @@ Expr as_one_axis(Expr x, int first, int axes) {
   return ir::reshape(x, shape.inserted(first, count));
 }
 
+// Whether they are more than one, and the last ones of so many.
+bool are_last(const std::vector<int64_t>& axes, int rank) {
+  return axes.size() > 1 && axes.back() + 1 == rank && axes.back() - axes.front() + 1 == static_cast<int64_t>(axes.size());
+}
+
 constexpr int64_t kMostCode = 1000;  // of an element that is counted
 constexpr size_t kLookedAt = 200;    // long programs have many reductions: what lies further down is not looked at
 
@@ -85,6 +90,7 @@ bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
     const ir::Node& n = g[id];
     const int last = n.type.shape.rank() - 1;
     if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota || stored.contains(id.v)) continue;
+    if (n.op == Op::Reshape && lies_flat(g, n.in[0], [&](NodeId at) { return stored.contains(at.v); })) continue;
     if (n.op == Op::Broadcast) {
       const auto from = std::find(n.attr.begin(), n.attr.end(), last);
       const auto axis = static_cast<int>(from - n.attr.begin());
@@ -145,6 +151,11 @@ class Factoring {
   }
 
   Expr reduced(Expr x, Op op, const std::vector<int64_t>& axes, bool combines = false) {
+    if (!combines && schedule::reads_rows(target_) && are_last(axes, x.rank()) &&
+        lies_flat(*x.graph, x.id, [](NodeId) { return false; })) {
+      const auto first = static_cast<int>(axes[0]);
+      return reduced(as_one_axis(x, first, static_cast<int>(axes.size())), op, {first});
+    }
     const schedule::PartialSchedule s = choose(x, op, axes, combines);
     if (schedule::partial_results(s) == 1) return ir::reduce(op, x, axes);
     const auto axis = static_cast<int>(axes.back());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "spirv/lower/compute.h"
+#include "support/golden_plans.h"
 
 namespace spirograd::lower {
 namespace merge_test {
@@ -169,6 +170,21 @@ TEST(Merge, WhatJoinsLoopsKeepsItsOrder) {
   EXPECT_EQ(beside({own(0)}, {}, {map({8}, {own(2)}, 3)}), joins) << "who reads it comes behind";
   EXPECT_EQ(beside({own(0)}, {map({8}, {own(2)}, 3)}, {}), stays) << "who reads what was there before comes before";
   EXPECT_EQ(beside({own(0)}, {}, {map({8}, {own(0)}, 2)}), stays) << "another part of the same buffer";
+}
+
+// Each alone reads rows by lanes, which no more code than that may.
+TEST(Merge, SumsOfRowsStayAsFastAsEachIsAlone) {
+  const auto sum = [](uint32_t to, int64_t code) {
+    Compute c = map({4096}, {{.axes = 1, .reduced = true, .along = true}}, to);
+    c.reductions = {{1, 1024, true}};
+    c.reduces = true;
+    c.code = code;
+    c.work = 1e9;
+    return c;
+  };
+  EXPECT_EQ(kernels({sum(1, 20), sum(2, 20)}, test::lane_cpu()), kTogether);
+  EXPECT_EQ(kernels({sum(1, 22), sum(2, 22)}, test::lane_cpu()), kParted);
+  EXPECT_EQ(kernels({sum(1, 22), sum(2, 42)}, test::lane_cpu()), kTogether) << "one of them would not anyway";
 }
 
 }  // namespace merge_test

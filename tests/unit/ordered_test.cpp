@@ -99,13 +99,17 @@ TEST(Stored, MatricesAreWhereASumIsAllThatReadsThem) {
 
 // The mixture: products for all points, components and coordinates are summed as they are made, in its value as in its
 // gradient.
-TEST(Stored, TheMixtureHasNoArrayOfAllItsProducts) {
+Program mixture() {
   std::ifstream file(std::string(SPIROGRAD_SOURCE_DIR) + "/samples/gmm.sg");
   std::stringstream source;
   source << file.rdbuf();
-  const Program gmm = text::instantiate(text::parse(source.str(), "gmm.sg").value(), "gmm",
-                                        text::ShapeVariables{{"N", 10000}, {"K", 50}, {"D", 20}})
-                          .value();
+  return text::instantiate(text::parse(source.str(), "gmm.sg").value(), "gmm",
+                           text::ShapeVariables{{"N", 10000}, {"K", 50}, {"D", 20}})
+      .value();
+}
+
+TEST(Stored, TheMixtureHasNoArrayOfAllItsProducts) {
+  const Program gmm = mixture();
   const Program gradient = rewrite::optimise_for_lowering(value_and_grad(gmm, {"alpha", "mu", "q", "l"}).value(), {});
   for (const Target& t : {test::cpu_target(), test::lane_cpu()})
     for (const Program& p : {rewrite::optimise_for_lowering(gmm, {}), gradient})
@@ -114,6 +118,19 @@ TEST(Stored, TheMixtureHasNoArrayOfAllItsProducts) {
         const bool parts = s.rank() == 6;   // sums over 50 points each, of the upper triangle in tiles
         EXPECT_LE(s.count(), parts ? 10000 / 50 * 50 * 240 : 10000 * (panels ? 64 : 50)) << to_string(s);
       }
+}
+
+// Its moments in tiles, and its quadratic forms: so much code that little more of it would be too much.
+TEST(Stored, TheMixtureIsSubgroupsWork) {
+  const Program gradient = rewrite::optimise_for_lowering(value_and_grad(mixture(), {"alpha", "mu", "q", "l"}).value(), {});
+  int tiles = 0, forms = 0;
+  for (const auto& lines : lower::lower(gradient, test::lane_cpu()).schedules) {
+    const bool team = lines[0].how.find("team 8") != std::string::npos;
+    if (lines[0].what.starts_with("sum f32[200,3,5,4,4,50]")) tiles += team ? 1 : 100;
+    if (lines[0].what.starts_with("sub f32[10000,50]")) forms += team ? 1 : 100;
+  }
+  EXPECT_EQ(tiles, 1);
+  EXPECT_EQ(forms, 1);
 }
 
 // Windows are gathered with their axes in front, from rows along the last one.

@@ -255,6 +255,25 @@ TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
   EXPECT_GT(dispatches("(x: f32[63, 4099]) = logsumexp(x, axis=1)"), 2u) << "parts would be left over";
 }
 
+// As the same sums of as many elements along one axis are, with what is stored beside them.
+TEST(RowRules, SumsOverAllAxesAreCountedThrough) {
+  const auto kernels = [](const std::string& text) {
+    const Program p = test::program("def f" + text);
+    std::vector<std::string> out;
+    for (const auto& lines : lower::lower(p, test::lane_cpu()).schedules) out.push_back(lines[0].how);
+    return out;
+  };
+  const auto flat = kernels("(x: f32[262144], y: f32[262144]) = sum(square(x - y))");
+  EXPECT_EQ(flat[0], "i = grid 64 local 8; group 64; team 8");
+  EXPECT_EQ(kernels("(x: f32[4096, 64], y: f32[4096, 64]) = sum(square(x - y))"), flat);
+  EXPECT_EQ(kernels("(x: f32[64, 2, 32, 64], y: f32[64, 2, 32, 64]) = sum(square(x - y))"), flat);
+  EXPECT_EQ(kernels("(x: f32[4, 64, 1024]) = sum(square(x), axis=[1, 2])"),
+            kernels("(x: f32[4, 65536]) = sum(square(x), axis=1)"));
+  EXPECT_EQ(kernels("(x: f32[4096, 300], y: f32[4096, 300]) = (sum(square(x - y)), 2.0 * (x - y))"),
+            kernels("(x: f32[1228800], y: f32[1228800]) = (sum(square(x - y)), 2.0 * (x - y))"));
+  EXPECT_NE(kernels("(x: f32[4096, 64], v: f32[64]) = sum(x * v)"), flat) << "what other axes have in common is not";
+}
+
 TEST(RowRules, KernelsGiveTheInterpretersValues) {
   for (const std::string text :
        {"(x: f32[70001]) = sum(x)", "(x: f32[200003]) = sum(x * x)", "(x: f32[300, 501]) = max(x, axis=1)",
@@ -263,7 +282,9 @@ TEST(RowRules, KernelsGiveTheInterpretersValues) {
         "(x: f32[130, 33], y: f32[33, 258]) = x @ y",
         "(x: f32[300, 24], y: f32[150, 24]) = for i: 300, j: 150 => sum(abs(x[i] - y[j]))",
         "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]", "(x: f32[725, 725]) = x * x",
-        "(x: f32[20000, 32], v: f32[32]) = x * v"}) {
+        "(x: f32[20000, 32], v: f32[32]) = x * v", "(x: f32[4001, 67], y: f32[4001, 67]) = sum(abs(x - y))",
+        "(x: f32[700, 3, 125]) = max(2.0 * x)", "(x: f32[70, 35, 125]) = sum(x * x, axis=[1, 2])",
+        "(x: f32[401, 700]) = (sum(x * x), x * 2.0)"}) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
