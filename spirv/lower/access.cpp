@@ -207,22 +207,30 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   return out;
 }
 
-bool lies_flat(const ir::Graph& g, NodeId x, const std::function<bool(NodeId)>& stored) {
+bool all_below(NodeId x, const std::function<Operands(NodeId)>& operands) {
   constexpr size_t kMostVisits = 200;
-  const Shape& shape = g[x].type.shape;
   std::vector<NodeId> open = {x};
   std::set<uint32_t> seen;
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
     if (!seen.insert(id.v).second) continue;
-    const Node& n = g[id];
-    const bool array = n.op == Op::Param || n.op == Op::Const || stored(id);
-    const bool single = n.op == Op::Broadcast && g[n.in[0]].type.shape.count() == 1;
-    if (seen.size() > kMostVisits || n.type.shape != shape || !(array || single || ir::is_pointwise(n.op))) return false;
-    if (!array && !single) open.insert(open.end(), n.in.begin(), n.in.end());
+    const Operands next = operands(id);
+    if (seen.size() > kMostVisits || !next) return false;
+    open.insert(open.end(), next->begin(), next->end());
   }
   return true;
+}
+
+bool lies_flat(const ir::Graph& g, NodeId x, const std::function<bool(NodeId)>& stored) {
+  const Shape& shape = g[x].type.shape;
+  return all_below(x, [&](NodeId id) -> Operands {
+    const Node& n = g[id];
+    if (n.type.shape != shape) return std::nullopt;
+    const bool single = n.op == Op::Broadcast && g[n.in[0]].type.shape.count() == 1;
+    if (n.op == Op::Param || n.op == Op::Const || stored(id) || single) return Operands(std::in_place);
+    return ir::is_pointwise(n.op) ? Operands(n.in) : std::nullopt;
+  });
 }
 
 }  // namespace spirograd::lower

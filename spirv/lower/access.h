@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "frontend/ir/graph.h"
@@ -78,6 +80,11 @@ struct Accesses {
 /// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and
 /// constants, and after `most` nodes.
 Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);
+
+/// Asks of x and of what it is computed from, each node once, which operands to ask next; none: the node will not do.
+/// Whether all of them do, if they are not too many.
+using Operands = std::optional<std::span<const ir::NodeId>>;
+bool all_below(ir::NodeId x, const std::function<Operands(ir::NodeId)>& operands);
 
 /// Whether x is computed element by element from arrays of its shape and from single values, so that its elements may be
 /// counted through; `stored`: which nodes are arrays.

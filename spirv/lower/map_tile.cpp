@@ -69,12 +69,6 @@ int64_t row_of_team(const Compute& s, const schedule::Split& axis, int64_t n, co
   return std::all_of(first, axis.end(), own) && width <= n ? width : 0;
 }
 
-// By how many elements the lanes' elements `first` and behind it begin earlier, so that they end with the row.
-int64_t early_row(const Compute& s, size_t axis, int64_t first, const Target& t) {
-  if (!is_whole_row(s, axis, t)) return 0;
-  return std::max<int64_t>(0, first + s.schedule.team - s.domain[static_cast<int>(axis)]);
-}
-
 // The last row begins earlier where it would end behind the axis.
 std::pair<Value, Value> moved_inside(Builder& b, Value first, Value offset, int64_t n, int64_t width) {
   const int64_t side = n % 2 == 0 && width % 2 == 0 ? 2 : 1;  // pairs stay pairs
@@ -180,6 +174,8 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
   }
   GroupTile group_tile = tile_of(m, origin);
   const bool odd = leaves_odd_element(s, inliner.target());
+  std::vector<bool> whole;  // by axis
+  for (size_t a = 0; a < m.axes.size(); ++a) whole.push_back(is_whole_row(s, a, inliner.target()));
   for (int64_t e = 0; e < schedule::tile(m); ++e) {
     Point offset = own, p = origin;
     std::vector<int64_t> of_registers(m.axes.size(), 0);
@@ -188,13 +184,16 @@ Tile open_tile(Inliner& inliner, Builder& b, const Compute& s, Value index) {
       of_registers[l->axis] += rest % l->extent * l->stride;
       rest /= l->extent;
     }
-    for (size_t a = 0; a < p.size(); ++a)
-      offset[a] = b.add(offset[a], b.i32(of_registers[a] - early_row(s, a, of_registers[a], inliner.target())));
-    for (size_t a = 0; a < p.size(); ++a) p[a] = b.add(p[a], offset[a]);
+    for (size_t a = 0; a < p.size(); ++a) {
+      // The last elements of a row that is whole begin earlier, so that they end with it.
+      const int64_t beyond = whole[a] ? of_registers[a] + m.team - s.domain[static_cast<int>(a)] : 0;
+      offset[a] = b.add(offset[a], b.i32(of_registers[a] - std::max<int64_t>(0, beyond)));
+      p[a] = b.add(p[a], offset[a]);
+    }
     std::optional<Value> inside;
     for (size_t a = 0; a < m.axes.size(); ++a) {
       const int64_t n = m.flat ? s.domain.count() : s.domain[static_cast<int>(a)];
-      if (schedule::extent(m.axes[a]) > n && !is_whole_row(s, a, inliner.target())) {
+      if (schedule::extent(m.axes[a]) > n && !whole[a]) {
         const int64_t row = row_of_team(s, m.axes[a], n, inliner.target());
         const auto [at, valid] =
             row > 0 ? moved_inside(b, origin[a], offset[a], odd ? n - 1 : n, row) : kept_inside(b, p[a], m.axes[a], n);

@@ -80,30 +80,22 @@ NodeSet stored_below(const ir::Graph& g, NodeId x) {
 // Whether x is computed element by element from arrays that lie as it does, and from values that are the same along its last
 // axis: then its rows are rows in memory, whatever of it is stored.
 bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
-  std::vector<NodeId> open = {x};
-  std::set<uint32_t> seen;
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (!seen.insert(id.v).second) continue;
-    if (seen.size() > kLookedAt) return false;
+  const auto is_stored = [&](NodeId id) { return stored.contains(id.v); };
+  return all_below(x, [&](NodeId id) -> Operands {
     const ir::Node& n = g[id];
     const int last = n.type.shape.rank() - 1;
-    if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota || stored.contains(id.v)) continue;
-    if (n.op == Op::Reshape && lies_flat(g, n.in[0], [&](NodeId at) { return stored.contains(at.v); })) continue;
+    const Operands nothing(std::in_place), all(n.in);
+    if (n.op == Op::Param || n.op == Op::Const || n.op == Op::Iota || is_stored(id)) return nothing;
+    if (n.op == Op::Reshape && lies_flat(g, n.in[0], is_stored)) return nothing;
     if (n.op == Op::Broadcast) {
       const auto from = std::find(n.attr.begin(), n.attr.end(), last);
       const auto axis = static_cast<int>(from - n.attr.begin());
-      if (from == n.attr.end() || g[n.in[0]].type.shape[axis] != n.type.shape[last]) continue;
-    } else if (n.op == Op::Gather && g[n.in[1]].type.shape == n.type.shape) {
-      open.insert(open.end(), n.in.begin() + 1, n.in.end());  // whatever the table: elements of it are read
-      continue;
-    } else if (n.op != Op::Window && !ir::is_pointwise(n.op)) {
-      return false;
+      return from == n.attr.end() || g[n.in[0]].type.shape[axis] != n.type.shape[last] ? nothing : all;
     }
-    open.insert(open.end(), n.in.begin(), n.in.end());
-  }
-  return true;
+    if (n.op == Op::Gather && g[n.in[1]].type.shape == n.type.shape)
+      return all->subspan(1);  // whatever the table: elements of it are read
+    return n.op == Op::Window || ir::is_pointwise(n.op) ? all : std::nullopt;
+  });
 }
 
 class Factoring {

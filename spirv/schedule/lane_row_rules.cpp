@@ -81,16 +81,11 @@ bool wants_lane_rows(const MapFacts& f, const Target& t) {
 }
 
 MapSchedule lane_rows(const MapFacts& f, const Target& t) {
-  MapSchedule s = plain_map(f);
   const int last = f.domain.rank() - 1;
   const int64_t beside = f.domain[last], apart = kTeams / beside, together = rows_of(f, t);
-  if (together > 1) {
-    s.group = kTeams * t.subgroup_size;
-    s.team = t.subgroup_size;
-    s.axes.back() = on_grid(divided_up(beside, together), true);
-    s.axes.back().push_back({Bind::Register, together});
-    if (extent(s.axes.back()) != beside) s.tail = Tail::Recompute;
-  } else if (last > 0 && beside > 1 && beside < kTeams && kTeams % beside == 0 && f.domain[last - 1] % apart == 0) {
+  if (together > 1) return by_teams(f, static_cast<size_t>(last), together, t);
+  MapSchedule s = plain_map(f);
+  if (last > 0 && beside > 1 && beside < kTeams && kTeams % beside == 0 && f.domain[last - 1] % apart == 0) {
     // A workgroup reads what lies beside each other: a few rows whole, and not the same part of many.
     give_to_teams(s, f, static_cast<size_t>(last - 1), apart, t);
     s.axes[static_cast<size_t>(last)] = {{Bind::Local, beside}};
@@ -102,10 +97,9 @@ MapSchedule lane_rows(const MapFacts& f, const Target& t) {
 }
 
 bool maps_rows(int64_t rows, int64_t length, int64_t code, const Target& t) {
-  constexpr int64_t kMost = 64;  // elements of a lane
   const int64_t own = of_each_lane(length, t);
   const double elements = static_cast<double>(rows) * static_cast<double>(length);
-  return stores_rows(t) && length >= 2 * static_cast<int64_t>(t.subgroup_size) && length % 2 == 0 && own <= kMost &&
+  return stores_rows(t) && length >= 2 * static_cast<int64_t>(t.subgroup_size) && length % 2 == 0 && own <= kPlainSum &&
          own * code <= worth_writing_out(kMostRowsCode, elements * static_cast<double>(code)) && rows >= kTeams &&
          elements >= kLeastReduced;
 }
@@ -119,18 +113,14 @@ bool wants_row_maps(const MapFacts& f, const Target& t) {
 }
 
 MapSchedule row_maps(const MapFacts& f, const Target& t) {
-  MapSchedule s = plain_map(f);
   const int last = f.domain.rank() - 1;
   const size_t rows = *axis_of_teams(f, last);
-  const int64_t n = f.domain[last], own = of_each_lane(n, t), count = f.domain[static_cast<int>(rows)];
-  const int64_t together = rows_together(f, count, own, loads_of(f, true), kBusyCode, t);
-  s.group = kTeams * t.subgroup_size;
-  s.team = t.subgroup_size;
-  s.axes[rows] = on_grid(divided_up(count, together), true);
-  if (together > 1) s.axes[rows].push_back({Bind::Register, together});
+  const int64_t n = f.domain[last], own = of_each_lane(n, t);
+  const int64_t together = rows_together(f, f.domain[static_cast<int>(rows)], own, loads_of(f, true), kBusyCode, t);
+  MapSchedule s = by_teams(f, rows, together, t);
   s.axes.back().clear();
   append_row(s.axes.back(), own, n, t);
-  if (extent(s.axes[rows]) != count || extent(s.axes.back()) != n) s.tail = Tail::Recompute;
+  if (extent(s.axes.back()) != n) s.tail = Tail::Recompute;
   return s;
 }
 

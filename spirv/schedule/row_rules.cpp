@@ -90,6 +90,16 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
   return s;
 }
 
+MapSchedule by_teams(const MapFacts& f, size_t axis, int64_t own, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = kTeams * s.team;
+  s.axes[axis] = on_grid(tiles_along(f, axis, own), true);
+  if (own > 1) s.axes[axis].push_back({Bind::Register, own});
+  if (extent(s.axes[axis]) != f.domain[static_cast<int>(axis)]) s.tail = Tail::Recompute;
+  return s;
+}
+
 void append_row(Split& axis, int64_t own, int64_t n, const Target& t) {
   if (!stores_rows(t)) return append_lanes(axis, own, t.subgroup_size, n, t);
   if (own > 1) axis.push_back({Bind::Register, own});

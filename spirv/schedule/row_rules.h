@@ -7,6 +7,7 @@
 #include "spirograd/target.h"
 #include "spirv/schedule/compute.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/legal.h"
 #include "spirv/schedule/schedule.h"
 
 namespace spirograd::schedule {
@@ -14,10 +15,10 @@ namespace spirograd::schedule {
 /// Subgroups of a workgroup that take rows.
 inline constexpr int64_t kTeams = 8;
 
-inline constexpr int64_t kLeastOwn = 8;         // elements of a lane: what it takes to begin is little then
-inline constexpr int64_t kChains = 4;           // of additions, that do not wait for each other
-inline constexpr int64_t kMostOwn = 128;        // elements that chains share
-inline constexpr int64_t kMostRowsCode = 5200;  // instructions of all rows of a subgroup
+inline constexpr int64_t kLeastOwn = 8;             // elements of a lane: what it takes to begin is little then
+inline constexpr int64_t kChains = 4;               // of additions, that do not wait for each other
+inline constexpr int64_t kMostOwn = 2 * kPlainSum;  // elements that chains share
+inline constexpr int64_t kMostRowsCode = 5200;      // instructions of all rows of a subgroup
 /// Whether no chain of additions has more of so many elements of a lane than are added plainly.
 bool adds_plainly(int64_t own);
 
@@ -35,6 +36,9 @@ inline Split on_grid(int64_t tiles, bool teams) {
   if (!teams) return {{Bind::Grid, tiles}};
   return {{Bind::Grid, divided_up(tiles, kTeams)}, {Bind::Local, kTeams}};
 }
+
+/// A map whose subgroups have so many neighbours each along an axis, and the teams of a workgroup those beside each other.
+MapSchedule by_teams(const MapFacts& f, size_t axis, int64_t own, const Target& t);
 
 /// Of the lanes of a subgroup, each has `own` elements of an axis of n: apart by all of them where rows are stored as they
 /// are read, else neighbours, which it stores as pairs.

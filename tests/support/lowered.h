@@ -48,6 +48,13 @@ inline Target with_cheap_dispatches(Target t) {
   return t;
 }
 
+/// How each kernel's first map runs.
+inline std::vector<std::string> hows(const lower::Plan& plan) {
+  std::vector<std::string> out;
+  for (const auto& lines : plan.schedules) out.push_back(lines[0].how);
+  return out;
+}
+
 /// An input for each parameter: sines of numbers that are `step` apart, as f32.
 inline std::vector<std::vector<double>> sines(const Program& p, double step) {
   std::vector<std::vector<double>> out;

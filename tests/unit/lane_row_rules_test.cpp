@@ -125,19 +125,13 @@ TEST(LaneRowRules, MapsOverTheRowsThatTheyReduce) {
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].length = 24; })) << "another row";
 }
 
-std::vector<std::string> hows(const lower::Plan& plan) {
-  std::vector<std::string> out;
-  for (const auto& lines : plan.schedules) out.push_back(lines[0].how);
-  return out;
-}
-
 // What is computed of each row is one kernel, whether elements of it are stored or only its values.
 TEST(LaneRowRules, RowsAreOneKernel) {
   const auto kernels = [](const std::string& text) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
-    return hows(plan);
+    return test::hows(plan);
   };
   using Hows = std::vector<std::string>;
   EXPECT_EQ(kernels("(x: f32[4096, 32]) = softmax(x, axis=1)"),

@@ -259,9 +259,7 @@ TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
 TEST(RowRules, SumsOverAllAxesAreCountedThrough) {
   const auto kernels = [](const std::string& text) {
     const Program p = test::program("def f" + text);
-    std::vector<std::string> out;
-    for (const auto& lines : lower::lower(p, test::lane_cpu()).schedules) out.push_back(lines[0].how);
-    return out;
+    return test::hows(lower::lower(p, test::lane_cpu()));
   };
   const auto flat = kernels("(x: f32[262144], y: f32[262144]) = sum(square(x - y))");
   EXPECT_EQ(flat[0], "i = grid 64 local 8; group 64; team 8");
