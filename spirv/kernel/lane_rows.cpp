@@ -32,7 +32,7 @@ class RowFinder {
   uint32_t subgroup_by(const Inst& i) const {
     if (i.op != KOp::Quot && i.op != KOp::ShrU) return 0;
     const Inst* number = &k_.body[i.in[0]];
-    if (number->op == KOp::Bitcast) number = &k_.body[number->in[0]];
+    while (number->op == KOp::Bitcast) number = &k_.body[number->in[0]];
     const Inst& by = k_.body[i.in[1]];
     if (number->op != KOp::LocalIndex || by.op != KOp::Const || (i.op == KOp::ShrU && by.imm >= 32)) return 0;
     const uint64_t lanes = i.op == KOp::Quot ? by.imm : uint64_t{1} << by.imm;

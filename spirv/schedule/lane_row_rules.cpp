@@ -82,17 +82,12 @@ bool wants_lane_rows(const MapFacts& f, const Target& t) {
 
 MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   const int last = f.domain.rank() - 1;
-  const int64_t beside = f.domain[last], apart = kTeams / beside, together = rows_of(f, t);
-  if (together > 1) return by_teams(f, static_cast<size_t>(last), together, t);
+  if (const int64_t together = rows_of(f, t); together > 1) return by_teams(f, static_cast<size_t>(last), together, t);
   MapSchedule s = plain_map(f);
-  if (last > 0 && beside > 1 && beside < kTeams && kTeams % beside == 0 && f.domain[last - 1] % apart == 0) {
-    // A workgroup reads what lies beside each other: a few rows whole, and not the same part of many.
-    give_to_teams(s, f, static_cast<size_t>(last - 1), apart, t);
-    s.axes[static_cast<size_t>(last)] = {{Bind::Local, beside}};
-    s.group = kTeams * s.team;
-  } else {
+  if (const int64_t rows = last > 0 ? whole_rows_of_teams(f.domain[last], f.domain[last - 1]) : 0; rows > 0)
+    give_whole_rows(s, f, f.domain[last], rows, t);
+  else
     give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
-  }
   return s;
 }
 

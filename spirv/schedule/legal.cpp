@@ -121,7 +121,7 @@ std::optional<Error> check_group(const MapFacts& facts, const MapSchedule& s, co
   if (s.group == 0) return std::nullopt;
   if (!target.shared_memory) return illegal(s, kAlone);
   if (!facts.alone) return illegal(s, "workgroups of its own need a kernel of its own");
-  if ((s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
+  if (s.team == 0 && (s.group & (s.group - 1)) != 0) return illegal(s, "the size of a group is no power of two");
   if (s.team > 0 && (s.team != target.subgroup_size || !exchanges_lanes(target) || s.group % s.team != 0))
     return illegal(s, "a team is a subgroup whose lanes see each other's values, one of several of the group");
   int64_t local = 1, lanes = 1;

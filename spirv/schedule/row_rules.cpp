@@ -106,6 +106,22 @@ void append_row(Split& axis, int64_t own, int64_t n, const Target& t) {
   axis.push_back({Bind::Lane, t.subgroup_size});
 }
 
+int64_t whole_rows_of_teams(int64_t tiles, int64_t n) {
+  if (tiles < 2 || tiles >= kTeams) return 0;
+  int64_t best = 0;
+  for (int64_t rows = divided_up(kTeams, 2 * tiles); rows * tiles < 2 * kTeams; ++rows)
+    if (n % rows == 0 && (best == 0 || std::abs(rows * tiles - kTeams) < std::abs(best * tiles - kTeams))) best = rows;
+  return best;
+}
+
+void give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, int64_t rows, const Target& t) {
+  const size_t last = s.axes.size() - 1;
+  if (rows > 1) give_to_teams(s, f, last - 1, rows, t);
+  s.axes[last] = {{Bind::Local, tiles}};
+  s.team = t.subgroup_size;
+  s.group = tiles * rows * s.team;
+}
+
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   std::optional<size_t> best;
   double least = 2;
@@ -137,9 +153,12 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool stored, const Target& 
   s.group = kTeams * s.team;
   const size_t last = s.axes.size() - 1;
   const int64_t tiles = tiles_along(f, last, own * s.team);
-  const bool beside = tiles >= kTeams;
-  s.axes[last] = on_grid(tiles, beside);
-  if (!beside) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
+  if (const int64_t rows = last > 0 ? whole_rows_of_teams(tiles, f.domain[static_cast<int>(last) - 1]) : 0; rows > 0) {
+    give_whole_rows(s, f, tiles, rows, t);
+  } else {
+    s.axes[last] = on_grid(tiles, tiles >= kTeams);
+    if (tiles < kTeams) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
+  }
   const int64_t n = f.domain[static_cast<int>(last)];
   if (stored)
     append_row(s.axes[last], own, n, t);
@@ -232,7 +251,9 @@ int64_t own_along(const MapFacts& f, const Target& t) {
   const bool pairs = n % 2 == 0 || (f.domain.rank() == 1 && stores_rows(t));
   int64_t own = own_elements(f.code, t);
   while (own * t.subgroup_size > n) own /= 2;
-  return pairs && own >= kLeastOwn && has_tiles(f, own, t) ? own : 0;
+  if (!pairs || own < kLeastOwn || !has_tiles(f, own, t)) return 0;
+  const int64_t in_all = divided_up(n, t.subgroup_size);
+  return std::max(kLeastOwn, divided_up(in_all, divided_up(in_all, own)));  // alike: the last one repeats little
 }
 
 // Rows that are too short for a lane to have enough of one: several of them, along another axis.

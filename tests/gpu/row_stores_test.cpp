@@ -72,6 +72,8 @@ TEST_F(RowStores, OfWhatIsLeftOverAndOfRowsOfSeveralAxes) {
   expect("(x: f32[1500, 1402]) = max(x, 0.0)");
   expect("(x: f32[1500, 1402], v: f32[1402]) = x * v");
   expect("(x: f32[3, 700, 602]) = exp(x) * 0.5");
+  expect("(x: f32[602, 1000], v: f32[602]) = x * v[:, None]");  // workgroups of five parts of rows, and of four
+  expect("(x: f32[602, 1000]) = softmax(x, axis=1)");
 }
 
 TEST_F(RowStores, OfSeveralShortRows) {

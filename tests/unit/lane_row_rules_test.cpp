@@ -38,8 +38,9 @@ TEST(LaneRowRules, ASubgroupTakesEachRow) {
   EXPECT_EQ(map(sums({4096, 10}, 408)), "i = grid 512 local 8; j = grid 10; group 64; team 8") << "none in vain";
   EXPECT_EQ(map(sums({4096, 16}, 256)), "i = grid 4096; j = grid 2 local 8; group 64; team 8");
   EXPECT_EQ(map(sums({4096, 4}, 1024)), "i = grid 2048 local 2; j = local 4; group 64; team 8") << "rows beside each other";
-  EXPECT_EQ(map(sums({4097, 4}, 1024)), "i = grid 513 local 8; j = grid 4; tail recompute; group 64; team 8");
-  EXPECT_EQ(map(sums({4096, 3}, 1024)), "i = grid 512 local 8; j = grid 3; group 64; team 8");
+  EXPECT_EQ(map(sums({4097, 4}, 1024)), "i = grid 4097; j = local 4; group 32; team 8") << "few, and none in vain";
+  EXPECT_EQ(map(sums({4096, 5}, 1024)), "i = grid 2048 local 2; j = local 5; group 80; team 8") << "rows that are whole";
+  EXPECT_EQ(map(sums({4097, 3}, 1024)), "i = grid 513 local 8; j = grid 3; tail recompute; group 64; team 8");
   EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
   EXPECT_TRUE(by_subgroups(sums({4096}, 544))) << "in four chains";
   EXPECT_FALSE(by_subgroups(sums({4096}, 1056)));

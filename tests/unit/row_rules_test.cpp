@@ -131,8 +131,10 @@ TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
   EXPECT_EQ(parts(column(65536, 50)), "k = serial 50");
   EXPECT_EQ(parts(column(65537, 50)), "k = serial 50") << "rows begin anywhere";
   EXPECT_EQ(map(column_sums({64, 4096}, 64)), "i = grid 64; j = grid 32 local 8 lane 8 register 2; group 64; team 8");
-  EXPECT_EQ(map(column_sums({60, 102}, 33)),
-            "i = grid 8 local 8; j = grid 7 lane 8 register 2; tail recompute; group 64; team 8")
+  EXPECT_EQ(map(column_sums({60, 102}, 33)), "i = grid 60; j = local 7 lane 8 register 2; tail recompute; group 56; team 8")
+      << "all columns";
+  EXPECT_EQ(map(column_sums({61, 46}, 64)),
+            "i = grid 8 local 8; j = grid 3 lane 8 register 2; tail recompute; group 64; team 8")
       << "teams below each other";
   const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
   EXPECT_FALSE(by_rows(column_sums({64, 4097}, 64)));
@@ -205,11 +207,28 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
   EXPECT_EQ(with({2048, 2048}, of_columns), with({2048, 2048}, of_row));
   EXPECT_EQ(with({2048, 2048}, of_row, 105), "i = grid 2048; j = grid 2 local 8 register 16 lane 8; group 64; team 8");
   EXPECT_EQ(with({16400, 66}, of_row),
-            "i = grid 2050 local 8; j = grid 2 register 8 lane 8; tail recompute; group 64; team 8")
-      << "short rows, teams below each other";
+            "i = grid 4100 local 4; j = local 2 register 8 lane 8; tail recompute; group 64; team 8")
+      << "short rows, a few of them whole";
+  EXPECT_EQ(with({4099, 1000}, of_row), "i = grid 4099; j = local 4 register 32 lane 8; tail recompute; group 32; team 8");
+  EXPECT_EQ(with({4099, 300}, of_row),
+            "i = grid 513 local 8; j = grid 2 register 19 lane 8; tail recompute; group 64; team 8")
+      << "tiles that are equal";
   EXPECT_EQ(with({2048, 2048}, {.buffer = 1, .axes = 2, .last = 2}).find("team"), std::string::npos) << "at any places";
   EXPECT_EQ(with({2048, 2049}, of_row).find("team"), std::string::npos) << "odd";
   EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short, and no whole rows of lanes";
+}
+
+TEST(RowRules, TeamsTakeWhatLiesTogether) {
+  using schedule::whole_rows_of_teams;
+  EXPECT_EQ(whole_rows_of_teams(1, 4096), 0) << "neighbours are rows";
+  EXPECT_EQ(whole_rows_of_teams(8, 4096), 0) << "there are enough in a row";
+  EXPECT_EQ(whole_rows_of_teams(2, 4096), 4);
+  EXPECT_EQ(whole_rows_of_teams(2, 4097), 0) << "at least half as many teams as usual, in every workgroup";
+  EXPECT_EQ(whole_rows_of_teams(2, 4095), 3) << "as near to them as rows allow";
+  EXPECT_EQ(whole_rows_of_teams(3, 4096), 2);
+  EXPECT_EQ(whole_rows_of_teams(3, 4095), 3);
+  EXPECT_EQ(whole_rows_of_teams(5, 4096), 2);
+  EXPECT_EQ(whole_rows_of_teams(7, 4096), 1);
 }
 
 TEST(RowRules, ShortRowsAreTakenSeveralAtATime) {

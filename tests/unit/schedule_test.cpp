@@ -118,6 +118,7 @@ TEST(Schedule, IllegalMapsSayWhichRuleTheyBreak) {
   };
   EXPECT_EQ(in_teams("i = grid 256 local 2; j = grid 96; group 64; team 32"), "");
   EXPECT_EQ(in_teams("i = grid 256 local 2; j = register 3 lane 32; group 64; team 32"), "");
+  EXPECT_EQ(in_teams("i = grid 512; j = grid 32 local 3; group 96; team 32"), "") << "any number of teams";
   expect_in(in_teams("i = grid 256 local 2; j = grid 96; group 64; team 16"), "a team is a subgroup");
   expect_in(in_teams("i = grid 512; j = grid 6 lane 16; group 32; team 32"), "its lanes are 16, those of a team 32");
   expect_in(in_teams("i = grid 256 local 2; j = grid 96; group 128; team 32"),
