@@ -1,4 +1,5 @@
 spirograd_test(unit/merge_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_compile)
+spirograd_test(unit/sign_test.cpp LABELS unit LINK spirograd_rewrite spirograd_text)
 spirograd_test(unit/symmetric_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/known_zeros_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/symmetric_tiles_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)

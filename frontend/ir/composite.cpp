@@ -146,10 +146,34 @@ Expr mean(Expr a, std::span<const int64_t> axes) {
   return total / full_like(total, n);
 }
 
+namespace {
+
+double largest(DType t) {
+  return t == DType::F64 ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+// The operand, if the other one is this number everywhere.
+NodeId bounded_by(const Graph& g, NodeId id, Op op, double bound) {
+  const Node& n = g[id];
+  if (n.op != op) return {};
+  const Node* c = &g[n.in[1]];
+  if (c->op == Op::Broadcast) c = &g[c->in[0]];
+  return c->op == Op::Const && std::ranges::all_of(c->data, [&](double x) { return x == bound; }) ? n.in[0] : NodeId{};
+}
+
+}  // namespace
+
 Expr finite_max(Expr a, std::span<const int64_t> axes) {
-  const Expr m = reduce(Op::ReduceMax, a, axes);
-  const Expr finite = binary(Op::Lt, unary(Op::Abs, m), infinite_like(m));
-  return unary(Op::StopGradient, select(finite, m, full_like(m, 0)));
+  const Expr m = reduce(Op::ReduceMax, a, axes), most = full_like(m, largest(m.dtype()));
+  return unary(Op::StopGradient, binary(Op::Max, binary(Op::Min, m, most), full_like(m, -largest(m.dtype()))));
+}
+
+std::optional<RowMaximum> row_maximum(const Graph& g, NodeId id) {
+  if (g[id].op == Op::StopGradient) id = g[id].in[0];
+  const double most = largest(g[id].type.dtype);
+  const NodeId below = bounded_by(g, id, Op::Max, -most), m = below ? bounded_by(g, below, Op::Min, most) : id;
+  if (!m || g[m].op != Op::ReduceMax) return std::nullopt;
+  return RowMaximum{g[m].in[0], {g[m].attr.begin(), g[m].attr.end()}, m != id};
 }
 
 Expr log_sum_exp(Expr a, std::span<const int64_t> axes) {

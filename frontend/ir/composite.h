@@ -39,9 +39,17 @@ Expr mean(Expr a, std::span<const int64_t> axes);
 /// Of bool arrays; of nothing false and true.
 Expr any(Expr mask, std::span<const int64_t> axes);
 Expr all(Expr mask, std::span<const int64_t> axes);
-/// The largest value along `axes`, stretched back to the shape of `a`; 0 where it is not finite; carries no derivative.
-/// What exp() may be shifted by: log_sum_exp and softmax stay exact where all or some elements are infinite.
+/// The largest value along `axes`, the largest or the least finite number if it is infinite; carries no derivative.
+/// What exp() may be shifted by: log_sum_exp and softmax stay exact where all or some elements are infinite, and nothing
+/// else is above it.
 Expr finite_max(Expr a, std::span<const int64_t> axes);
+/// What the node is the largest value of, if it is that along some axes: as it is, or made by finite_max.
+struct RowMaximum {
+  NodeId of;
+  std::span<const int64_t> axes;
+  bool finite = false;
+};
+std::optional<RowMaximum> row_maximum(const Graph& g, NodeId id);
 Expr log_sum_exp(Expr a, std::span<const int64_t> axes);
 Expr softmax(Expr a, std::span<const int64_t> axes);
 Expr log_softmax(Expr a, std::span<const int64_t> axes);

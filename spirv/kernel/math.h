@@ -8,8 +8,13 @@
 
 namespace spirograd::kernel {
 
+/// What is known of an argument that is not NaN. What rounding makes of a difference may be a little on the other side of 0.
+enum class ArgumentSign : uint8_t { Any, NotNegative, NotPositive, NotPositiveOrInfinite };
+inline constexpr double kAlmostNotPositive = 40;  // all arguments below are as good as those that are not positive
+
 // x: f32 or f64; the result has the same type.
 Value exp(Builder& b, Value x);
+Value exp_of(Builder& b, Value x, ArgumentSign sign);  // the same bits, in fewer instructions where more is known
 Value log(Builder& b, Value x);
 Value sin(Builder& b, Value x);
 Value cos(Builder& b, Value x);

@@ -55,6 +55,18 @@ Num exp_minus_one(Num r) {
   return r + square * exp_tail(r, square);
 }
 
+// Adding it rounds an f32 to an integer, which the low bits then hold.
+constexpr double kRounding = 12582912.0;  // 1.5 * 2^23
+
+// x - n log 2 as r + lost.
+struct Remainder {
+  Num r, lost;
+};
+Remainder without_logarithms(Num x, Num n) {
+  const Num high = x - n * ln2_high(x), low = n * ln2_low(x), r = high - low;
+  return {r, (high - r) - low};
+}
+
 // x = n log 2 + r + lost for x in the range of exp(); n is an i32.
 struct Exponent {
   Num n, r, lost;
@@ -65,20 +77,35 @@ Exponent split_logarithm(Num x) {
     whole = floor(x * kLog2E + 0.5);
     n = convert(Scalar::I32, select(is_nan(x), 0.0, whole));
   } else {
-    // Adding 1.5 * 2^23 rounds to an integer, which the low bits then hold.
-    const Num shifted = x * kLog2E + 12582912.0;
-    whole = shifted - 12582912.0;
+    const Num shifted = x * kLog2E + kRounding;
+    whole = shifted - kRounding;
     n = bitcast(Scalar::I32, shifted) - 0x4B400000;
   }
-  const Num high = x - whole * ln2_high(x), low = whole * ln2_low(x), r = high - low;
-  return {n, r, (high - r) - low};
+  const Remainder rest = without_logarithms(x, whole);
+  return {n, rest.r, rest.lost};
 }
 
-// exp(x + low) 2^extra for x in the range where the result, before `extra`, is near the range of the type.
-Num exp_core(Num x, std::optional<Num> low, int extra) {
-  const Exponent e = split_logarithm(x);
-  const Num power = 1.0 + exp_minus_one(low ? e.r + *low : e.r);
-  return scaled(power, e.n + extra);
+Num exp_of_reduced(Num r, std::optional<Num> low) { return 1.0 + exp_minus_one(low ? r + *low : r); }
+
+// exp(x + low) 2^extra for x in the range where the result, before `extra`, is near the range of the type. In f32 the power
+// of two is one that the bits of the rounded sum make by a shift, 2^64 times too large where results may be denormal, too
+// small where they may overflow, and 2^-64 or 2^64: rounded once.
+Num exp_core(Num x, std::optional<Num> low, int extra, ArgumentSign sign) {
+  if (is_f64(x)) {
+    const Exponent e = split_logarithm(x);
+    return scaled(exp_of_reduced(e.r, low), e.n + extra);
+  }
+  constexpr int kBeyond = 64, kBias = 127;
+  const bool rises = sign == ArgumentSign::NotNegative;
+  Num rounding = x.constant(kRounding + kBias + extra + (rises ? -kBeyond : kBeyond));
+  Num rest = x.constant(std::ldexp(1.0, rises ? kBeyond : -kBeyond));
+  if (sign == ArgumentSign::Any) {
+    const Num falls = x < 0.0;
+    rounding = select({falls, rounding, x.constant(kRounding + kBias + extra - kBeyond)});
+    rest = select({falls, rest, x.constant(std::ldexp(1.0, kBeyond))});
+  }
+  const Num shifted = x * kLog2E + rounding, power = bitcast(Scalar::F32, shl(bitcast(Scalar::I32, shifted), 23));
+  return exp_of_reduced(without_logarithms(x, shifted - rounding).r, low) * power * rest;
 }
 
 // log(x) + low for finite x > 0: with x = m 2^e, f = m - 1, s = f / (2 + f): log(m) = 2 atanh(s) = f - f^2/2 + s (f^2/2 +
@@ -126,13 +153,16 @@ Pair log_pair(Num x) {
   return {high, rest - (high - sum)};
 }
 
-Num exp_scaled(Num x, std::optional<Num> low, int extra) {
+Num exp_scaled(Num x, std::optional<Num> low, int extra, ArgumentSign sign) {
   // Beyond: infinity and 0; a negative `extra` lets larger arguments through.
   const double top = (is_f64(x) ? 712 : 91) - 0.7 * extra, bottom = is_f64(x) ? -748 : -106;
-  if (is_f64(x)) return exp_core(clamped(x, bottom, top), low, extra);
+  if (is_f64(x)) return exp_core(clamped(x, bottom, top), low, extra, sign);
   // Whatever comes of what is beyond: nothing waits for the comparisons.
-  const Num r = exp_core(x, low, extra);
-  return select({x > top, x.constant(kInf), select({x < bottom, x.constant(0), r})});
+  Num r = exp_core(x, low, extra, sign);
+  if (sign != ArgumentSign::NotNegative) r = select({x < bottom, x.constant(0), r});
+  if (sign == ArgumentSign::NotPositive) return r;
+  return sign == ArgumentSign::NotPositiveOrInfinite ? select({x < kAlmostNotPositive, r, x})
+                                                     : select({x > top, x.constant(kInf), r});
 }
 
 Num log_of(Num x) {
@@ -170,12 +200,13 @@ Num hyperbolic_tangent(Num x) {
     const Num e = expm1(2.0 * capped);
     return select(tiny, x, with_sign_of(e / (e + 2.0), x));
   }
-  const Num large = 1.0 - 2.0 / (exp_core(2.0 * capped, std::nullopt, 0) + 1.0);
+  const Num large = 1.0 - 2.0 / (exp_core(2.0 * capped, std::nullopt, 0, ArgumentSign::NotNegative) + 1.0);
   return select(tiny, x, select({a < 0.625, t + t * (z * tanh_tail(z)), with_sign_of(large, x)}));
 }
 
 Num hyperbolic_sine(Num x) {
-  const Num tiny = is_tiny(x), t = select(tiny, 0.0, x), a = magnitude(t), half = exp_scaled(a, std::nullopt, -1);
+  const Num tiny = is_tiny(x), t = select(tiny, 0.0, x), a = magnitude(t),
+            half = exp_scaled(a, std::nullopt, -1, ArgumentSign::NotNegative);
   Num small = t;
   if (is_f64(x)) {
     const Num e = expm1(t);
@@ -188,7 +219,7 @@ Num hyperbolic_sine(Num x) {
 }
 
 Num hyperbolic_cosine(Num x) {
-  const Num half = exp_scaled(magnitude(x), std::nullopt, -1);
+  const Num half = exp_scaled(magnitude(x), std::nullopt, -1, ArgumentSign::NotNegative);
   return half + 0.25 / half;
 }
 
@@ -220,7 +251,7 @@ Num inverse_hyperbolic_tangent(Num x) {
 Num logistic_function(Num x) {
   const int extra = is_f64(x) ? -54 : -24;
   const double unit = std::ldexp(1.0, extra);
-  return unit / (unit + exp_scaled(-x, std::nullopt, extra));
+  return unit / (unit + exp_scaled(-x, std::nullopt, extra, ArgumentSign::Any));
 }
 
 // Constant exponents that a few multiplications, a root and a quotient do, at most 1.6 ULP off, with pow's values at zeros,
@@ -247,7 +278,8 @@ std::optional<Num> easy_power(Num x, double y) {
 
 }  // namespace
 
-Value exp(Builder& b, Value x) { return exp_scaled({&b, x}, std::nullopt, 0).v; }
+Value exp(Builder& b, Value x) { return exp_of(b, x, ArgumentSign::Any); }
+Value exp_of(Builder& b, Value x, ArgumentSign sign) { return exp_scaled({&b, x}, std::nullopt, 0, sign).v; }
 Value expm1(Builder& b, Value x) { return expm1(Num{&b, x}).v; }
 Value log(Builder& b, Value x) { return log_of({&b, x}).v; }
 Value log1p(Builder& b, Value x) { return log1p(Num{&b, x}).v; }
@@ -276,7 +308,7 @@ Value pow(Builder& b, Value base, Value exponent) {
   const double top = is_f64(x) ? 712 : 91, bottom = is_f64(x) ? -748 : -106;
   const Num below_top = product.high < top;
   const Num inside = below_top & (product.high > bottom);
-  Num r = exp_scaled(product.high, select(inside, low, 0.0), 0);
+  Num r = exp_scaled(product.high, select(inside, low, 0.0), 0, ArgumentSign::Any);
 
   const Num zero = equal(a, 0.0), zero_or_inf = select(zero ^ (y < 0.0), 0.0, x.constant(kInf));  // 0^y and inf^y for y != 0
   r = select(ordinary, r, select({is_nan(x), x, select(is_nan(y), y, zero_or_inf)}));

@@ -111,10 +111,11 @@ Num error_function(Num x) {
   const Num a = magnitude(x), inner = select(is_tiny(x), 0.0, x), z = inner * inner;
   if (is_f64(x)) {
     const Num capped = select(a > 6.0, 6.0, a), t = quotient({capped - 2.0, capped + 2.0});
-    const Num far = 1.0 - product({exp_scaled(-(capped * capped), std::nullopt, 0), scaled_erfc(t)});
+    const Num far =
+        1.0 - product({exp_scaled(-(capped * capped), std::nullopt, 0, ArgumentSign::NotPositive), scaled_erfc(t)});
     return select({a < 1.0, x * erf_near_f64(z), with_sign_of(far, x)});
   }
-  const Num far = 1.0 - exp_scaled(log_erfc(select(a > 3.95, 3.95, a)), std::nullopt, 0);
+  const Num far = 1.0 - exp_scaled(log_erfc(select(a > 3.95, 3.95, a)), std::nullopt, 0, ArgumentSign::NotPositive);
   return select({a < 0.9219, x * (1.0 + erf_near(z)), with_sign_of(far, x)});  // no denormal on the way to a normal result
 }
 
@@ -128,7 +129,7 @@ Num complementary_error_function(Num x) {
             i = 1.0 / far;
   const Pair square = exact_product(capped, capped);
   const Num quotient = select({is_far, erfc_far(i * i) / far, erfc_middle(select(is_far, border, capped) - 1.5)});
-  const Num exponent = -square.high, r = exp_scaled(exponent, -square.low, 0) * quotient;
+  const Num exponent = -square.high, r = exp_scaled(exponent, -square.low, 0, ArgumentSign::NotPositive) * quotient;
   return select({a < 0.5, near, select({x < 0.0, 2.0 - r, r})});
 }
 

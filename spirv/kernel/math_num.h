@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "spirv/kernel/builder.h"
+#include "spirv/kernel/math.h"
 
 namespace spirograd::kernel {
 
@@ -135,7 +136,7 @@ struct Split {
 Split split_exponent(Num x);
 /// exp(x + low) 2^extra for -24 (f64: -54) <= extra <= 0, |low| far below 1 ULP of x; overflows to infinity, underflows to
 /// 0.
-Num exp_scaled(Num x, std::optional<Num> low, int extra);
+Num exp_scaled(Num x, std::optional<Num> low, int extra, ArgumentSign sign);
 /// A product and its rounding error, from halves of 12 (f64: 26) bits (Dekker 1971).
 struct Pair {
   Num high, low;

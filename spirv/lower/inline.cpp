@@ -192,11 +192,12 @@ Value Inliner::constant(const Node& n) {
 std::vector<Value> Inliner::pointwise(int scope, const Node& n, std::span<const Point> points) {
   std::vector<std::vector<Value>> operands;
   for (NodeId in : n.in) operands.push_back(eval(scope, in, points));
+  const ir::Sign sign = n.op == Op::Exp ? ir::sign_of(graph_, n.in[0]) : ir::Sign::Any;
   std::vector<Value> out;
   for (size_t u = 0; u < points.size(); ++u) {
     std::vector<Value> args;
     for (const std::vector<Value>& o : operands) args.push_back(o[u]);
-    out.push_back(lower::pointwise(b_, n.op, n.type.dtype, args));
+    out.push_back(sign == ir::Sign::Any ? lower::pointwise(b_, n.op, n.type.dtype, args) : exponential(b_, args[0], sign));
   }
   return out;
 }

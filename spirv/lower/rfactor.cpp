@@ -128,16 +128,14 @@ class Factoring {
     return it == rows_.end() ? nullptr : &it->second;
   }
 
-  // sum exp(x - h) = sum over parts of exp(c - h) sum exp(x - c), with the maximum of the part as c, or 0 if that is
-  // infinite. A part whose sum is 0 adds none, however far from h it is, but h may be infinite.
+  // sum exp(x - h) = sum over parts of exp(c - h) sum exp(x - c), with the maximum of the part as c, made finite.
+  // A part whose sum is 0 adds none, however far from h it is, but h may be infinite.
   Expr sum_of_exponentials(Expr h, int64_t axis, const Row& row) {
-    const Expr m = row.greatest;
-    const Expr zero = ir::full_like(m, 0), infinity = ir::full_like(m, std::numeric_limits<double>::infinity());
-    const Expr c = ir::select(ir::binary(Op::Lt, ir::unary(Op::Abs, m), infinity), m, zero);
+    const Expr c = ir::finite_max(row.parts, std::array{axis + 1}), zero = ir::full_like(c, 0);
     const Expr exponents = row.parts - ir::restore_axes(c, row.parts.shape(), std::array{axis + 1});
     const Expr sums = ir::reduce(Op::Sum, ir::unary(Op::Exp, exponents), {axis + 1});
     partial_[sums.id.v] = row.schedule;
-    const Expr all = ir::restore_axes(h, m.shape(), std::array{axis});
+    const Expr all = ir::restore_axes(h, c.shape(), std::array{axis});
     const Expr weighted = sums * ir::unary(Op::Exp, c - all);
     return reduced(ir::select(ir::binary(Op::Eq, sums, zero), all - all, weighted), Op::Sum, {axis}, true);
   }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "frontend/ir/op.h"
+#include "frontend/ir/sign.h"
 #include "spirograd/dtype.h"
 #include "spirograd/result.h"
 #include "spirv/kernel/builder.h"
@@ -17,6 +18,9 @@ kernel::Scalar stored_scalar_of(DType t);
 
 /// Pre: `op` is pointwise. `result` is the dtype of the node.
 kernel::Value pointwise(kernel::Builder& b, ir::Op op, DType result, std::span<const kernel::Value> in);
+
+/// exp(x), where the sign of x is known.
+kernel::Value exponential(kernel::Builder& b, kernel::Value x, ir::Sign sign);
 
 /// True for NaN; from the bits for f32, since compilers may assume that x == x.
 kernel::Value is_nan(kernel::Builder& b, kernel::Value x);

@@ -105,6 +105,9 @@ TEST_F(RowLoads, OfLongRowsOfExponentials) {
       "where(i == 3, -inf, where(i == 5 and j == 7, inf, where(i == 9 and j < 2048, -inf, "
       "where(i == 11 and j >= 100, -inf, x[i, j] - 1000.0 * f32(i % 2)))))";
   expect("(x: f32[64, 4096]) = logsumexp(for i: 64, j: 4096 => " + infinite + ", axis=1)");
+  expect("(x: f32[64, 4096]) = softmax(for i: 64, j: 4096 => " + infinite + ", axis=1)", true);
+  expect("(x: f32[2000, 50]) = softmax(for i: 2000, j: 50 => " + infinite + ", axis=1)", true, false);
+  expect("(x: f32[2000, 50]) = log_softmax(for i: 2000, j: 50 => " + infinite + ", axis=1)", true, false);
 }
 
 TEST_F(RowLoads, OfArraysThatBeginAnywhere) {

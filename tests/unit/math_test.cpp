@@ -222,6 +222,39 @@ void same(float got, float want, const std::string& what) {
   EXPECT_TRUE(equal) << what << " gave " << got << ", not " << want;
 }
 
+// Where what is known holds, and a little beyond: what rounding may make of a difference.
+TEST(Math, ExponentialsOfKnownSignsHaveTheSameBits) {
+  std::vector<float> xs = {0.0f, -0.0f, kNan};
+  for (float x = 1e-6f; x < 4e38f; x *= 1.0013f) xs.push_back(x);
+  for (uint32_t j = 0; j < 40; ++j) xs.push_back(std::bit_cast<float>(0x42b17200 + j));  // where infinity begins
+  xs.push_back(kInf);
+  const auto apply_to = [](const std::vector<float>& x, ArgumentSign sign, size_t& size) {
+    return apply<float>([&](Builder& b, Value v, Value) { return exp_of(b, v, sign); }, x, x, &size);
+  };
+  std::vector<float> down;
+  for (float x : xs) down.push_back(-x);
+  size_t size = 0;
+  const std::vector<float> rising = apply_to(xs, ArgumentSign::Any, size), falling = apply_to(down, ArgumentSign::Any, size);
+  struct Known {
+    ArgumentSign sign;
+    bool rises;
+    double beyond;  // arguments of the other sign up to here
+    bool infinite;
+  };
+  for (const Known& k : {Known{ArgumentSign::NotNegative, true, 40, true},
+                         {ArgumentSign::NotPositive, false, 40, false},
+                         {ArgumentSign::NotPositiveOrInfinite, false, kAlmostNotPositive, true}}) {
+    size_t less = 0;
+    const std::vector<float> up = apply_to(xs, k.sign, less), other = apply_to(down, k.sign, less);
+    EXPECT_LT(less, size);
+    for (size_t j = 0; j < xs.size(); ++j) {
+      const bool near = xs[j] < k.beyond || std::isnan(xs[j]);
+      if (k.rises || near || (k.infinite && xs[j] == kInf)) same(up[j], rising[j], "exp " + std::to_string(xs[j]));
+      if (!k.rises || near) same(other[j], falling[j], "exp " + std::to_string(down[j]));
+    }
+  }
+}
+
 TEST(Math, SpecialValuesOfUnaryFunctions) {
   const std::vector<float> xs = {0.0f, -0.0f, 1.0f, -1.0f, kInf, -kInf, kNan, 2.0f, -2.0f, 200.0f, -200.0f};
   // clang-format off
