@@ -133,7 +133,7 @@ void Inliner::ReductionLoops::start_partials() {
 
 void Inliner::ReductionLoops::open_loops() {
   const int64_t own = schedule::extent(last) / schedule::extent(last, schedule::Bind::Local);
-  const int64_t added = std::min(own, from[static_cast<int>(inner)]) / (whole ? s.accumulators : 1);
+  const int64_t added = schedule::divided_up(std::min(own, from[static_cast<int>(inner)]), whole ? s.accumulators : 1);
   const bool in_blocks = compensated && added > schedule::kPlainSum;
   bool started = false;
   const std::vector<Level> levels = levels_of(n, s);

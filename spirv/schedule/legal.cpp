@@ -241,9 +241,9 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   }
   if (unrolled > kMostUnrolled)
     return illegal(s, std::to_string(unrolled) + " copies of the body, at most " + std::to_string(kMostUnrolled));
-  if (unrolled % s.accumulators != 0)
+  if (unrolled < s.accumulators)
     return illegal(s,
-                   std::to_string(s.accumulators) + " accumulators do not divide " + std::to_string(unrolled) + " copies");
+                   std::to_string(s.accumulators) + " accumulators are more than " + std::to_string(unrolled) + " copies");
   if (!std::has_single_bit(static_cast<uint64_t>(s.accumulators)))  // they are added in pairs
     return illegal(s, std::to_string(s.accumulators) + " accumulators are no power of two");
   const Split& last = s.axes.back();
@@ -259,7 +259,8 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
   if (auto broken = check_broadcast(facts, s, target)) return broken;
   if (auto broken = check_stages(facts, s, target)) return broken;
   const int64_t own = extent(last) / extent(last, Bind::Local);  // elements that one invocation adds
-  const int64_t added = last.size() > 1 && last[0].bind != Bind::Unroll ? own / last[0].extent : own / s.accumulators;
+  const int64_t added =
+      last.size() > 1 && last[0].bind != Bind::Unroll ? own / last[0].extent : divided_up(own, s.accumulators);
   if (facts.plain > 0 && own > facts.plain && added > facts.plain)
     return illegal(s, "partial sums of more than " + std::to_string(facts.plain) + " elements are less exact than promised");
   return std::nullopt;

@@ -330,7 +330,8 @@ ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t own = divided_up(f.extents[0], f.group);
   s.axes = {{{Bind::Unroll, own}, {Bind::Local, f.group}}};
   s.lanes = t.subgroup_size;
-  if (own % kChains == 0) s.accumulators = kChains;
+  // Of one row, whatever is left over: points of several do not wait for each other anyway.
+  if (own % kChains == 0 || (own > kChains && f.points < kChains)) s.accumulators = kChains;
   return s;
 }
 

@@ -107,6 +107,12 @@ TEST(LaneRows, PlacesMayBeOfAnyArithmeticButNotOfLoadsOrLanes) {
   };
   EXPECT_EQ(by(2 * kLanes), 16u) << "every other subgroup";
   EXPECT_EQ(by(kLanes + kLanes / 2), 0u) << "between lanes";
+  EXPECT_EQ(of([](Builder& b, const Numbers&) {
+              const Value number = b.bitcast(Scalar::U32, b.bitcast(Scalar::I32, b.local_index()));
+              return b.bitcast(Scalar::I32, b.op(KOp::Quot, number, b.constant(Scalar::U32, 2 * kLanes)));
+            }),
+            16u)
+      << "whichever integer it is";
   EXPECT_EQ(
       of([](Builder& b, const Numbers& n) { return b.bitcast(Scalar::I32, b.bitcast(Scalar::U32, b.load(0, n.group))); }),
       0u);
