@@ -80,17 +80,17 @@ Expr reduce_transpose(Facts&, Expr e) {
   }
   return transpose(reduce(e.op(), x.in(0), axes), perm);
 }
-// An element-wise expression of broadcasts, and how many transposes it reads; where another order of axes costs none more,
-// the expression in that order.
+// An element-wise expression of broadcasts and transposes, and how many transposes it reads; where another order of axes
+// costs no more than `most` of them, the expression in that order.
 class InOrder {
  public:
   // `perm`: axis of x that each axis of the result is.
   explicit InOrder(Axes perm) : perm_(std::move(perm)) {}
 
-  Expr of(Expr x) {
+  Expr of(Expr x, int most = 0) {
     Memo done;
     const Expr out = visit(x, done);
-    return out && more_ <= 0 ? out : no();
+    return out && more_ <= most ? out : no();
   }
 
  private:
@@ -101,6 +101,8 @@ class InOrder {
     Expr out;
     if (x.op() == Op::Broadcast) {
       out = broadcast_in_order(x);
+    } else if (x.op() == Op::Transpose) {
+      out = transpose_in_order(x);
     } else if (is_pointwise(x.op())) {
       Node n = x.node();
       n.type.shape = permuted(n.type.shape);
@@ -113,6 +115,14 @@ class InOrder {
     }
     if (out) done[x.id.v] = out.id;
     return out;
+  }
+
+  Expr transpose_in_order(Expr x) {
+    Axes inner;
+    for (int64_t t : perm_) inner.push_back(x.attr(static_cast<int>(t)));
+    if (!std::is_sorted(inner.begin(), inner.end())) return transpose(x.in(0), inner);
+    --more_;
+    return x.in(0);
   }
 
   Expr broadcast_in_order(Expr b) {
@@ -139,6 +149,32 @@ class InOrder {
   Axes perm_;
   int more_ = 0;
 };
+
+// A transpose that an element-wise expression reads, if there is one.
+Expr transpose_in(Expr x) {
+  constexpr size_t kMost = 32;
+  std::vector<Expr> open = {x};
+  for (size_t j = 0; j < open.size() && j < kMost; ++j) {
+    const Expr at = open[j];
+    if (at.op() == Op::Transpose) return at;
+    if (is_pointwise(at.op()))
+      for (NodeId in : at.node().in) open.push_back({at.graph, in});
+  }
+  return no();
+}
+
+// What is reduced is read in the order in which it is stored, whichever axis the source has put first.
+Expr reduce_in_order(Facts&, Expr e) {
+  const Expr x = e.in(0), turned = is_pointwise(x.op()) ? transpose_in(x) : no();
+  if (!turned) return no();
+  Axes perm(static_cast<size_t>(x.rank())), axes, kept;
+  for (int t = 0; t < x.rank(); ++t) perm[static_cast<size_t>(turned.attr(t))] = t;
+  for (int t = 0; t < x.rank(); ++t)
+    contains(e.node().attr, perm[static_cast<size_t>(t)]) ? axes.push_back(t) : kept.push_back(perm[static_cast<size_t>(t)]);
+  if (!std::is_sorted(kept.begin(), kept.end())) return no();
+  const Expr in_order = InOrder(std::move(perm)).of(x, -1);
+  return in_order ? reduce(e.op(), in_order, axes) : no();
+}
 
 // What contracts arrays, however its axes were ordered in the source, computes its result in the order in which it is
 // stored.
@@ -204,6 +240,9 @@ const std::vector<Rule>& reduction_rules() {
     {"reduce-transpose", reductions(), reduce_transpose,
      "def f(a: f32[2, 3, 4]) = sum(transpose(a, [2, 1, 0]), axis=0)",
      "def f(a: f32[2, 3, 4]) = transpose(sum(a, axis=2), [1, 0])"},
+    {"reduce-in-order", reductions(), reduce_in_order,
+     "def f(a: f32[2, 3], r: f32[2]) = sum(transpose(a, [1, 0]) * broadcast(r, [3, 2], [1]), axis=1)",
+     "def f(a: f32[2, 3], r: f32[2]) = sum(a * broadcast(r, [2, 3], [0]), axis=0)"},
     {"transpose-reduce", {Op::Transpose}, transpose_reduce,
      "def f(a: f32[2, 3], b: f32[4, 3]) = transpose(sum(broadcast(a, [2, 4, 3], [0, 2]) * broadcast(b, [2, 4, 3], [1, 2]), axis=2))",
      "def f(a: f32[2, 3], b: f32[4, 3]) = sum(broadcast(a, [4, 2, 3], [1, 2]) * broadcast(b, [4, 2, 3], [0, 2]), axis=2)"},
