@@ -56,21 +56,27 @@ bool takes_short_rows(int64_t own, int64_t rows, const Target& t) {
   return own > 1 && stores_rows(t) && rows >= kLeastRows;
 }
 
-// All in one part if that has room, else parts; 0: it is gathered.
-int64_t best_own(const PartialFacts& f, const Target& t) {
+// All in one part if that has room, else parts; 0: it is gathered. `even`: none are left over.
+int64_t best_own(const PartialFacts& f, bool even, const Target& t) {
   const int64_t n = f.extents.back(), rows = results_of_rows(f);
   const int64_t most = most_own(f, static_cast<double>(n) * static_cast<double>(rows));
   const int64_t all = divided_up(n, t.subgroup_size);
   int64_t best = 0;
   const auto consider = [&](int64_t own) {
     if (!adds_plainly(own)) return;
-    if (f.even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
+    if (even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
     if (cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
   };
   if (all <= most && (all >= kLeastOwn || takes_short_rows(all, rows, t))) consider(all);
-  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (f.even || 2 * own >= std::min(most, kPlainSum)); --own)
+  for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (even || 2 * own >= std::min(most, kPlainSum)); --own)
     consider(own);
   return best;
+}
+
+// Arrays of as many elements may join parts that are even; of many rows, none that are is worse than a map apart.
+int64_t best_own(const PartialFacts& f, const Target& t) {
+  const int64_t best = best_own(f, f.even, t);
+  return best == 0 && f.even && f.results >= kTeams ? best_own(f, false, t) : best;
 }
 
 }  // namespace
@@ -146,8 +152,8 @@ bool has_tiles(const MapFacts& f, int64_t own, const Target& t) {
   return tiles_along(f, static_cast<size_t>(last), own * t.subgroup_size) >= kTeams || axis_of_teams(f, last);
 }
 
-// `stored`: as many rows as are read.
-MapSchedule in_tiles(const MapFacts& f, int64_t own, bool stored, const Target& t) {
+// `pairs`: lanes have neighbours, which they load at once; else all of them are neighbours.
+MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t) {
   MapSchedule s = plain_map(f);
   s.team = t.subgroup_size;
   s.group = kTeams * s.team;
@@ -160,22 +166,24 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool stored, const Target& 
     if (tiles < kTeams) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
   }
   const int64_t n = f.domain[static_cast<int>(last)];
-  if (stored)
-    append_row(s.axes[last], own, n, t);
-  else
+  if (pairs)
     append_lanes(s.axes[last], own, s.team, n, t);
+  else
+    append_row(s.axes[last], own, n, t);
   for (size_t a = 0; a < s.axes.size(); ++a)
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
 }
 
 constexpr int64_t kShortColumn = 8;
+constexpr int64_t kRowsOfColumns =
+    32;  // that lanes load of two columns each: drivers take long for loads, and half for pairs
 
 // Rows that a part of a column has: few are left over.
 int64_t rows_of_parts(int64_t n) {
   if (n <= kPlainSum) return n;
-  int64_t best = kPlainSum;
-  for (int64_t rows = kPlainSum; 2 * rows > kPlainSum; --rows)
+  int64_t best = kRowsOfColumns;
+  for (int64_t rows = kRowsOfColumns; 2 * rows > kRowsOfColumns; --rows)
     if (n % rows < n % best) best = rows;
   return best;
 }
@@ -185,7 +193,7 @@ int64_t rows_of_parts(int64_t n) {
 bool wants_column_parts(const PartialFacts& f, const Target& t) {
   constexpr int64_t kLeastElements = 1 << 19, kColumnCode = 20;
   return reads_rows(t) && !f.contiguous && f.streams && !f.position && f.extents.size() == 1 && f.axes_left > 0 &&
-         f.columns >= width_of(t) && f.columns % kOwnColumns == 0 && f.extents[0] >= kShortColumn && f.code <= kColumnCode &&
+         f.columns >= width_of(t) && f.extents[0] >= kShortColumn && f.code <= kColumnCode &&
          saturating_mul(f.results, f.extents[0]) >= kLeastElements;
 }
 
@@ -206,13 +214,15 @@ bool wants_lane_columns(const MapFacts& f, const Target& t) {
   const auto is_row = [&](const Read& r) { return !r.reduced || same_or_neighbours(r, last); };
   const auto alone = [&](const Read& r) { return r.reduced && reads_alone(f, r); };
   const int64_t code = kOwnColumns * static_cast<int64_t>(n) * f.code, columns = f.domain[last];
-  return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && columns % kOwnColumns == 0 &&
-         code <= kMostRowsCode && static_cast<double>(f.domain.count()) * n >= kLeastElements &&
-         std::ranges::all_of(f.reductions, alike) && std::ranges::all_of(f.reads, is_row) &&
-         std::ranges::any_of(f.reads, alone) && has_tiles(f, kOwnColumns, t);
+  return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && code <= kMostRowsCode &&
+         static_cast<double>(f.domain.count()) * n >= kLeastElements && std::ranges::all_of(f.reductions, alike) &&
+         std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, alone) && has_tiles(f, kOwnColumns, t);
 }
 
-MapSchedule lane_columns(const MapFacts& f, const Target& t) { return in_tiles(f, kOwnColumns, false, t); }
+MapSchedule lane_columns(const MapFacts& f, const Target& t) {
+  const bool even = f.domain[f.domain.rank() - 1] % kOwnColumns == 0;
+  return in_tiles(f, kOwnColumns, even && f.reductions[0].length > kRowsOfColumns, t);
+}
 
 namespace {
 
@@ -245,13 +255,12 @@ MapFacts flattened(MapFacts f) {
 }
 
 // Elements of a lane that are taken side by side along the last axis; 0: there is no room for them. Of one axis, the last
-// element may be odd; rows of odd length begin anywhere.
+// element may be odd; rows of odd length begin anywhere, and are scattered.
 int64_t own_along(const MapFacts& f, const Target& t) {
   const int64_t n = f.domain[f.domain.rank() - 1];
-  const bool pairs = n % 2 == 0 || (f.domain.rank() == 1 && stores_rows(t));
   int64_t own = own_elements(f.code, t);
   while (own * t.subgroup_size > n) own /= 2;
-  if (!pairs || own < kLeastOwn || !has_tiles(f, own, t)) return 0;
+  if ((n % 2 != 0 && !stores_rows(t)) || own < kLeastOwn || !has_tiles(f, own, t)) return 0;
   const int64_t in_all = divided_up(n, t.subgroup_size);
   return std::max(kLeastOwn, divided_up(in_all, divided_up(in_all, own)));  // alike: the last one repeats little
 }
@@ -310,7 +319,7 @@ MapSchedule row_elements(const MapFacts& f, const Target& t) {
   const bool flat = lies_alike(f);
   if (!flat && own_along(f, t) == 0) return in_short_rows(f, *short_rows(f, t), t);
   const MapFacts along = flat ? flattened(f) : f;
-  MapSchedule s = in_tiles(along, own_along(along, t), true, t);
+  MapSchedule s = in_tiles(along, own_along(along, t), false, t);
   s.flat = flat;
   return s;
 }

@@ -124,6 +124,8 @@ TEST_F(RowLoads, NotANumberStays) {
 TEST_F(RowLoads, OfColumns) {
   expect("(x: f32[1501, 1402]) = sum(x, axis=0)");
   expect("(x: i32[50, 65538]) = max(x, axis=0)");
+  expect("(x: f32[1501, 1401], r: f32[1501]) = for j: 1401 => sum(for i: 1501 => x[i, j] * r[i])");
+  expect("(x: i32[50, 65537]) = max(x, axis=0)");
   expect("(x: f32[3, 1000, 1000]) = sum(square(x), axis=1)");
   expect("(x: f32[40000, 64]) = logsumexp(x, axis=0)");
 }
@@ -145,6 +147,15 @@ TEST_F(RowLoads, OfElementsBesideWhatTheirRowsHaveInCommon) {
   expect("(x: f32[9, 500, 302], m: f32[9], g: f32[302]) = for b: 9, i: 500, j: 302 => (x[b, i, j] - m[b]) * g[j]");
   expect("(x: f32[16400, 66], m: f32[16400]) = for i: 16400, j: 66 => tanh(x[i, j] * m[i])");
   expect("(x: f32[3, 400000], m: f32[3]) = for i: 3, j: 400000 => x[i, j] * m[i]");
+}
+
+TEST_F(RowLoads, OfRowsOfOddLength) {
+  expect("(x: f32[1500, 1401], v: f32[1401]) = x * v");
+  expect("(x: f32[1601, 513], r: f32[1601]) = (x * r[:, None], f32(x > r[:, None]))");
+  expect("(x: f32[8197, 65], v: f32[65]) = exp(x) + v");
+  expect("(x: i32[3, 701, 601], r: i32[3], v: i32[601]) = x * r[:, None, None] - v");
+  expect("(x: f32[1203, 1003]) = for i: 1201, j: 1001 => x[i, j + 1] - x[i + 2, j + 1]");
+  expect("(x: f32[3000, 301]) = softmax(x, axis=1)");
 }
 
 TEST_F(RowLoads, OfArraysBesideSums) {

@@ -50,9 +50,10 @@ TEST(RowRules, PartsAreEvenWhereOtherArraysAreComputedBeside) {
   EXPECT_EQ(beside(row(1, 1 << 24)), "k = grid 32768 serial 512");
   EXPECT_EQ(parts(row(1, 1'000'000)), "k = grid 1953 serial 512");
   EXPECT_EQ(beside(row(1, 1'000'000)), "k = grid 5000 serial 200");
-  EXPECT_EQ(beside(row(3000, 1003)), "k = serial 1003");
+  EXPECT_EQ(beside(row(3000, 1003)), "k = grid 2 serial 496") << "rather none beside than no parts";
+  EXPECT_EQ(beside(row(1, 1'000'003)), "k = grid 128 serial 7872") << "not by lanes";
   EXPECT_EQ(beside(row(3000, 1008)), "k = grid 2 serial 504");
-  EXPECT_EQ(beside(row(3001, 1008)), "k = serial 1008") << "workgroups would have parts that are none";
+  EXPECT_EQ(beside(row(7, 100'800)), "k = grid 200 serial 504") << "workgroups full of them";
   EXPECT_EQ(beside(row(3000, 301)), "k = serial 301");
 }
 
@@ -126,8 +127,8 @@ MapFacts column_sums(const Shape& domain, double length) {
 }
 
 TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
-  EXPECT_EQ(parts(column(4096, 4096)), "k = grid 64 serial 64");
-  EXPECT_EQ(parts(column(4096, 2001)), "k = grid 40 serial 50") << "one is left over";
+  EXPECT_EQ(parts(column(4096, 4096)), "k = grid 128 serial 32");
+  EXPECT_EQ(parts(column(4095, 2001)), "k = grid 69 serial 29") << "none is left over";
   EXPECT_EQ(parts(column(65536, 50)), "k = serial 50");
   EXPECT_EQ(parts(column(65537, 50)), "k = serial 50") << "rows begin anywhere";
   EXPECT_EQ(map(column_sums({64, 4096}, 64)), "i = grid 64; j = grid 32 local 8 lane 8 register 2; group 64; team 8");
@@ -137,7 +138,11 @@ TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
             "i = grid 8 local 8; j = grid 3 lane 8 register 2; tail recompute; group 64; team 8")
       << "teams below each other";
   const auto by_rows = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
-  EXPECT_FALSE(by_rows(column_sums({64, 4097}, 64)));
+  EXPECT_EQ(map(column_sums({64, 4096}, 32)), "i = grid 64; j = grid 32 local 8 register 2 lane 8; group 64; team 8")
+      << "of so few rows no pairs";
+  EXPECT_EQ(map(column_sums({64, 4097}, 64)),
+            "i = grid 64; j = grid 33 local 8 register 2 lane 8; tail recompute; group 64; team 8")
+      << "rows begin anywhere";
   EXPECT_FALSE(by_rows(column_sums({64, 4096}, 65)));
   EXPECT_FALSE(by_rows(column_sums({7, 64}, 64))) << "few";
   MapFacts scattered = column_sums({64, 4096}, 64);
@@ -214,7 +219,9 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
             "i = grid 513 local 8; j = grid 2 register 19 lane 8; tail recompute; group 64; team 8")
       << "tiles that are equal";
   EXPECT_EQ(with({2048, 2048}, {.buffer = 1, .axes = 2, .last = 2}).find("team"), std::string::npos) << "at any places";
-  EXPECT_EQ(with({2048, 2049}, of_row).find("team"), std::string::npos) << "odd";
+  EXPECT_EQ(with({4096, 2049}, of_row),
+            "i = grid 4096; j = grid 2 local 8 register 29 lane 8; tail recompute; group 64; team 8")
+      << "odd, read as rows";
   EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short, and no whole rows of lanes";
 }
 
