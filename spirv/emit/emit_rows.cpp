@@ -159,7 +159,9 @@ Id Emitter::row_begin(const kernel::Sum& first, uint32_t behind) {
 Id Emitter::place_of_row(uint32_t binding, const kernel::Sum& first, uint32_t behind) {
   const Scalar t = stored(kernel_.bindings[binding]);
   const Id to_element = pointer(spv::StorageClass::PhysicalStorageBuffer, type(t));
-  if (rows_.stores > rows_.common) {
+  // What comes before the array with less than all of the sum is nowhere near it: addresses have more bits.
+  const bool falls = std::ranges::any_of(first.terms, [](const auto& term) { return term.second > INT32_MAX; });
+  if (falls || rows_.stores > rows_.common) {
     const Id member = word(0), at = row_begin(first, behind);
     return result(Op::OpAccessChain, to_element, {buffers_[binding], member, at});
   }
@@ -189,6 +191,7 @@ Id Emitter::load_row(size_t at, Scalar element) {
         result(Op::OpLoad, vector, {result(Op::OpBitcast, to_vector, {place}), aligned, kernel::bytes_of(element)});
     for (uint32_t e = 0; e < kVector; ++e) elements.push_back(result(Op::OpCompositeExtract, t, {loaded, e}));
   }
+  if (row.turned) std::ranges::reverse(elements);
   Id own = elements.back();
   for (size_t l = is_lane_.size(); l-- > 0;) own = result(Op::OpSelect, t, {is_lane_[l], elements[l], own});
   return own;

@@ -67,8 +67,10 @@ class RowFinder {
     if ((bytes != 4 && bytes != 8) || (lane == terms.end() && i.op == KOp::Store)) return;
     row.common = lane == terms.end();
     if (!row.common) {
-      if (i.op == KOp::Load && lane->second > 2) return;
-      row.step = lane->second;
+      row.turned = i.op == KOp::Load && lane->second == ~uint32_t{0};
+      if (i.op == KOp::Load && lane->second > 2 && !row.turned) return;
+      row.step = row.turned ? 1 : lane->second;
+      if (row.turned) row.first.constant -= k_.subgroup - 1;
       terms.erase(lane);
     }
     if (!std::ranges::all_of(terms, [&](const auto& t) { return known_before_[t.first]; })) return;

@@ -7,11 +7,12 @@
 
 namespace spirograd::kernel {
 
-/// Lane l reaches element `first` + l `step`.
+/// Lane l reaches element `first` + l `step`, or the lanes do in the opposite order.
 struct LaneRow {
   Sum first;            // of values made by arithmetic of GroupIndex, the number of the subgroup and constants
   uint32_t step = 0;    // 1, 2 where it is half of a pair, of stores any; 0: the access is none of these
   bool common = false;  // a load of one element for all lanes, at `first`
+  bool turned = false;  // a load of which the last lane has the first element
 };
 
 struct LaneRows {

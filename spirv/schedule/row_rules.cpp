@@ -176,14 +176,19 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t
 }
 
 constexpr int64_t kShortColumn = 8;
-constexpr int64_t kRowsOfColumns =
-    32;  // that lanes load of two columns each: drivers take long for loads, and half for pairs
+// That lanes load of two columns each. Drivers take long for loads, and half for pairs: twice as many rows are worth that
+// where most of the time is waited for memory.
+constexpr int64_t kRowsOfColumns = 32, kRowsOfPairs = 2 * kRowsOfColumns;
 
 // Rows that a part of a column has: few are left over.
-int64_t rows_of_parts(int64_t n) {
+int64_t rows_of_parts(const PartialFacts& f) {
+  constexpr int64_t kInMemory = 8'000'000;  // elements
+  const int64_t n = f.extents[0];
   if (n <= kPlainSum) return n;
-  int64_t best = kRowsOfColumns;
-  for (int64_t rows = kRowsOfColumns; 2 * rows > kRowsOfColumns; --rows)
+  const bool pairs = f.columns % kOwnColumns == 0 && saturating_mul(f.results, n) >= kInMemory;
+  const int64_t most = pairs ? kRowsOfPairs : kRowsOfColumns;
+  int64_t best = most;
+  for (int64_t rows = most; 2 * rows > most; --rows)
     if (n % rows < n % best) best = rows;
   return best;
 }
@@ -198,7 +203,7 @@ bool wants_column_parts(const PartialFacts& f, const Target& t) {
 }
 
 PartialSchedule column_parts(const PartialFacts& f, const Target&) {
-  const int64_t n = f.extents[0], rows = rows_of_parts(n);
+  const int64_t n = f.extents[0], rows = rows_of_parts(f);
   if (n == rows) return whole(f);
   return {{{{Bind::Grid, n / rows}, {Bind::Serial, rows}}}};
 }
@@ -245,7 +250,7 @@ bool lies_along(const MapFacts& f) {
   const int last = f.domain.rank() - 1;
   const auto depends = [&](const Read& r) { return (r.axes >> last & 1) != 0; };
   const auto is_row = [&](const Read& r) { return r.own || same_or_neighbours(r, last); };
-  return last > 0 && std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, depends);
+  return last >= 0 && std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, depends);
 }
 
 // The same elements along one axis.

@@ -158,6 +158,18 @@ TEST_F(RowLoads, OfRowsOfOddLength) {
   expect("(x: f32[3000, 301]) = softmax(x, axis=1)");
 }
 
+TEST_F(RowLoads, InTheOppositeOrder) {
+  expect("(x: f32[1048576]) = reverse(x, axis=0)");
+  expect("(x: f32[1500, 1402]) = for i: 1500, j: 1402 => x[1499 - i, 1401 - j]");
+  expect("(x: i32[700, 1003], v: i32[1003]) = for i: 700, j: 1003 => x[i, 1002 - j] * v[j] + v[1002 - j]");
+}
+
+TEST_F(RowLoads, OfNeighboursInOneArray) {
+  expect("(x: f32[1048579]) = for i: 1048577 => x[i] + x[i + 2] - 2.0 * x[i + 1]");
+  expect("(x: f32[1000003]) = for i: 1000003 => 0.25 * x[i - 1] + 0.5 * x[i] + 0.25 * x[i + 1]");
+  expect("(x: i32[1000002]) = for i: 1000001 => x[i + 1] - x[1000000 - i]");
+}
+
 TEST_F(RowLoads, OfArraysBesideSums) {
   expect("(x: f32[131072]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))");
   expect("(x: f32[1000000]) = (sum(x * x), 2.0 * x)");

@@ -118,6 +118,18 @@ TEST(LaneRows, PlacesMayBeOfAnyArithmeticButNotOfLoadsOrLanes) {
       0u);
 }
 
+TEST(LaneRows, LanesMayReadInTheOppositeOrder) {
+  const Kernel k = made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, -1, 8 * j + 7); });
+  const kernel::LaneRows rows = kernel::lane_rows(k);
+  EXPECT_EQ(rows.loads, 16u);
+  const auto turned = std::ranges::find_if(rows.accesses, &kernel::LaneRow::turned);
+  ASSERT_NE(turned, rows.accesses.end());
+  EXPECT_EQ(turned->step, 1u);
+  EXPECT_EQ(turned->first.constant, 8u - kLanes) << "the last lane has the first element";
+  EXPECT_EQ(count(made([](Builder& b, const Numbers& n, int64_t j) { return sum_of(b, n, 1024, 128, -2, 8 * j + 16); })),
+            0u);
+}
+
 TEST(LaneRows, NotInLoopsOrBranches) {
   Builder b("k", kWorkgroup, 6400, kLanes);
   const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", Scalar::F32, Access::Write);

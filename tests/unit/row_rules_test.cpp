@@ -127,7 +127,9 @@ MapFacts column_sums(const Shape& domain, double length) {
 }
 
 TEST(RowRules, ColumnsAreWhatLanesAreNeighboursOf) {
-  EXPECT_EQ(parts(column(4096, 4096)), "k = grid 128 serial 32");
+  EXPECT_EQ(parts(column(4096, 4096)), "k = grid 64 serial 64") << "in memory";
+  EXPECT_EQ(parts(column(4095, 4096)), "k = grid 128 serial 32");
+  EXPECT_EQ(parts(column(1000, 4096)), "k = grid 128 serial 32");
   EXPECT_EQ(parts(column(4095, 2001)), "k = grid 69 serial 29") << "none is left over";
   EXPECT_EQ(parts(column(65536, 50)), "k = serial 50");
   EXPECT_EQ(parts(column(65537, 50)), "k = serial 50") << "rows begin anywhere";
