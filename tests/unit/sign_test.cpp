@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "frontend/ir/composite.h"
 #include "frontend/rewrite/passes.h"
 #include "spirograd/text.h"
 
@@ -29,6 +32,8 @@ TEST(Sign, OfOneOperation) {
     EXPECT_EQ(sign(of), Sign::NotPositive) << of;
   EXPECT_EQ(sign("x * 0.0"), Sign::Zero) << "or NaN";
   EXPECT_EQ(sign("abs(x) * y * y"), Sign::Any) << "in another order it would be";
+  EXPECT_EQ(sign("(x - y) * (y - 2.0)"), Sign::Any);
+  EXPECT_EQ(sign("(x - y) * (2.0 - x)"), Sign::Any);
   EXPECT_EQ(sign("max(x, -1.0)"), Sign::Any);
   EXPECT_EQ(sign("min(x, 1.0)"), Sign::Any);
   EXPECT_EQ(sign("abs(x) - abs(y)"), Sign::Any);
@@ -59,6 +64,8 @@ TEST(Sign, OfChoicesByTheSignOfAnArray) {
   EXPECT_EQ(sign("where(x >= 1.0, -x, x)"), Sign::Any);
   EXPECT_EQ(sign("where(y >= 0.0, -x, x)"), Sign::Any);
   EXPECT_EQ(sign("where(x >= y, abs(x), y * y)"), Sign::NotNegative);
+  EXPECT_EQ(sign("where(y > 1.0, 0.0, -abs(x))"), Sign::NotPositive) << "0 is of either sign";
+  EXPECT_EQ(sign("where(y > 1.0, abs(x), 0.0)"), Sign::NotNegative);
   EXPECT_EQ(sign("where(x >= 0.0, where(y >= 0.0, x, y), 0.0)"), Sign::Any);
 }
 
@@ -70,18 +77,22 @@ TEST(Sign, OfDifferencesToAMaximum) {
   EXPECT_EQ(sign("x - min(x)"), Sign::Any);
   EXPECT_EQ(sign_in("def f(x: f32[5, 5]) = for i: 5, j: 5 => x[i, j] - max(x[j])"), Sign::Any) << "that of another row";
   EXPECT_EQ(sign_in("def f(x: f32[5, 5]) = for i: 5, j: 5 => x[j, i] - max(x[j])"), Sign::Any) << "not the same array";
-  // As softmax has it: where x is infinite, so is the difference.
-  EXPECT_EQ(sign("log(exp(x))"), Sign::Any);
-  const auto exponent = [](const std::string& of) {
-    const Program p = rewrite::optimise_for_lowering(
-        text::instantiate(text::parse("def f(x: f32[7, 5]) = " + of, "sign").value(), "f").value(), {});
-    const ir::Node& quotient = (*p.graph)[ir::NodeId{p.results[0].node}];
-    const ir::Node& exponential = (*p.graph)[quotient.in[0]];
-    EXPECT_EQ(exponential.op, ir::Op::Exp);
-    return ir::sign_of(*p.graph, exponential.in[0]);
-  };
-  EXPECT_EQ(exponent("softmax(x, axis=1)"), Sign::NotPositiveOrInfinite);
-  EXPECT_EQ(exponent("softmax(x, axis=0)"), Sign::NotPositiveOrInfinite);
+}
+
+// As softmax has them: infinite where x is.
+TEST(Sign, OfDifferencesToAMaximumThatIsFinite) {
+  ir::Graph g;
+  const ir::Expr x = ir::param(g, 0, {DType::F32, Shape{7, 5}});
+  for (const int64_t axis : {0, 1}) {
+    const std::array axes{axis};
+    const ir::Expr gap = x - ir::restore_axes(ir::finite_max(x, axes), x.shape(), axes);
+    const auto sign_of = [&](const ir::Expr& e) { return ir::sign_of(g, e.id); };
+    EXPECT_EQ(sign_of(gap), Sign::NotPositiveOrInfinite);
+    EXPECT_EQ(sign_of(ir::transpose(gap, {1, 0})), Sign::NotPositiveOrInfinite);
+    EXPECT_EQ(sign_of(ir::sum(gap, 0)), Sign::Any) << "of either infinity";
+    EXPECT_EQ(sign_of(ir::unary(ir::Op::Abs, x) * gap), Sign::Any);
+    EXPECT_EQ(sign_of(-gap), Sign::Any);
+  }
 }
 
 }  // namespace sign_test
