@@ -106,7 +106,7 @@ class Factoring {
 
   // Parts of rows on the way to the sum of exp(x - h), which has their maxima: one pass over x instead of two.
   struct Row {
-    Expr parts, greatest;
+    Expr parts;
     schedule::PartialSchedule schedule;
   };
 
@@ -119,7 +119,7 @@ class Factoring {
     const Expr parts = cut(x, Op::ReduceMax, static_cast<int>(axis), split[0].extent, split[1].extent);
     const Expr greatest = ir::reduce(Op::ReduceMax, parts, {axis + 1});
     partial_[greatest.id.v] = s;
-    rows_.insert_or_assign(old.v, Row{parts, greatest, s});
+    rows_.insert_or_assign(old.v, Row{parts, s});
     return reduced(greatest, Op::ReduceMax, {axis}, true);
   }
 

@@ -220,17 +220,22 @@ Value pointwise(Builder& b, Op op, DType result, std::span<const Value> in) {
   return b.type(y) == Scalar::Bool ? b.op(KOp::Not, y) : b.add(y, b.constant(b.type(y), 1));
 }
 
-Value exponential(Builder& b, Value x, ir::Sign sign) {
-  using kernel::ArgumentSign;
+namespace {
+
+kernel::ArgumentSign argument_sign(ir::Sign sign) {
   switch (sign) {
     case ir::Sign::Any: break;
-    case ir::Sign::NotNegative: return kernel::exp_of(b, x, ArgumentSign::NotNegative);
+    case ir::Sign::NotNegative: return kernel::ArgumentSign::NotNegative;
     case ir::Sign::Zero:
-    case ir::Sign::NotPositive: return kernel::exp_of(b, x, ArgumentSign::NotPositive);
-    case ir::Sign::NotPositiveOrInfinite: return kernel::exp_of(b, x, ArgumentSign::NotPositiveOrInfinite);
+    case ir::Sign::NotPositive: return kernel::ArgumentSign::NotPositive;
+    case ir::Sign::NotPositiveOrInfinite: return kernel::ArgumentSign::NotPositiveOrInfinite;
   }
-  return kernel::exp(b, x);
+  return kernel::ArgumentSign::Any;
 }
+
+}  // namespace
+
+Value exponential(Builder& b, Value x, ir::Sign sign) { return kernel::exp_of(b, x, argument_sign(sign)); }
 
 Value is_finite(Builder& b, Value x) {
   const Value magnitude = b.op(KOp::And, b.bitcast(Scalar::U32, x), b.constant_word(Scalar::U32, 0x7fffffff));

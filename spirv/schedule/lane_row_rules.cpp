@@ -84,10 +84,7 @@ MapSchedule lane_rows(const MapFacts& f, const Target& t) {
   const int last = f.domain.rank() - 1;
   if (const int64_t together = rows_of(f, t); together > 1) return by_teams(f, static_cast<size_t>(last), together, t);
   MapSchedule s = plain_map(f);
-  if (const int64_t rows = last > 0 ? whole_rows_of_teams(f.domain[last], f.domain[last - 1]) : 0; rows > 0)
-    give_whole_rows(s, f, f.domain[last], rows, t);
-  else
-    give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
+  if (!give_whole_rows(s, f, f.domain[last], t)) give_to_teams(s, f, *axis_of_teams(f, f.domain.rank()), kTeams, t);
   return s;
 }
 

@@ -120,12 +120,15 @@ int64_t whole_rows_of_teams(int64_t tiles, int64_t n) {
   return best;
 }
 
-void give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, int64_t rows, const Target& t) {
-  const size_t last = s.axes.size() - 1;
-  if (rows > 1) give_to_teams(s, f, last - 1, rows, t);
-  s.axes[last] = {{Bind::Local, tiles}};
+bool give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, const Target& t) {
+  const int last = f.domain.rank() - 1;
+  const int64_t rows = last > 0 ? whole_rows_of_teams(tiles, f.domain[last - 1]) : 0;
+  if (rows == 0) return false;
+  if (rows > 1) give_to_teams(s, f, static_cast<size_t>(last - 1), rows, t);
+  s.axes[static_cast<size_t>(last)] = {{Bind::Local, tiles}};
   s.team = t.subgroup_size;
   s.group = tiles * rows * s.team;
+  return true;
 }
 
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
@@ -159,9 +162,7 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t
   s.group = kTeams * s.team;
   const size_t last = s.axes.size() - 1;
   const int64_t tiles = tiles_along(f, last, own * s.team);
-  if (const int64_t rows = last > 0 ? whole_rows_of_teams(tiles, f.domain[static_cast<int>(last) - 1]) : 0; rows > 0) {
-    give_whole_rows(s, f, tiles, rows, t);
-  } else {
+  if (!give_whole_rows(s, f, tiles, t)) {
     s.axes[last] = on_grid(tiles, tiles >= kTeams);
     if (tiles < kTeams) give_to_teams(s, f, *axis_of_teams(f, static_cast<int>(last)), kTeams, t);
   }

@@ -47,8 +47,8 @@ void append_row(Split& axis, int64_t own, int64_t n, const Target& t);
 /// Of few tiles beside each other, the subgroups of a workgroup take those of this many neighbours along another axis of n:
 /// what they read lies together, and is not the same part of many rows. 0: they are not few, or n would leave some over.
 int64_t whole_rows_of_teams(int64_t tiles, int64_t n);
-/// Subgroups so: as many as there are tiles along the last axis, for each of `rows` along the one before it.
-void give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, int64_t rows, const Target& t);
+/// Subgroups so, of tiles along the last axis and rows along the one before it; false: they are not, and nothing is given.
+bool give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, const Target& t);
 
 /// The axis along which the subgroups of a workgroup are neighbours, so that few of them have nothing to do; the last one of
 /// equals, of the first `axes`. None: they are shorter than that.
