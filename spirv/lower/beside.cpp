@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "frontend/ir/algebra.h"
+#include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
 #include "spirv/lower/inline.h"
 #include "spirv/lower/partition.h"
 
 namespace spirograd::lower {
 
+using ir::Expr;
 using ir::Graph;
 using ir::Kind;
 using ir::Node;
@@ -58,7 +61,19 @@ bool fits(const Graph& g, NodeId result, NodeId reduction) {
   const Below own = below(g, result, reduction), other = below(g, reduction, result);
   if (!own.ended || !own.elementwise || !other.ended || other.meets) return false;
   return std::any_of(own.params.begin(), own.params.end(),
-                     [&](uint32_t p) { return g[{p}].type.shape.count() == shape.count() && other.params.contains(p); });
+                     [&](uint32_t p) { return g[{p}].type.shape.count() >= shape.count() && other.params.contains(p); });
+}
+
+// Elements of a computation in the order of memory: `n` from `first` on.
+Expr elements(Expr x, int64_t first, int64_t n, std::map<uint32_t, Expr>& done) {
+  if (const auto it = done.find(x.id.v); it != done.end()) return it->second;
+  Graph& g = *x.graph;
+  const Node node = g[x.id];
+  const bool all = ir::is_pointwise(node.op);
+  std::vector<Expr> in;
+  for (size_t j = 0; all && j < node.in.size(); ++j) in.push_back(elements({&g, node.in[j]}, first, n, done));
+  const Expr out = all ? ir::with_operands(g, node, in) : ir::window(ir::reshape(x, {x.shape().count()}), 0, first, n);
+  return done.emplace(x.id.v, out).first->second;
 }
 
 }  // namespace
@@ -70,12 +85,37 @@ std::optional<NodeId> below_cut(const Graph& g, NodeId at) {
   return pads ? std::optional(n.in[0]) : std::nullopt;
 }
 
+std::vector<NodeId> split_results(Graph& g, std::span<NodeId> results, const std::map<int64_t, int64_t>& taken,
+                                  const Partials& partial) {
+  std::vector<NodeId> out;
+  if (taken.empty()) return out;
+  const std::unordered_map<uint32_t, int> uses = ir::count_uses(g, results);
+  for (NodeId& result : results) {
+    const int64_t all = g[result].type.shape.count();
+    const auto it = taken.find(all);
+    const bool its_own = uses.at(result.v) == 1;  // whoever else reads it, reads an array
+    if (it == taken.end() || !ir::is_pointwise(g[result].op) || !its_own || !below(g, result, result).elementwise) continue;
+    std::map<uint32_t, Expr> first, others;
+    const Expr parts[] = {elements({&g, result}, 0, it->second, first),
+                          elements({&g, result}, it->second, all - it->second, others)};
+    const auto reduces = [&](const auto& p) { return fits(g, parts[0].id, {p.first}); };
+    if (std::ranges::none_of(partial, reduces)) continue;
+    for (Expr part : parts) out.push_back(part.id);
+    result = ir::concat(parts, 0).id;
+  }
+  return out;
+}
+
 // Where neighbours are served together they would have to store what is not next to each other.
-Beside find_beside(const Graph& g, std::span<const NodeId> results, const Partials& partial, const std::set<uint32_t>& alone,
-                   const Target& target) {
+Beside find_beside(const Graph& g, std::span<const NodeId> results, const std::set<uint32_t>& stored,
+                   const Partials& partial, const std::set<uint32_t>& alone, const Target& target) {
   Beside out;
   if (target.price.coalesces) return out;
-  for (NodeId result : results) {
+  std::vector<NodeId> candidates(results.begin(), results.end());
+  for (NodeId result : results)
+    for (NodeId part : g[result].in)
+      if (g[result].op == Op::Concat && stored.contains(part.v)) candidates.push_back(part);
+  for (NodeId result : candidates) {
     if (!ir::is_pointwise(g[result].op) || alone.contains(result.v) || partial.contains(result.v)) continue;
     for (const auto& [reduction, schedule] : partial) {
       const Op op = g[{reduction}].op;

@@ -7,6 +7,7 @@
 #include "frontend/ir/strip_mine.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/access.h"
+#include "spirv/lower/beside.h"
 #include "spirv/lower/ordered.h"
 #include "spirv/lower/panels.h"
 
@@ -150,6 +151,7 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
   FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
   go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
+  for (NodeId part : split_results(g, draft.roots, factored.taken, factored.partial)) draft.stored.insert(part.v);
   draft.partial = std::move(factored.partial);
   store_as(pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler));
   if (target.price.coalesces) store_as(order_for_neighbours(g, draft.roots, draft.stored, draft.scans, target));

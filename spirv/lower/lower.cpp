@@ -124,8 +124,8 @@ class Lowering {
     const Arms arms(g_, draft.roots);
     std::set<uint32_t> forced = arms.dear_flags(g_, target_);
     forced.insert(draft.stored.begin(), draft.stored.end());
-    Partition partition = choose_partition(g_, draft.roots, forced, draft.dispatched, draft.scans,
-                                           find_beside(g_, draft.roots, draft.partial, draft.alone, target_), target_);
+    const Beside beside = find_beside(g_, draft.roots, draft.stored, draft.partial, draft.alone, target_);
+    Partition partition = choose_partition(g_, draft.roots, forced, draft.dispatched, draft.scans, beside, target_);
     const TurnedStacks turned = turn_stacks(g_, draft.roots, partition, target_);
     NodeSet stored_by_others;  // that need no compute of their own
     std::set<uint32_t> apart = without_sums_of_rows(draft.stored, draft.partial);

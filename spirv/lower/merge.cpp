@@ -147,15 +147,17 @@ void postpone(std::vector<std::vector<Compute>>& groups, const Target& target) {
 
 // Whether the computes keep their order if `s` runs where the one at `host` does.
 bool may_move(std::span<const Compute> computes, const Compute& s, size_t host) {
+  const auto own = static_cast<size_t>(&s - computes.data());
   for (size_t j = 0; j < computes.size(); ++j) {
     const Compute& other = computes[j];
-    if (&other == &s) continue;
+    if (j == own) continue;
     const bool before =
         std::any_of(s.reads.begin(), s.reads.end(), [&](const auto& r) { return writes_to(other, r.buffer); });
     const bool behind =
         std::any_of(other.reads.begin(), other.reads.end(), [&](const auto& r) { return writes_to(s, r.buffer); });
     const bool both = std::any_of(s.writes.begin(), s.writes.end(), [&](uint32_t b) { return writes_to(other, b); });
-    if (both || (before && j >= host) || (behind && j <= host)) return false;
+    const bool passed = std::min(own, host) <= j && j <= std::max(own, host);
+    if ((both && passed) || (before && j >= host) || (behind && j <= host)) return false;
   }
   return true;
 }

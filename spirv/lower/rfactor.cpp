@@ -101,8 +101,12 @@ bool lies_in_rows(const ir::Graph& g, NodeId x, const NodeSet& stored) {
 class Factoring {
  public:
   Factoring(const Target& target, const schedule::Scheduler& scheduler, std::set<int64_t> elements_of_results,
-            Partials& partial)
-      : target_(target), scheduler_(scheduler), elements_of_results_(std::move(elements_of_results)), partial_(partial) {}
+            FactoredReductions& out)
+      : target_(target),
+        scheduler_(scheduler),
+        elements_of_results_(std::move(elements_of_results)),
+        partial_(out.partial),
+        taken_(out.taken) {}
 
   // Parts of rows on the way to the sum of exp(x - h), which has their maxima: one pass over x instead of two.
   struct Row {
@@ -151,6 +155,7 @@ class Factoring {
     const auto axis = static_cast<int>(axes.back());
     const int64_t whole = schedule::extent(s.axes.back()), left = x.shape()[axis] - whole;
     if (left > 0) {
+      if (x.rank() == 1) taken_[x.shape()[0]] = whole;
       const Expr rest = reduced(ir::window(x, axis, whole, left), op, axes);
       const Expr parts[] = {reduced_by(s, ir::window(x, axis, 0, whole), op, axes), rest};
       return ir::reduce(op, ir::stack(parts, 0), {0});
@@ -234,7 +239,7 @@ class Factoring {
     if (!target_.price.coalesces && !f.streams && !f.position) f.read = elements_read(*x.graph, found);
     if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return;
     f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
-    f.even = f.rows && elements_of_results_.contains(x.shape().count());
+    f.beside = f.rows && elements_of_results_.contains(x.shape().count());
   }
 
   schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines, bool even = false) const {
@@ -247,7 +252,7 @@ class Factoring {
     f.position = finds_place(op);
     f.axes_left = kMaxRank - x.rank();
     describe_reads(f, x, op, axes);
-    f.even = f.even || even;
+    f.even = f.beside || even;
     return schedule::legal(f, scheduler_.partial(f, target_), target_);
   }
 
@@ -256,6 +261,7 @@ class Factoring {
   const std::set<int64_t> elements_of_results_;
   std::map<uint32_t, Row> rows_;  // by the node of the maximum
   Partials& partial_;
+  std::map<int64_t, int64_t>& taken_;
 };
 
 }  // namespace
@@ -266,7 +272,7 @@ FactoredReductions factor_reductions(ir::Graph& g, std::span<const NodeId> roots
   std::set<int64_t> elements;  // of results
   for (NodeId root : roots)
     if (ir::is_pointwise(g[root].op)) elements.insert(g[root].type.shape.count());
-  Factoring factoring(target, scheduler, std::move(elements), out.partial);
+  Factoring factoring(target, scheduler, std::move(elements), out);
   std::map<uint32_t, ShiftedSum> shifted;
   if (schedule::reads_rows(target)) shifted = find_shifted_sums(g, roots);
   std::set<uint32_t> maxima;

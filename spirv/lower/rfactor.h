@@ -17,6 +17,8 @@ struct FactoredReductions {
   std::vector<ir::NodeId> roots;  // in place of the given ones
   Partials partial;               // nodes that must be materialised
   ir::Memo moved;                 // what has become of the nodes below
+  /// Of reductions of all elements of an array that leave some of so many to another kernel: the elements that they take.
+  std::map<int64_t, int64_t> taken;
 };
 FactoredReductions factor_reductions(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target,
                                      const schedule::Scheduler& scheduler);

@@ -127,8 +127,9 @@ struct PartialFacts {
   int64_t row = 1;               // elements of such an array from one to the next along the last axis
   bool rows = false;             // contiguous, and streams rows as they lie in memory: a workgroup may take each
   int64_t code = 0;              // estimated operations per element of rows
-  bool even = false;             // parts should leave nothing over: other arrays are computed with them
+  bool even = false;             // parts should leave nothing over
   int64_t read = 0;              // elements of the arrays of a contraction, which several results read
+  bool beside = false;           // so they should because arrays of as many elements may be computed in their loops
 };
 
 /// An array that the lanes of many tiles read: whether in place, or from a copy.

@@ -96,6 +96,7 @@ std::string to_string(const PartialFacts& f) {
   if (f.code > 0) line.with("code", f.code);
   if (f.even) line.flag("even", true);
   if (f.read > 0) line.with("read", f.read);
+  if (f.beside) line.flag("beside", true);
   return std::move(line).text();
 }
 

@@ -284,9 +284,9 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
       return illegal(s, "the parts of what looks for a position are ranges: the grid comes first");
     cut += split.size() == 2;
     const int64_t have = extent(split), want = facts.extents[a];
-    // What is left over behind whole parts of the last axis is reduced beside them.
+    // What is left over behind whole parts of the last axis, and is less than they are, is reduced beside them.
     const bool left_over = (facts.rows || facts.streams) && a + 1 == s.axes.size() && !facts.position && split.size() == 2 &&
-                           split[0].bind == Bind::Grid && have < want && want - have < split[1].extent;
+                           split[0].bind == Bind::Grid && have < want && want - have < have;
     // Where an axis is cut into as many ranges as others are, the last ones may have no elements.
     int64_t surplus = split.size() == 2 ? split[1].extent : 1;
     if (split.size() == 2 && split[0].bind == Bind::Grid) surplus = std::max(surplus, split[0].extent);

@@ -17,25 +17,41 @@ bool adds_plainly(int64_t own) { return own <= kPlainSum || (own <= kMostOwn && 
 namespace {
 
 constexpr int64_t kElementCode = 200;  // of an element that is written out so often,
-constexpr int64_t kRowsCode = 2600;    // and of all of them
+constexpr int64_t kRowsCode = 2600;    // and of all of them,
+constexpr int64_t kSumsCode = 1900;    // or of their sums, where other arrays are computed beside
 
 // Elements of a lane, at most, where there are so many of all. Whole pages of memory keep more of it on the way.
 int64_t most_own(const PartialFacts& f, double elements) {
   constexpr double kInMemory = 4e6;
   const int64_t each = std::max<int64_t>(1, f.code), most = elements >= kInMemory && !f.even ? kMostOwn : kPlainSum;
-  return std::min(most, worth_writing_out(kRowsCode, elements * static_cast<double>(each)) / each);
+  return std::min(most, worth_writing_out(f.beside ? kSumsCode : kRowsCode, elements * static_cast<double>(each)) / each);
 }
 
-// Cycles of a processor for one result of n elements, the parts of which a subgroup has `own` for each lane; what is left
-// over is gathered. Of short rows that are whole a subgroup takes several.
-double cost(int64_t n, int64_t own, int64_t code, const Target& t) {
+// Whether arrays of as many elements may join full workgroups of parts, and are computed elsewhere where others are left
+// over.
+bool joins_full_groups(const PartialFacts& f, int64_t part) {
+  return f.beside && f.results == 1 && f.extents.size() == 1 && f.extents[0] % (kTeams * part) != 0 &&
+         f.extents[0] >= 2 * kTeams * part;
+}
+
+// Parts of that many elements. Pre: they are fewer than all.
+int64_t parts_of(const PartialFacts& f, int64_t part) {
+  const int64_t parts = f.extents.back() / part;
+  return joins_full_groups(f, part) ? parts / kTeams * kTeams : parts;
+}
+
+// Cycles of a processor for one result, the parts of which a subgroup has `own` for each lane; what is left over is
+// gathered, by lanes of which each has a result. Of short rows that are whole a subgroup takes several.
+double cost(const PartialFacts& f, int64_t own, const Target& t) {
   constexpr double kStart = 300, kOperation = 0.5, kGathered = 4;
-  const int64_t part = own * t.subgroup_size;
-  const double lane = kOperation * static_cast<double>(1 + code), apart = kGathered + lane / t.subgroup_size;
+  const int64_t n = f.extents.back(), part = own * t.subgroup_size;
+  const auto lanes = static_cast<double>(std::min<int64_t>(f.results, t.subgroup_size));
+  const double lane = kOperation * static_cast<double>(1 + f.code), apart = kGathered + lane / lanes;
   const double of_part = static_cast<double>(own) * lane;
   if (own == 0) return static_cast<double>(n) * apart;
   if (n <= part) return of_part + (own <= kLeastOwn && stores_rows(t) ? kStart / t.subgroup_size : kStart);
-  return static_cast<double>(n / part) * (kStart + of_part) + static_cast<double>(n % part) * apart;
+  const int64_t parts = parts_of(f, part);
+  return static_cast<double>(parts) * (kStart + of_part) + static_cast<double>(n - parts * part) * apart;
 }
 
 // Rows that are reduced along the last axis: what runs over other axes as well has partial results for each.
@@ -65,7 +81,7 @@ int64_t best_own(const PartialFacts& f, bool even, const Target& t) {
   const auto consider = [&](int64_t own) {
     if (!adds_plainly(own)) return;
     if (even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
-    if (cost(n, own, f.code, t) < cost(n, best, f.code, t)) best = own;
+    if (cost(f, own, t) < cost(f, best, t)) best = own;
   };
   if (all <= most && (all >= kLeastOwn || takes_short_rows(all, rows, t))) consider(all);
   for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (even || 2 * own >= std::min(most, kPlainSum)); --own)
@@ -73,10 +89,13 @@ int64_t best_own(const PartialFacts& f, bool even, const Target& t) {
   return best;
 }
 
-// Arrays of as many elements may join parts that are even; of many rows, none that are is worse than a map apart.
+// Arrays of as many elements may join parts that are even. Where none are, those of one row join most of it; of many rows, a
+// map apart is better than none.
 int64_t best_own(const PartialFacts& f, const Target& t) {
   const int64_t best = best_own(f, f.even, t);
-  return best == 0 && f.even && f.results >= kTeams ? best_own(f, false, t) : best;
+  if (best > 0 || !f.even) return best;
+  const int64_t uneven = best_own(f, false, t);
+  return f.results >= kTeams || joins_full_groups(f, uneven * t.subgroup_size) ? uneven : 0;
 }
 
 }  // namespace
@@ -92,7 +111,7 @@ PartialSchedule row_parts(const PartialFacts& f, const Target& t) {
   PartialSchedule s;
   for (int64_t n : f.extents) s.axes.push_back({{Bind::Grid, n}});
   const int64_t n = f.extents.back(), part = best_own(f, t) * t.subgroup_size;
-  s.axes.back() = n <= part ? Split{{Bind::Serial, n}} : Split{{Bind::Grid, n / part}, {Bind::Serial, part}};
+  s.axes.back() = n <= part ? Split{{Bind::Serial, n}} : Split{{Bind::Grid, parts_of(f, part)}, {Bind::Serial, part}};
   return s;
 }
 

@@ -174,7 +174,8 @@ TEST_F(RowLoads, OfArraysBesideSums) {
   expect("(x: f32[131072]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))");
   expect("(x: f32[1000000]) = (sum(x * x), 2.0 * x)");
   expect("(x: f32[2000, 1024], y: f32[2000, 1024]) = (sum(tanh(x * y)), y * (1.0 - square(tanh(x * y))))");
-  expect("(x: f32[200003]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))", false, false);  // parts would be left over
+  expect("(x: f32[200003]) = (sum(exp(sin(x))), cos(x) * exp(sin(x)))");  // what is left over is another kernel's
+  expect("(x: f32[449, 449], y: f32[449, 449]) = (sum(square(x - y)), 2.0 * (x - y), 2.0 * (y - x))");
 }
 
 TEST_F(RowLoads, OfShortProducts) {

@@ -1,7 +1,10 @@
 // Arrays that are computed in the loops of a reduction (beside.h): values, and which programs have how many dispatches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "spirograd/text.h"
+#include "support/golden_plans.h"
 #include "support/lowered.h"
 
 namespace spirograd {
@@ -73,6 +76,21 @@ TEST(Beside, SeveralResultsAndExtremes) {
       const Lowered l = lowered("(f32, f32[N, M], f32[N, M]) = (" + std::string(reduction) + "(x + y), x * y, 2 * x)", n, m);
       EXPECT_TRUE(l.agrees()) << reduction << " of " << n << " x " << m;
     }
+}
+
+TEST(Beside, SubgroupsTakeMostOfAnyNumberOfElements) {
+  for (const auto& [n, m] : std::initializer_list<std::pair<int64_t, int64_t>>{{1, 200'003}, {449, 449}, {400, 501}}) {
+    const Lowered l = lowered(kSumAndGradient, n, m, test::lane_cpu());
+    EXPECT_TRUE(l.agrees()) << n << " x " << m;
+    EXPECT_LE(l.dispatches(), 3u) << "the rest of the gradient may be another";
+    EXPECT_EQ(l.plan.kernels[0].subgroup, 8u);
+    const Step& first = l.plan.steps[0];
+    const auto writes = std::ranges::count_if(first.uses, [](const BufferUse& u) { return u.written; });
+    EXPECT_EQ(writes, 2) << n << " x " << m;
+  }
+  const Lowered read = lowered("(f32[N, M], f32, f32[N]) { let z = exp(x) * y\n (z, sum(sin(x) * y), z @ y[0]) }", 449, 449,
+                               test::lane_cpu());
+  EXPECT_TRUE(read.agrees()) << "an array that others read is one";
 }
 
 TEST(Beside, WhatDependsOnTheOtherComesBehindIt) {

@@ -44,14 +44,18 @@ TEST(RowRules, LongRowsBecomePartsOfWhatALaneMayAddPlainly) {
 
 TEST(RowRules, PartsAreEvenWhereOtherArraysAreComputedBeside) {
   const auto beside = [](PartialFacts f) {
-    f.even = true;
+    f.even = f.beside = true;
     return parts(f);
   };
   EXPECT_EQ(beside(row(1, 1 << 24)), "k = grid 32768 serial 512");
   EXPECT_EQ(parts(row(1, 1'000'000)), "k = grid 1953 serial 512");
   EXPECT_EQ(beside(row(1, 1'000'000)), "k = grid 5000 serial 200");
   EXPECT_EQ(beside(row(3000, 1003)), "k = grid 2 serial 496") << "rather none beside than no parts";
-  EXPECT_EQ(beside(row(1, 1'000'003)), "k = grid 128 serial 7872") << "not by lanes";
+  EXPECT_EQ(beside(row(1, 1'000'003)), "k = grid 1952 serial 512") << "workgroups full of them, and a rest";
+  EXPECT_EQ(beside(row(7, 100'003)), "k = grid 19 serial 5312") << "a rest of each row: not by lanes";
+  PartialFacts dear = row(1, 1'000'000);
+  dear.code = 113;
+  EXPECT_EQ(beside(dear), "k = grid 7808 serial 128") << "few, as others are as dear";
   EXPECT_EQ(beside(row(3000, 1008)), "k = grid 2 serial 504");
   EXPECT_EQ(beside(row(7, 100'800)), "k = grid 200 serial 504") << "workgroups full of them";
   EXPECT_EQ(beside(row(3000, 301)), "k = serial 301");
@@ -89,11 +93,12 @@ TEST(RowRules, OnlyWhereDriversGatherAndAnotherDispatchIsWorthIt) {
   EXPECT_EQ(parts(place), "k = serial 4096") << "the place of an element";
 }
 
-TEST(RowRules, WhatIsLeftOverIsLessThanAPartAndOfRowsAlone) {
+TEST(RowRules, WhatIsLeftOverIsLessThanThePartsAndOfRowsAlone) {
   const PartialSchedule s = parse_partial("k = grid 2 serial 496");
   const Target t = test::lane_cpu();
   EXPECT_FALSE(check(row(3000, 1003), s, t));
-  EXPECT_TRUE(check(row(3000, 2 * 496 + 496), s, t)) << "another part";
+  EXPECT_FALSE(check(row(3000, 4 * 496 - 1), s, t));
+  EXPECT_TRUE(check(row(3000, 4 * 496), s, t)) << "as much";
   PartialFacts other = row(3000, 1003);
   other.rows = other.streams = false;
   EXPECT_TRUE(check(other, s, t));
@@ -310,7 +315,9 @@ TEST(RowRules, KernelsGiveTheInterpretersValues) {
         "(x: f32[5, 64, 32], y: f32[5, 32, 130]) = for b: 5 => x[b] @ y[b]", "(x: f32[725, 725]) = x * x",
         "(x: f32[20000, 32], v: f32[32]) = x * v", "(x: f32[4001, 67], y: f32[4001, 67]) = sum(abs(x - y))",
         "(x: f32[700, 3, 125]) = max(2.0 * x)", "(x: f32[70, 35, 125]) = sum(x * x, axis=[1, 2])",
-        "(x: f32[401, 700]) = (sum(x * x), x * 2.0)"}) {
+        "(x: f32[401, 700]) = (sum(x * x), x * 2.0)", "(x: f32[200003]) = (sum(sin(x)), cos(x))",
+        "(x: f32[331, 607], y: f32[331, 607]) = (sum(square(x - y)), 2.0 * (x - y), 2.0 * (y - x))",
+        "(x: f32[401, 503]) { let z = x * 0.5\n (z, sum(z), max(z * z)) }"}) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
