@@ -162,11 +162,12 @@ std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) 
     s.scatter = scatter;
     s.first = first;
     s.count = cut ? std::min(most, facts.updates - first) : 0;
-    s.domain = {parts, schedule::invocations(scatter) / parts, facts.row};
+    s.domain = {parts, schedule::invocations(scatter) / parts, schedule::apart(scatter, facts.row)};
     out.push_back(described(r, std::move(s), id, id, {to.buffer}));
     out.back().alone = out.back().alone || scatter.lanes > 1;  // so that no lane is missing
     const int64_t updates = cut ? s.count : facts.updates / parts;
-    out.back().work *= static_cast<double>(std::max<int64_t>(1, updates));
+    out.back().work *=
+        static_cast<double>(std::max<int64_t>(1, updates * schedule::extent(scatter.row, schedule::Bind::Register)));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Scatters as instructions: an invocation goes through its part of the updates and puts each to its place, atomically or as
 // the only one that does: adds it there, or leaves the greater one.
 #include <algorithm>
+#include <optional>
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/scalar_ops.h"
@@ -37,8 +38,10 @@ struct ScatterKernel {
   const bool ranges = !s.scatter.atomic && schedule::extent(s.scatter.places, Bind::Grid) > 1;
 
   Value part = 0, range = 0;  // positions on the grid
-  Point element = {};         // of the row
-  int loops = 0;              // that are open
+  // Elements of the row; and which of them there are, where there may be none: neighbours together.
+  std::vector<Point> elements = {};
+  std::vector<std::optional<Value>> there = {};
+  int loops = 0;  // that are open
 
   // Parts that an invocation reads as a range, the last one shorter than the others.
   const schedule::Split& parts = s.scatter.updates;
@@ -46,18 +49,22 @@ struct ScatterKernel {
   const bool surplus = schedule::extent(parts) > index.count();
   const bool shorter = surplus && parts.size() == (unrolled > 1 ? 3 : 2) && parts[0].bind == Bind::Grid;
 
-  Point with_row(Point p) const {
-    p.insert(p.end(), element.begin(), element.end());
+  Point with_row(Point p, size_t element = 0) const {
+    p.insert(p.end(), elements[element].begin(), elements[element].end());
     return p;
   }
+  void find_elements(Value number);
   void hoist() const;
   std::vector<Value> open_loops();
   void close_loops();
   Batch batch(std::span<const Value> numbers) const;
   Value owned(const Point& place) const;
-  Value linear(const Point& place) const { return inliner.linear(with_row(place), node.type.shape); }
+  Value linear(const Point& place, size_t element = 0) const {
+    return inliner.linear(with_row(place, element), node.type.shape);
+  }
   Value together(Value x, Value y) const { return adds ? b.add(x, y) : b.op(KOp::Max, x, y); }
   void put(Value at, Value update) const;
+  void put_row(const Point& place, Value inside, std::span<const Value> updates) const;
   void put_atomically(Value at, Value update) const;
   void run_alone();
   void run_atomic();
@@ -65,10 +72,42 @@ struct ScatterKernel {
   void run_in_runs();
 };
 
+// Those of the invocation with this number among all that a row has: neighbours that lanes have are read and stored
+// together.
+void ScatterKernel::find_elements(Value number) {
+  const schedule::Split& split = s.scatter.row;
+  if (split.empty()) {
+    elements = {inliner.unlinear(number, row)};
+    there = {std::nullopt};
+    return;
+  }
+  const int64_t n = row.count(), lanes = schedule::extent(split, Bind::Lane), all = schedule::extent(split);
+  const int64_t neighbours = split.back().bind == Bind::Register ? split.back().extent : 1;
+  const Value lane = b.op(KOp::Rem, number, b.i32(lanes)), group = b.op(KOp::Quot, number, b.i32(lanes));
+  std::vector<Value> numbers = {b.i32(0)};
+  for (const auto& [p, stride] : schedule::strided(split)) {
+    std::vector<Value> more;
+    for (const Value v : numbers)
+      for (int64_t e = 0; e < (p.bind == Bind::Register ? p.extent : 1); ++e) {
+        const Value own = p.bind == Bind::Register ? b.i32(e) : p.bind == Bind::Lane ? lane : group;
+        more.push_back(b.add(v, b.mul(own, b.i32(stride))));
+      }
+    numbers = std::move(more);
+  }
+  const bool together = n % neighbours == 0;  // all of them are there, or none is
+  for (size_t j = 0; j < numbers.size(); ++j) {
+    const auto own = static_cast<size_t>(together ? neighbours : 1), first = j / own * own;
+    const Value end = b.i32(n - static_cast<int64_t>(own));
+    const Value begin = all > n ? b.op(KOp::Min, numbers[first], end) : numbers[first];
+    elements.push_back(inliner.unlinear(b.add(begin, b.i32(static_cast<int64_t>(j - first))), row));
+    there.push_back(all > n ? std::optional(b.op(KOp::Le, numbers[first], end)) : std::nullopt);
+  }
+}
+
 // What does not depend on the update stands before the loops.
 void ScatterKernel::hoist() const {
   const Point any(static_cast<size_t>(index.rank()), kUnknown);
-  inliner.hoist(0, node.in[0], with_row(any));
+  for (size_t e = 0; e < elements.size(); ++e) inliner.hoist(0, node.in[0], with_row(any, e));
   for (size_t j = copies ? 2 : 1; j < node.in.size(); ++j) inliner.hoist(0, node.in[j], any);
 }
 
@@ -148,22 +187,38 @@ void ScatterKernel::put_atomically(Value at, Value update) const {
   adds ? b.atomic_add(slot, place, update) : b.atomic_max(slot, place, update);
 }
 
+// 0 is put to a place of its own where nothing arrives: cheaper than a branch. All of the row is read before any is stored.
+void ScatterKernel::put_row(const Point& place, Value inside, std::span<const Value> updates) const {
+  const Value nothing = zero(b, scalar_of(node.type.dtype));
+  Point to;
+  for (size_t j = 0; j < place.size(); ++j) to.push_back(copies && j == 0 ? part : b.select(inside, place[j], b.i32(0)));
+  std::vector<Inliner::Element> at;
+  std::vector<Value> totals;
+  for (size_t e = 0; e < elements.size(); ++e) {
+    at.push_back(inliner.element(s.to, node.type, kernel::Access::ReadWrite, linear(to, e)));
+    totals.push_back(together(b.load(at[e].binding, at[e].index), b.select(inside, updates[e], nothing)));
+  }
+  for (size_t e = 0; e < elements.size(); ++e) {
+    const bool first = e == 0 || there[e] != there[e - 1], last = e + 1 == elements.size() || there[e] != there[e + 1];
+    if (there[e] && first) b.begin_if(*there[e]);
+    b.store(at[e].binding, at[e].index, totals[e]);
+    if (there[e] && last) b.end_if();
+  }
+}
+
 // Updates are read together, before anything is stored; but where most go to others, one by one.
 void ScatterKernel::run_alone() {
   hoist();
   const std::vector<Value> numbers = open_loops();
   const Batch u = batch(numbers);
   std::vector<Point> points;
-  for (const Point& p : u.at) points.push_back(with_row(p));
+  for (const Point& p : u.at)
+    for (size_t e = 0; e < elements.size(); ++e) points.push_back(with_row(p, e));
   std::vector<Value> values;
   if (!ranges) values = inliner.eval(0, node.in[0], points);
   for (size_t e = 0; e < numbers.size(); ++e) {
-    if (!ranges) {  // 0 is put to a place of its own where nothing arrives: cheaper than a branch
-      Point none(u.place[e].size(), b.i32(0));
-      if (copies) none[0] = part;
-      const Value nothing = zero(b, scalar_of(node.type.dtype));
-      const Value to = b.select({u.inside[e], linear(u.place[e]), linear(none)});
-      put(to, b.select(u.inside[e], values[e], nothing));
+    if (!ranges) {
+      put_row(u.place[e], u.inside[e], std::span(values).subspan(e * elements.size(), elements.size()));
       continue;
     }
     b.begin_if(b.logical_and(u.inside[e], owned(u.place[e])));
@@ -237,7 +292,7 @@ void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Comput
   const Point at = inliner.unlinear(index, s.domain);
   scatter.part = at[0];
   scatter.range = at[1];
-  scatter.element = inliner.unlinear(at[2], scatter.row);
+  scatter.find_elements(at[2]);
   if (!s.scatter.atomic) return scatter.run_alone();
   if (s.scatter.lanes > 1) return scatter.run_by_lanes();
   const bool runs = schedule::extent(s.scatter.updates, Bind::Serial) > 1;

@@ -5,37 +5,17 @@
 
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/illegal.h"
 
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kMostTile = 64;       // elements that one invocation computes side by side
-constexpr int64_t kMostUnrolled = 128;  // copies of a loop's body
-constexpr int64_t kMostCopied = 32;     // elements of a staged array that one invocation copies; they are written out
-
-template <class Schedule>
-Error illegal(const Schedule& s, const std::string& why) {
-  return Error("SG0306", "schedule '" + to_string(s) + "': " + why);
-}
-
-std::string counted(int64_t parts, int64_t axis) {
-  return "its parts count " + std::to_string(parts) + " elements, the axis has " + std::to_string(axis);
-}
+constexpr int64_t kMostCopied = 32;  // elements of a staged array that one invocation copies; they are written out
 
 bool binds(const Split& s, Bind b) {
   for (const Part& p : s)
     if (p.bind == b) return true;
   return false;
-}
-
-// Parts whose product does not fit are as wrong as negative ones.
-bool counts(const Split& s) {
-  int64_t n = 1;
-  for (const Part& p : s) {
-    if (p.extent < 1 || p.extent > kMostInvocations / n) return false;
-    n *= p.extent;
-  }
-  return true;
 }
 
 constexpr const char* kAlone = "on this device the invocations of a workgroup do not work together";
@@ -335,66 +315,6 @@ std::optional<Error> check(const ScanFacts& facts, const ScanSchedule& s, const 
     return illegal(
         s, "it shares " + std::to_string(bytes) + " bytes of memory, the device has " + std::to_string(target.shared_bytes));
   return std::nullopt;
-}
-
-namespace {
-
-std::optional<Error> check_copies(const ScatterFacts& facts, const ScatterSchedule& s) {
-  if (!facts.copyable) return illegal(s, "there is no axis left for copies");
-  if (saturating_mul(saturating_mul(copies(s), facts.places), facts.row) > kMostInvocations)
-    return illegal(s, "more places than can be numbered");
-  return std::nullopt;
-}
-
-// Lanes are neighbours with an update each, and none is missing.
-std::optional<Error> check_lanes(const ScatterFacts& facts, const ScatterSchedule& s, const Target& target) {
-  if (!adds_lanes(target) || s.lanes != target.subgroup_size)
-    return illegal(s, "subgroups of " + std::to_string(target.subgroup_size) + " lanes, which may not be able to add");
-  if (facts.row != 1 || s.updates.size() != 1) return illegal(s, "lanes have an update each, of one element");
-  const int64_t n = extent(s.updates), workgroup = kLaneGroup;
-  if (n % workgroup != 0 || workgroup % s.lanes != 0 || n / workgroup > target.max_groups ||
-      target.max_invocations < workgroup)
-    return illegal(s, "lanes would be missing");
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, const Target& target) {
-  int grids = 0;
-  for (const Split* split : {&s.updates, &s.places})
-    if (!counts(*split)) return illegal(s, "a part has no extent that can be counted");
-  for (size_t j = 0; j < s.updates.size(); ++j) {
-    const Bind b = s.updates[j].bind;
-    grids += b == Bind::Grid;
-    if (b != Bind::Grid && b != Bind::Serial && b != Bind::Unroll)
-      return illegal(s, "updates are on the grid, serial or unrolled, not " + std::string(name(b)));
-    if (b == Bind::Unroll && (s.atomic || j + 1 < s.updates.size()))
-      return illegal(s, "only the innermost part is unrolled, and not if it is atomic");
-  }
-  if (grids > 1) return illegal(s, "updates have one part on the grid");
-  if (extent(s.updates) < facts.updates) return illegal(s, counted(extent(s.updates), facts.updates));
-  if (extent(s.updates, Bind::Unroll) > kMostUnrolled)
-    return illegal(s, std::to_string(extent(s.updates, Bind::Unroll)) + " copies of the body, at most " +
-                          std::to_string(kMostUnrolled));
-  if (saturating_mul(invocations(s), facts.row) > kMostInvocations)
-    return illegal(s, "more invocations than can be numbered");
-  if (!s.atomic && (s.among > 1 || s.lanes > 1)) return illegal(s, "only atomic additions go to copies in turn or by lanes");
-  if (s.lanes > 1)
-    if (auto wrong = check_lanes(facts, s, target)) return wrong;
-  if (s.atomic && !facts.atomic) return illegal(s, "the device does not add such elements atomically");
-  if (s.atomic) return copies(s) > 1 ? check_copies(facts, s) : std::nullopt;
-  const Split& p = s.places;
-  const bool whole = p.size() == 1 && p[0].bind == Bind::Serial;
-  const bool ranges = p.size() == 2 && p[0].bind == Bind::Grid && p[1].bind == Bind::Serial;
-  if (!whole && !ranges) return illegal(s, "places are serial, or ranges of them on the grid");
-  if (extent(p) < facts.places) return illegal(s, counted(extent(p), facts.places));
-  if (copies(s) == 1) {
-    if (s.updates != Split{{Bind::Serial, facts.updates}})
-      return illegal(s, "what is added to the result itself is one serial part");
-    return std::nullopt;
-  }
-  return check_copies(facts, s);
 }
 
 }  // namespace spirograd::schedule

@@ -53,6 +53,32 @@ ScatterSchedule in_copies(const ScatterFacts& f, const Target& t) {
   return s;
 }
 
+// Of a row that is long enough for all processors, neighbours in lanes and as many side by side as leave each processor
+// some.
+Split columns(const ScatterFacts& f, const Target& t) {
+  constexpr int64_t kMostSideBySide = 16;
+  const int64_t lanes = t.price.lanes, processors = std::max<int64_t>(1, t.price.busy / lanes);
+  const int64_t neighbours = takes_pairs(t) && f.row % 2 == 0 && f.row >= 2 * lanes * processors ? 2 : 1;
+  const int64_t vectors = divided_up(f.row, lanes * neighbours);
+  const int64_t most =
+      std::max<int64_t>(1, std::min(kMostSideBySide, kUnrolledCode / std::max<int64_t>(1, f.code)) / neighbours);
+  const int64_t own = divided_up(vectors, divided_up(divided_up(vectors, most), processors) * processors);
+  Split s = {{Bind::Grid, divided_up(vectors, own)}};
+  if (own > 1) s.push_back({Bind::Register, own});
+  s.push_back({Bind::Lane, lanes});
+  if (neighbours > 1) s.push_back({Bind::Register, neighbours});
+  return s;
+}
+
+bool wants_columns(const ScatterFacts& f, const Target& t) {
+  return !t.price.coalesces && f.row >= t.price.busy && f.row >= 2 * static_cast<int64_t>(t.price.lanes);
+}
+
+ScatterSchedule by_columns(const ScatterFacts& f, const Target& t) {
+  return {
+      .updates = {{Bind::Serial, f.updates}}, .atomic = false, .places = {{Bind::Serial, f.places}}, .row = columns(f, t)};
+}
+
 double in_operations(int64_t n) { return static_cast<double>(n); }
 
 // Where neighbours are served together, copies of their own would lie apart.
@@ -107,7 +133,8 @@ ScatterSchedule in_turn(const ScatterFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<ScatterRule, 5> kScatterRules = {{
+constexpr std::array<ScatterRule, 6> kScatterRules = {{
+    {"columns of long rows", wants_columns, by_columns},
     {"copies are cheaper than atomics", wants_copies, in_copies},
     {"runs to one place", wants_runs, in_runs},
     {"copies in turn", wants_turns, in_turn},

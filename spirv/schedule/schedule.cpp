@@ -151,6 +151,9 @@ int64_t copies(const ScatterSchedule& s) { return s.atomic ? s.among : extent(s.
 int64_t invocations(const ScatterSchedule& s) {
   return extent(s.updates, Bind::Grid) * (s.atomic ? 1 : extent(s.places, Bind::Grid));
 }
+int64_t apart(const ScatterSchedule& s, int64_t row) {
+  return s.row.empty() ? row : extent(s.row, Bind::Grid) * extent(s.row, Bind::Lane);
+}
 int64_t staged_elements(const ReduceSchedule& s) {
   int64_t n = 1;
   for (auto part = s.axes.back().rbegin(); part != s.axes.back().rend(); ++part) {
@@ -202,7 +205,8 @@ std::string to_string(const PackSchedule& s) { return s.panel == 0 ? "in place" 
 std::string to_string(const ScatterSchedule& s) {
   std::string atomic = s.among > 1 ? "; atomic among " + std::to_string(s.among) : "; atomic";
   if (s.lanes > 1) atomic += "; lanes " + std::to_string(s.lanes);
-  return "u =" + to_string(s.updates) + (s.atomic ? atomic : "; p =" + to_string(s.places));
+  const std::string row = s.row.empty() ? "" : "; r =" + to_string(s.row);
+  return "u =" + to_string(s.updates) + (s.atomic ? atomic : "; p =" + to_string(s.places) + row);
 }
 
 MapSchedule parse_map(std::string_view text) {
@@ -320,6 +324,11 @@ ScatterSchedule parse_scatter(std::string_view text) {
     in.expect("p", "as the name of the places, or 'atomic'");
     in.expect("=", "after the name of an axis");
     s.places = in.split();
+    if (in.take(";")) {
+      in.expect("r", "as the name of the elements of a row");
+      in.expect("=", "after the name of an axis");
+      s.row = in.split();
+    }
   }
   if (!in.word().empty()) in.fail("nothing more expected");
   return s;

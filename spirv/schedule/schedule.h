@@ -31,6 +31,8 @@
 //                                                             what all of them have for one place
 //   u = grid 128 serial 8192 unroll 4; p = serial 1000        the same to 128 copies of the 1000 places of the result
 //   u = serial 4194304; p = grid 16 serial 62500              the same to a million places, each invocation to its own
+//   u = serial 9000; p = serial 500; r = grid 2 register 4 lane 8
+//                                                             rows of 64 elements, eight invocations to half of each
 #pragma once
 
 #include <cstdint>
@@ -153,19 +155,22 @@ bool is_serial(const ScanSchedule& s);
 /// Of a scatter: how invocations go through the updates, and who adds where. Atomically anybody adds anywhere; of what an
 /// invocation adds one after the other, runs to the same place are added up before. Else each part of the updates that is on
 /// the grid has a copy of the result, which a reduction adds up; of a copy, an invocation owns the places of one position on
-/// the grid, and adds what goes there, in order: the same sums in every run. The parts of either may count further than it.
+/// the grid, and adds what goes there, in order: the same sums in every run. The parts of each may count further than it.
 struct ScatterSchedule {
   Split updates = {{Bind::Grid, 1}};
   bool atomic = true;
   Split places = {{Bind::Serial, 1}};  // not atomic
   int64_t among = 1;  // atomic: copies of the result that updates go to in turn, so that few of them wait for each other
   int64_t lanes = 1;  // atomic: of a subgroup, which adds once where all of them have the same place; and go to one copy
+  Split row = {};     // not atomic: of the elements of each update; none: every element has invocations of its own
   bool operator==(const ScatterSchedule&) const = default;
 };
 /// Of the result; 1: updates are added to the result itself.
 int64_t copies(const ScatterSchedule& s);
-/// Invocations per element of a row.
+/// Invocations for all elements of a row that have the same ones.
 int64_t invocations(const ScatterSchedule& s);
+/// Such elements of a row of so many: those on the grid and in lanes.
+int64_t apart(const ScatterSchedule& s, int64_t row);
 
 std::string to_string(const MapSchedule& s);
 std::string to_string(const ReduceSchedule& s);

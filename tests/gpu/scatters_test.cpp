@@ -87,6 +87,28 @@ TEST_F(Scatters, EveryUpdateArrivesWhateverItsIndex) {
     }
 }
 
+TEST_F(Scatters, RowsArriveWhole) {
+  constexpr int64_t kRows = 503;
+  for (const std::string dtype : {"f32", "i32"})
+    for (const int64_t row : {16, 33, 64, 100, 257}) {
+      const std::string shape = "[" + std::to_string(kRows) + "," + std::to_string(row) + "]";
+      const Program p =
+          program("def f(x: " + dtype + shape + ", i: i32[" + std::to_string(kRows) + "]) = scatter([41], x, i)");
+      for (const Indices& all : indices(41)) {
+        const std::vector<double> i(all.values.begin(), all.values.begin() + kRows);
+        std::vector<double> x, want(static_cast<size_t>(41 * row));
+        for (int64_t k = 0; k < kRows * row; ++k) {
+          x.push_back(static_cast<double>(k % 11 - 5));
+          const double at = i[static_cast<size_t>(k / row)];
+          if (at >= 0 && at < 41) want[static_cast<size_t>(static_cast<int64_t>(at) * row + k % row)] += x.back();
+        }
+        const std::vector<HostArray> inputs = {{p.params[0].type, x}, {p.params[1].type, i}};
+        for (const BindingForm form : kForms)
+          EXPECT_EQ(run(p, inputs, {.form = form})[0].values(), want) << dtype << shape << ", indices " << all.name;
+      }
+    }
+}
+
 TEST_F(Scatters, TheSameBitsInEveryRunAndWithAnyNumberOfThreads) {
   for (const int64_t places : {16, 1000, 300'007}) {
     const Program p = scatter("f32", places);

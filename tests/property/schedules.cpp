@@ -63,7 +63,7 @@ Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
   exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
   halves += d.halves, teams += d.teams, turned += d.turned, scans += d.scans, copies += d.copies, ranges += d.ranges,
-      runs += d.runs, by_lanes += d.by_lanes;
+      runs += d.runs, by_lanes += d.by_lanes, of_rows += d.of_rows;
   return *this;
 }
 
@@ -73,7 +73,7 @@ std::ostream& operator<<(std::ostream& out, const Drawn& d) {
              << d.exchanged << " among lanes), " << d.staged << " in shared memory, " << d.broadcast << " broadcast, "
              << d.packed << " operands in panels, " << d.partial << " in partial results, " << d.scans << " of scans, "
              << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs << " in runs, " << d.by_lanes
-             << " by lanes";
+             << " by lanes, " << d.of_rows << " of several elements of a row";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -291,7 +291,17 @@ schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts&
       s.updates = {{Bind::Grid, schedule::divided_up(facts.updates, schedule::kLaneGroup) * schedule::kLaneGroup}};
       s.lanes = target.subgroup_size;
     }
-    if (unroll * facts.code > most_code_ || check(facts, s, target)) continue;
+    if (!s.atomic && s.places.size() == 1 && below(2)) {
+      const int64_t own = 1 + below(3), lanes = 1 + below(4), neighbours = 1 + below(2);
+      s.row = {{Bind::Grid, schedule::divided_up(facts.row, own * lanes * neighbours)},
+               {Bind::Register, own},
+               {Bind::Lane, lanes},
+               {Bind::Register, neighbours}};
+      if (below(2)) s.row.pop_back();
+    }
+    const int64_t own = unroll * schedule::extent(s.row, Bind::Register);
+    if (own * facts.code > most_code_ || check(facts, s, target)) continue;
+    counts_.of_rows += schedule::extent(s.row, Bind::Register) > 1;
     counts_.by_lanes += s.lanes > 1;
     counts_.copies += schedule::copies(s) > 1;
     counts_.ranges += !s.atomic && s.places.size() > 1;

@@ -26,7 +26,8 @@ struct Drawn {
   int copies = 0;     // scatters to several copies of the result,
   int ranges = 0;     // of which each invocation has a range,
   int runs = 0;       // and atomic ones of several updates
-  int by_lanes = 0;   // or of subgroups that add up
+  int by_lanes = 0;   // or of subgroups that add up,
+  int of_rows = 0;    // and others of several elements of each row
   Drawn& operator+=(const Drawn& d);
 };
 std::ostream& operator<<(std::ostream& out, const Drawn& d);

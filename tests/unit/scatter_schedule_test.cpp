@@ -19,13 +19,18 @@ TEST(Scatter, SchedulesPrintAndParse) {
   for (const std::string text :
        {"u = grid 4096 serial 1024; atomic", "u = serial 4 grid 100; p = serial 7",
         "u = grid 128 serial 8192 unroll 4; p = serial 1000", "u = serial 4194304; p = grid 16 serial 62500",
-        "u = grid 1024; atomic among 64", "u = grid 1024; atomic; lanes 32", "u = grid 1024; atomic among 8; lanes 32"})
+        "u = grid 1024; atomic among 64", "u = grid 1024; atomic; lanes 32", "u = grid 1024; atomic among 8; lanes 32",
+        "u = serial 9000; p = serial 500; r = grid 2 register 4 lane 8"})
     EXPECT_EQ(to_string(parse_scatter(text)), text);
   EXPECT_THROW(parse_scatter("u = grid 4"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p serial 3"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; atomic"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; lanes 4"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; atomic; among 4"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; atomic; r = grid 4"), Error);
+  EXPECT_THROW(parse_scatter("u = grid 4; p = serial 3; r = "), Error);
+  EXPECT_EQ(apart(parse_scatter("u = serial 4; p = serial 3; r = grid 2 register 4 lane 8 register 2"), 128), 16);
+  EXPECT_EQ(apart(parse_scatter("u = serial 4; p = serial 3"), 128), 128);
   EXPECT_THROW(parse_scatter("u = grid 4; atomic among 0"), Error);
   EXPECT_EQ(copies(parse_scatter("u = grid 1024; atomic among 8")), 8);
   EXPECT_THROW(parse_scatter("k = grid 4; atomic"), Error);
@@ -56,6 +61,16 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   expect_in(broken("u = grid 10 serial 100; p = serial 49"), "its parts count 49 elements, the axis has 50");
   expect_in(broken("u = grid 10 serial 100; p = serial 10 grid 5"), "places are serial, or ranges of them on the grid");
   expect_in(broken("u = serial 1001; p = serial 50"), "what is added to the result itself is one serial part");
+  const std::string alone = "u = serial 1000; p = serial 50; r = ", ranges = "u = serial 1000; p = grid 5 serial 10; r = ";
+  for (const std::string row : {"grid 3", "register 3", "grid 1 register 2 lane 2", "lane 4 register 1"})
+    EXPECT_EQ(broken(alone + row), "") << row;
+  expect_in(broken(ranges + "register 3"), "who has several elements of a row puts them to any place, alone");
+  expect_in(broken(alone + "serial 3"), "elements of a row are on the grid, in registers or lanes, not serial");
+  expect_in(broken(alone + "register 2"), "its parts count 2 elements, the axis has 3");
+  expect_in(broken(alone + "lane 6"), "its parts count 6 elements, the axis has 3");
+  facts.row = 40;
+  expect_in(broken("u = grid 500 unroll 2; p = serial 50; r = register 40"), "80 elements side by side, at most 64");
+  facts.row = 3;
   expect_in(broken("u = grid 1024; atomic; lanes 32"), "which may not be able to add");
   Target lanes = gpu();
   lanes.subgroup_size = 32, lanes.subgroup_operations = kSubgroupBasic | kSubgroupArithmetic;
@@ -95,7 +110,14 @@ TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 20), "u = grid 4033 serial 1040; atomic");
   EXPECT_EQ(on(cpu, 1 << 22, 100'000), "u = grid 16 serial 65540 unroll 4; p = serial 100000");
   EXPECT_EQ(on(cpu, 100, 10), "u = grid 100; atomic");
-  EXPECT_EQ(on(cpu, 1 << 16, 100, 64), "u = grid 2 serial 8192 unroll 4; p = serial 100");
+  EXPECT_EQ(on(cpu, 1 << 16, 100, 8), "u = grid 16 serial 1024 unroll 4; p = serial 100");
+  EXPECT_EQ(on(cpu, 1 << 16, 100, 64), "u = serial 65536; p = serial 100; r = grid 2 register 2 lane 8 register 2");
+  EXPECT_EQ(on(cpu, 1 << 16, 100, 100), "u = serial 65536; p = serial 100; r = grid 2 register 4 lane 8 register 2");
+  EXPECT_EQ(on(cpu, 10, 1 << 20, 300), "u = serial 10; p = serial 1048576; r = grid 4 register 5 lane 8 register 2");
+  Target alone = cpu;
+  alone.float64 = false;
+  EXPECT_EQ(on(alone, 1 << 16, 100, 100), "u = serial 65536; p = serial 100; r = grid 2 register 7 lane 8") << "no pairs";
+  EXPECT_EQ(on(gpu(), 1 << 16, 100, 64), "u = grid 65536; atomic among 8");
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 20, 1, false), "u = grid 2 serial 524292 unroll 4; p = grid 8 serial 131072");
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 22, 1, false), "u = serial 4194304; p = grid 16 serial 262144");
   EXPECT_EQ(on(gpu(), 1 << 22, 1024), "u = grid 4194304; atomic among 64");

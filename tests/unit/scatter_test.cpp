@@ -101,6 +101,8 @@ TEST(Scatter, RowsAndSeveralIndices) {
   for (const Target& t : targets()) {
     const Program rows = program("def f(x: f32[613, 3, 5], i: i32[613]) = scatter([7], x, i)");
     for (const std::vector<double>& i : indices(613, 7)) EXPECT_TRUE(right(rows, t, {values(613 * 15), i}));
+    const Program wide = program("def f(x: f32[113, 3, 19], i: i32[113], j: i32[113]) = scatter([7, 5], 2.0 * x, i, j)");
+    for (const std::vector<double>& i : indices(113, 7)) EXPECT_TRUE(right(wide, t, {values(113 * 57), i, i}));
     const Program grid = program("def f(x: f32[41, 61, 2], i: i32[41, 61], j: i32[41, 61]) = scatter([3, 11], x, i, j)");
     for (const std::vector<double>& i : indices(41 * 61, 3))
       for (const std::vector<double>& j : indices(41 * 61, 11)) EXPECT_TRUE(right(grid, t, {values(41 * 61 * 2), i, j}));
