@@ -151,6 +151,7 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
   FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
   go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
+  draft.stored.merge(factored.stored);
   for (NodeId part : split_results(g, draft.roots, factored.taken, factored.partial)) draft.stored.insert(part.v);
   draft.partial = std::move(factored.partial);
   store_as(pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler));

@@ -59,10 +59,16 @@ bool are_last(const std::vector<int64_t>& axes, int rank) {
 constexpr int64_t kMostCode = 1000;  // of an element that is counted
 constexpr size_t kLookedAt = 200;    // long programs have many reductions: what lies further down is not looked at
 
-// Long reductions that x is computed from element by element: another reduction finds them in memory.
-NodeSet stored_below(const ir::Graph& g, NodeId x) {
+struct InMemory {
+  NodeSet stored;
+  std::vector<NodeId> stretched;  // of those
+};
+
+// Long reductions that x is computed from element by element, and what is stretched to it from few elements: another
+// reduction finds them in memory.
+InMemory stored_below(const ir::Graph& g, NodeId x, bool with_reductions, bool with_stretched) {
   constexpr int64_t kLongBelow = 16;
-  NodeSet out;
+  InMemory out;
   std::vector<NodeId> open = {x};
   std::set<uint32_t> seen;
   while (!open.empty() && seen.size() < kLookedAt) {
@@ -70,8 +76,15 @@ NodeSet stored_below(const ir::Graph& g, NodeId x) {
     open.pop_back();
     const ir::Node& n = g[id];
     if (!seen.insert(id.v).second) continue;
-    if (ir::info(n.op).kind == ir::Kind::Reduce && g[n.in[0]].type.shape.count() >= kLongBelow * n.type.shape.count())
-      out.insert(id.v);
+    const bool reduces = ir::kind(n.op) == ir::Kind::Reduce;
+    if (with_reductions && reduces && g[n.in[0]].type.shape.count() >= kLongBelow * n.type.shape.count())
+      out.stored.insert(id.v);
+    const bool stretched =
+        with_stretched && n.op == Op::Broadcast && n.type.shape.count() >= kLongBelow * g[n.in[0]].type.shape.count();
+    if (stretched && ir::kind(g[n.in[0]].op) != ir::Kind::Leaf) {
+      out.stored.insert(n.in[0].v);
+      out.stretched.push_back(n.in[0]);
+    }
     if (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op)) open.insert(open.end(), n.in.begin(), n.in.end());
   }
   return out;
@@ -106,7 +119,8 @@ class Factoring {
         scheduler_(scheduler),
         elements_of_results_(std::move(elements_of_results)),
         partial_(out.partial),
-        taken_(out.taken) {}
+        taken_(out.taken),
+        stored_(out.stored) {}
 
   // Parts of rows on the way to the sum of exp(x - h), which has their maxima: one pass over x instead of two.
   struct Row {
@@ -218,13 +232,14 @@ class Factoring {
     return elements;
   }
 
-  void describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
+  // Returns what is stretched to x and not stored for sure, as long as x is read so.
+  std::vector<NodeId> describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
     const bool trailing = axes.back() + 1 == x.rank(), row = trailing && (axes.size() == 1 || schedule::reads_rows(target_));
-    if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return;
+    if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return {};
     f.rows = row && f.combines;  // what is stored lies so
-    if (f.combines || (f.position && !trailing)) return;
+    if (f.combines || (f.position && !trailing)) return {};
     const Expr sum = f.position ? ir::arg_reduce(op, x, static_cast<int>(axes[0])) : ir::reduce(op, x, axes);
-    const NodeSet stored = trailing ? stored_below(*x.graph, x.id) : NodeSet();
+    const auto [stored, stretched] = stored_below(*x.graph, x.id, trailing, schedule::reads_rows(target_));
     const Accesses found = accesses(*x.graph, sum.id, stored, kLookedAt);
     const uint32_t all = (1u << sum.rank()) - 1;
     f.contiguous = found.reductions.empty() || found.reductions[0].contiguous;
@@ -237,12 +252,23 @@ class Factoring {
       f.row = x.shape().slice(static_cast<int>(axes.back()) + 1, x.rank()).count();
     }
     if (!target_.price.coalesces && !f.streams && !f.position) f.read = elements_read(*x.graph, found);
-    if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return;
+    if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return {};
     f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
     f.beside = f.rows && elements_of_results_.contains(x.shape().count());
+    return stretched;
   }
 
-  schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines, bool even = false) const {
+  // Whether a reduction runs for each element, of what is in memory by then.
+  bool reduces(const ir::Graph& g, NodeId id) const {
+    return !all_below(id, [&](NodeId at) -> Operands {
+      const ir::Node& n = g[at];
+      if (ir::kind(n.op) == ir::Kind::Reduce && !partial_.contains(at.v)) return std::nullopt;
+      const bool goes_on = !partial_.contains(at.v) && (ir::is_pointwise(n.op) || ir::kind(n.op) == ir::Kind::Layout);
+      return goes_on ? Operands(n.in) : Operands(std::in_place);
+    });
+  }
+
+  schedule::PartialSchedule choose(Expr x, Op op, const std::vector<int64_t>& axes, bool combines, bool even = false) {
     schedule::PartialFacts f;
     int64_t length = 1;
     for (int64_t a : axes) f.extents.push_back(x.shape()[static_cast<int>(a)]), length *= f.extents.back();
@@ -251,9 +277,12 @@ class Factoring {
     f.combines = combines;
     f.position = finds_place(op);
     f.axes_left = kMaxRank - x.rank();
-    describe_reads(f, x, op, axes);
+    const std::vector<NodeId> stretched = describe_reads(f, x, op, axes);
     f.even = f.beside || even;
-    return schedule::legal(f, scheduler_.partial(f, target_), target_);
+    schedule::PartialSchedule s = schedule::legal(f, scheduler_.partial(f, target_), target_);
+    for (NodeId id : stretched)
+      if (schedule::partial_results(s) > 1 && reduces(*x.graph, id)) stored_.insert(id.v);
+    return s;
   }
 
   const Target& target_;
@@ -262,6 +291,7 @@ class Factoring {
   std::map<uint32_t, Row> rows_;  // by the node of the maximum
   Partials& partial_;
   std::map<int64_t, int64_t>& taken_;
+  std::set<uint32_t>& stored_;
 };
 
 }  // namespace

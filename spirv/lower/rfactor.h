@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "frontend/ir/traverse.h"
@@ -19,6 +20,8 @@ struct FactoredReductions {
   ir::Memo moved;                 // what has become of the nodes below
   /// Of reductions of all elements of an array that leave some of so many to another kernel: the elements that they take.
   std::map<int64_t, int64_t> taken;
+  /// What reductions in parts read in memory, where each element of it is a reduction.
+  std::set<uint32_t> stored;
 };
 FactoredReductions factor_reductions(ir::Graph& g, std::span<const ir::NodeId> roots, const Target& target,
                                      const schedule::Scheduler& scheduler);
