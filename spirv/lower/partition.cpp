@@ -28,6 +28,7 @@ constexpr double kKeptElements = 16;  // of an array, that an invocation keeps t
 constexpr int64_t kSideBySide = 8;    // points that share what they read, at least
 constexpr double kTiles = 64;         // points for each busy invocation, in a kernel whose neighbours share all
 constexpr double kContraction = 16;   // length from which a reduction that neighbours share is one
+constexpr double kByLanes = 0.3;      // of the time of one invocation, that lanes take for rows
 constexpr double kForMemory = 1.05;   // so much longer may it take to do without a large array
 
 class Chooser {
@@ -211,7 +212,10 @@ class Chooser {
     if (cheap || it == uses_.end() || it->second.empty() || recomputed_.contains(id.v)) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
-    const double alone = reduces && is_contraction(id) ? schedule::in_tiles(cost) : cost;
+    const double alone = !reduces             ? cost
+                         : is_contraction(id) ? schedule::in_tiles(cost)
+                         : is_row(id)         ? kByLanes * cost
+                                              : cost;
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
@@ -263,6 +267,20 @@ class Chooser {
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return std::any_of(reads.begin(), reads.end(),
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
+  }
+
+  // A reduction of many rows, which lanes read as they lie in memory in a kernel of their own.
+  bool is_row(NodeId id) {
+    constexpr double kLeastLength = 16, kLeastElements = 1 << 17;
+    if (!schedule::reads_rows(target_)) return false;
+    const Node& n = g_[id];
+    const double results = count(n.type.shape), elements = count(g_[n.in[0]].type.shape);
+    if (elements < kLeastElements || elements < kLeastLength * results || finds_place(n.op)) return false;
+    const Accesses found = accesses(g_, id, stored_before_);
+    const uint32_t all = schedule::long_axes(n.type.shape);
+    return found.reductions.size() == 1 && found.reductions[0].contiguous && !found.reductions[0].loops &&
+           std::any_of(found.reads.begin(), found.reads.end(),
+                       [&](const Access& a) { return a.reduced && a.last != 0 && (a.axes & all) == all; });
   }
 
   Graph& g_;

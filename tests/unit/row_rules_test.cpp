@@ -305,6 +305,17 @@ TEST(RowRules, SumsOverAllAxesAreCountedThrough) {
   EXPECT_NE(kernels("(x: f32[4096, 64], v: f32[64]) = sum(x * v)"), flat) << "what other axes have in common is not";
 }
 
+// Many rows are reduced by lanes even where few numbers are made of the results.
+TEST(RowRules, ReductionsOfRowsAreStoredForOthers) {
+  const auto first = [](const std::string& text) {
+    return test::hows(lower::lower(test::program("def f" + text), test::lane_cpu()))[0];
+  };
+  const std::string rows = "group 64; team 8";
+  EXPECT_NE(first("(x: f32[20000, 64]) = sum(square(sum(x, axis=1)))").find(rows), std::string::npos);
+  EXPECT_NE(first("(x: f32[3000, 333], y: f32[3000]) = max(y * max(x, axis=1))").find(rows), std::string::npos);
+  EXPECT_EQ(first("(x: f32[20000, 12]) = sum(square(sum(x, axis=1)))").find(rows), std::string::npos) << "short rows";
+}
+
 // Whoever reduces an array finds in memory what is stretched to it, whatever that is made of.
 TEST(RowRules, WhatIsStretchedFromAReductionIsNoneOfTheWork) {
   const auto kernels = [](const std::string& text) {
