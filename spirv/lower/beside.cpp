@@ -94,7 +94,9 @@ std::vector<NodeId> split_results(Graph& g, std::span<NodeId> results, const std
     const int64_t all = g[result].type.shape.count();
     const auto it = taken.find(all);
     const bool its_own = uses.at(result.v) == 1;  // whoever else reads it, reads an array
-    if (it == taken.end() || !ir::is_pointwise(g[result].op) || !its_own || !below(g, result, result).elementwise) continue;
+    if (it == taken.end() || !ir::is_pointwise(g[result].op) || !its_own) continue;
+    const Below own = below(g, result, result);
+    if (!own.ended || !own.elementwise) continue;
     std::map<uint32_t, Expr> first, others;
     const Expr parts[] = {elements({&g, result}, 0, it->second, first),
                           elements({&g, result}, it->second, all - it->second, others)};

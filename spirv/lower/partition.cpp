@@ -212,10 +212,7 @@ class Chooser {
     if (cheap || it == uses_.end() || it->second.empty() || recomputed_.contains(id.v)) return false;
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
-    const double alone = !reduces             ? cost
-                         : is_contraction(id) ? schedule::in_tiles(cost)
-                         : is_row(id)         ? kByLanes * cost
-                                              : cost;
+    const double alone = reduces ? alone_cost(id, cost) : cost;
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
@@ -267,6 +264,12 @@ class Chooser {
     const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
     return std::any_of(reads.begin(), reads.end(),
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
+  }
+
+  // What an element of a reduction costs in a kernel of its own.
+  double alone_cost(NodeId id, double cost) {
+    if (is_contraction(id)) return schedule::in_tiles(cost);
+    return is_row(id) ? kByLanes * cost : cost;
   }
 
   // A reduction of many rows, which lanes read as they lie in memory in a kernel of their own.

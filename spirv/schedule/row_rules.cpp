@@ -95,7 +95,7 @@ int64_t best_own(const PartialFacts& f, const Target& t) {
   const int64_t best = best_own(f, f.even, t);
   if (best > 0 || !f.even) return best;
   const int64_t uneven = best_own(f, false, t);
-  return f.results >= kTeams || joins_full_groups(f, uneven * t.subgroup_size) ? uneven : 0;
+  return uneven > 0 && (f.results >= kTeams || joins_full_groups(f, uneven * t.subgroup_size)) ? uneven : 0;
 }
 
 }  // namespace

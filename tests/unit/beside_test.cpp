@@ -122,6 +122,9 @@ TEST(Beside, LongComputationsStayApart) {
   };
   EXPECT_EQ(dispatches(299), 2u);
   EXPECT_EQ(dispatches(300), 3u);
+  std::string steps = "(f32, f32[N, M]) {\n let a = x * y\n";
+  for (int k = 0; k < 3000; ++k) steps += " let a = a + " + std::string(k % 2 ? "x" : "y") + "\n";
+  EXPECT_TRUE(lowered(steps + " (sum(x), a)\n}", 1, 131'077, test::lane_cpu()).agrees()) << "nor are they cut in two";
 }
 
 }  // namespace beside_test
