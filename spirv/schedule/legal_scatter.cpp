@@ -30,9 +30,13 @@ std::optional<Error> check_lanes(const ScatterFacts& facts, const ScatterSchedul
 // Elements of a row that an invocation has side by side, and those that lanes have.
 std::optional<Error> check_row(const ScatterFacts& facts, const ScatterSchedule& s) {
   if (s.atomic || s.places.size() != 1) return illegal(s, "who has several elements of a row puts them to any place, alone");
-  for (const Part& p : s.row)
+  int grids = 0, lanes = 0;
+  for (const Part& p : s.row) {
     if (p.bind != Bind::Grid && p.bind != Bind::Register && p.bind != Bind::Lane)
       return illegal(s, "elements of a row are on the grid, in registers or lanes, not " + std::string(name(p.bind)));
+    grids += p.bind == Bind::Grid, lanes += p.bind == Bind::Lane;
+  }
+  if (grids > 1 || lanes > 1) return illegal(s, "a row has one part on the grid, and one in lanes");
   if (extent(s.row) < facts.row || extent(s.row) >= 2 * facts.row) return illegal(s, counted(extent(s.row), facts.row));
   const int64_t own = extent(s.row, Bind::Register) * extent(s.updates, Bind::Unroll);
   if (own > kMostTile)

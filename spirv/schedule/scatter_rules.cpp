@@ -1,6 +1,7 @@
-// Schedules of scatters. Copies of the result that invocations have for themselves need no atomics, as long as caches keep
-// them near. Larger results are added to atomically, in runs of updates to the same place where an invocation reads a
-// contiguous range; or, where the device has no such atomics, by the invocation that owns the place.
+// Schedules of scatters. Rows that are long enough for all processors are taken in columns. Copies of the result that
+// invocations have for themselves need no atomics, either, as long as caches keep them near. Larger results are added to
+// atomically, in runs of updates to the same place where an invocation reads a contiguous range; or, where the device has no
+// such atomics, by the invocation that owns the place.
 #include <algorithm>
 #include <array>
 

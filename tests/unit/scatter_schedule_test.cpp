@@ -66,6 +66,8 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
     EXPECT_EQ(broken(alone + row), "") << row;
   expect_in(broken(ranges + "register 3"), "who has several elements of a row puts them to any place, alone");
   expect_in(broken(alone + "serial 3"), "elements of a row are on the grid, in registers or lanes, not serial");
+  expect_in(broken(alone + "grid 2 register 1 grid 2"), "a row has one part on the grid, and one in lanes");
+  expect_in(broken(alone + "lane 2 lane 2"), "a row has one part on the grid, and one in lanes");
   expect_in(broken(alone + "register 2"), "its parts count 2 elements, the axis has 3");
   expect_in(broken(alone + "lane 6"), "its parts count 6 elements, the axis has 3");
   facts.row = 40;
