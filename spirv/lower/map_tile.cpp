@@ -46,16 +46,6 @@ std::vector<size_t> numbered_axes(const schedule::MapSchedule& m, schedule::Bind
   return axes;
 }
 
-// Surplus elements compute the last one again, and do not store it: the place of which instead, and whether it is one of
-// `n`. Of elements that an invocation has in pairs, all that there are being pairs, both are surplus or none.
-std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split& axis, int64_t n) {
-  const schedule::Part pair{schedule::Bind::Register, 2};
-  const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
-  const Value number = b.op(KOp::Quot, at, b.i32(side));
-  const Value kept = b.mul(b.op(KOp::Min, number, b.i32(n / side - 1)), b.i32(side));
-  return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Lt, number, b.i32(n / side))};
-}
-
 // Elements of an axis that a subgroup has side by side: its lanes, which are read as rows (kGatheredLoads), or each of them;
 // 0: none.
 int64_t row_of_team(const Compute& s, const schedule::Split& axis, int64_t n, const Target& t) {
@@ -97,6 +87,14 @@ bool stores_as_computed(const Compute& s, const Target& t) {
 bool leaves_odd_element(const Compute& s, const Target& t) {
   const int64_t n = s.domain.count();
   return s.schedule.flat && n % 2 == 1 && row_of_team(s, s.schedule.axes[0], n, t) > 0 && stores_as_computed(s, t);
+}
+
+std::pair<Value, Value> kept_inside(Builder& b, Value at, const schedule::Split& axis, int64_t n) {
+  const schedule::Part pair{schedule::Bind::Register, 2};
+  const int64_t side = axis.back() == pair && n % 2 == 0 ? 2 : 1;
+  const Value number = b.op(KOp::Quot, at, b.i32(side));
+  const Value kept = b.mul(b.op(KOp::Min, number, b.i32(n / side - 1)), b.i32(side));
+  return {b.add(kept, b.op(KOp::Rem, at, b.i32(side))), b.op(KOp::Lt, number, b.i32(n / side))};
 }
 
 bool is_whole_row(const Compute& s, size_t axis, const Target& t) {

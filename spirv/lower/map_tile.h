@@ -23,6 +23,11 @@ Tile open_tile(Inliner& inliner, kernel::Builder& b, const Compute& s, kernel::V
 /// Of two conditions; none: always.
 std::optional<kernel::Value> both(kernel::Builder& b, std::optional<kernel::Value> x, std::optional<kernel::Value> y);
 
+/// Surplus elements compute the last one again, and do not store it: the place of which instead, and whether it is one of
+/// `n`. Of elements that an invocation has in pairs, all that there are being pairs, both are surplus or none.
+std::pair<kernel::Value, kernel::Value> kept_inside(kernel::Builder& b, kernel::Value at, const schedule::Split& axis,
+                                                    int64_t n);
+
 /// The axes between which the map is symmetric. Pre: it is.
 std::pair<size_t, size_t> symmetric_axes(const Compute& s);
 

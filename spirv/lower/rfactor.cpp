@@ -232,7 +232,7 @@ class Factoring {
     return elements;
   }
 
-  // Returns what is stretched to x and not stored for sure, as long as x is read so.
+  // Returns what is stretched to x and was taken for stored: whoever relies on that sees to it.
   std::vector<NodeId> describe_reads(schedule::PartialFacts& f, Expr x, Op op, const std::vector<int64_t>& axes) const {
     const bool trailing = axes.back() + 1 == x.rank(), row = trailing && (axes.size() == 1 || schedule::reads_rows(target_));
     if (trailing && !schedule::shares_rows(target_) && !schedule::reads_rows(target_)) return {};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "spirv/lower/compute.h"
+#include "spirv/lower/map_tile.h"
 #include "spirv/lower/scalar_ops.h"
 
 namespace spirograd::lower {
@@ -38,7 +39,7 @@ struct ScatterKernel {
   const bool ranges = !s.scatter.atomic && schedule::extent(s.scatter.places, Bind::Grid) > 1;
 
   Value part = 0, range = 0;  // positions on the grid
-  // Elements of the row; and which of them there are, where there may be none: neighbours together.
+  // Elements of the row; and which of them there are, where some may be surplus.
   std::vector<Point> elements = {};
   std::vector<std::optional<Value>> there = {};
   int loops = 0;  // that are open
@@ -53,6 +54,8 @@ struct ScatterKernel {
     p.insert(p.end(), elements[element].begin(), elements[element].end());
     return p;
   }
+  std::vector<Value> along(std::span<const Value> numbers, const schedule::StridedPart& l, bool written_out,
+                           Value own) const;
   void find_elements(Value number);
   void hoist() const;
   std::vector<Value> open_loops();
@@ -72,8 +75,17 @@ struct ScatterKernel {
   void run_in_runs();
 };
 
-// Those of the invocation with this number among all that a row has: neighbours that lanes have are read and stored
-// together.
+// The numbers that lie behind these along a part: all that it counts if it is written out, or else the one at `own`.
+std::vector<Value> ScatterKernel::along(std::span<const Value> numbers, const schedule::StridedPart& l, bool written_out,
+                                        Value own) const {
+  std::vector<Value> out;
+  for (const Value v : numbers)
+    for (int64_t e = 0; e < (written_out ? l.part.extent : 1); ++e)
+      out.push_back(b.add(v, b.mul({written_out ? b.i32(e) : own, b.i32(l.stride)})));
+  return out;
+}
+
+// Those of the invocation with this number among all that a row has.
 void ScatterKernel::find_elements(Value number) {
   const schedule::Split& split = s.scatter.row;
   if (split.empty()) {
@@ -81,26 +93,16 @@ void ScatterKernel::find_elements(Value number) {
     there = {std::nullopt};
     return;
   }
-  const int64_t n = row.count(), lanes = schedule::extent(split, Bind::Lane), all = schedule::extent(split);
-  const int64_t neighbours = split.back().bind == Bind::Register ? split.back().extent : 1;
-  const Value lane = b.op(KOp::Rem, number, b.i32(lanes)), group = b.op(KOp::Quot, number, b.i32(lanes));
+  const Value lanes = b.i32(schedule::extent(split, Bind::Lane));
+  const Value lane = b.op(KOp::Rem, number, lanes), group = b.op(KOp::Quot, number, lanes);
   std::vector<Value> numbers = {b.i32(0)};
-  for (const auto& [p, stride] : schedule::strided(split)) {
-    std::vector<Value> more;
-    for (const Value v : numbers)
-      for (int64_t e = 0; e < (p.bind == Bind::Register ? p.extent : 1); ++e) {
-        const Value own = p.bind == Bind::Register ? b.i32(e) : p.bind == Bind::Lane ? lane : group;
-        more.push_back(b.add(v, b.mul(own, b.i32(stride))));
-      }
-    numbers = std::move(more);
-  }
-  const bool together = n % neighbours == 0;  // all of them are there, or none is
-  for (size_t j = 0; j < numbers.size(); ++j) {
-    const auto own = static_cast<size_t>(together ? neighbours : 1), first = j / own * own;
-    const Value end = b.i32(n - static_cast<int64_t>(own));
-    const Value begin = all > n ? b.op(KOp::Min, numbers[first], end) : numbers[first];
-    elements.push_back(inliner.unlinear(b.add(begin, b.i32(static_cast<int64_t>(j - first))), row));
-    there.push_back(all > n ? std::optional(b.op(KOp::Le, numbers[first], end)) : std::nullopt);
+  for (const schedule::StridedPart& l : schedule::strided(split))
+    numbers = along(numbers, l, l.part.bind == Bind::Register, l.part.bind == Bind::Lane ? lane : group);
+  const bool surplus_elements = schedule::extent(split) > row.count();
+  for (const Value v : numbers) {
+    const auto [kept, inside] = kept_inside(b, v, split, row.count());
+    elements.push_back(inliner.unlinear(surplus_elements ? kept : v, row));
+    there.push_back(surplus_elements ? std::optional(inside) : std::nullopt);
   }
 }
 
@@ -114,9 +116,8 @@ void ScatterKernel::hoist() const {
 // Numbers of the updates of one iteration.
 std::vector<Value> ScatterKernel::open_loops() {
   std::vector<Value> numbers = {b.i32(s.first)};
-  for (const auto& [p, stride] : schedule::strided(parts)) {
-    std::vector<Value> more;
-    const bool unrolled_part = p.bind == Bind::Unroll;
+  for (const schedule::StridedPart& l : schedule::strided(parts)) {
+    const schedule::Part& p = l.part;
     Value own = part;
     if (p.bind == Bind::Serial && p.extent > 1) {
       Value count = b.i32(s.count > 0 ? s.count : p.extent);
@@ -130,10 +131,7 @@ std::vector<Value> ScatterKernel::open_loops() {
     } else if (p.bind == Bind::Serial) {
       own = b.i32(0);
     }
-    for (Value v : numbers)
-      for (int64_t e = 0; e < (unrolled_part ? p.extent : 1); ++e)
-        more.push_back(b.add(v, b.mul(unrolled_part ? b.i32(e) : own, b.i32(stride))));
-    numbers = std::move(more);
+    numbers = along(numbers, l, p.bind == Bind::Unroll, own);
   }
   return numbers;
 }

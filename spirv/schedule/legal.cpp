@@ -6,6 +6,7 @@
 #include "frontend/base/checked.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/illegal.h"
+#include "spirv/schedule/row_rules.h"
 
 namespace spirograd::schedule {
 namespace {
@@ -264,9 +265,11 @@ std::optional<Error> check(const PartialFacts& facts, const PartialSchedule& s, 
       return illegal(s, "the parts of what looks for a position are ranges: the grid comes first");
     cut += split.size() == 2;
     const int64_t have = extent(split), want = facts.extents[a];
-    // What is left over behind whole parts of the last axis, and is less than they are, is reduced beside them.
+    // What is left over behind whole parts of the last axis is reduced beside them: less than one, or than as many as
+    // workgroups are full of where arrays are computed in their loops.
+    const int64_t left = (facts.beside ? kTeams : 1) * (split.size() == 2 ? split[1].extent : 0);
     const bool left_over = (facts.rows || facts.streams) && a + 1 == s.axes.size() && !facts.position && split.size() == 2 &&
-                           split[0].bind == Bind::Grid && have < want && want - have < have;
+                           split[0].bind == Bind::Grid && have < want && want - have < left;
     // Where an axis is cut into as many ranges as others are, the last ones may have no elements.
     int64_t surplus = split.size() == 2 ? split[1].extent : 1;
     if (split.size() == 2 && split[0].bind == Bind::Grid) surplus = std::max(surplus, split[0].extent);

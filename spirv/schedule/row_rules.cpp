@@ -27,8 +27,7 @@ int64_t most_own(const PartialFacts& f, double elements) {
   return std::min(most, worth_writing_out(f.beside ? kSumsCode : kRowsCode, elements * static_cast<double>(each)) / each);
 }
 
-// Whether arrays of as many elements may join full workgroups of parts, and are computed elsewhere where others are left
-// over.
+// Whether arrays of as many elements may join workgroups full of parts, and those that are left over are another kernel's.
 bool joins_full_groups(const PartialFacts& f, int64_t part) {
   return f.beside && f.results == 1 && f.extents.size() == 1 && f.extents[0] % (kTeams * part) != 0 &&
          f.extents[0] >= 2 * kTeams * part;

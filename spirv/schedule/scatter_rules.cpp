@@ -54,8 +54,8 @@ ScatterSchedule in_copies(const ScatterFacts& f, const Target& t) {
   return s;
 }
 
-// Of a row that is long enough for all processors, neighbours in lanes and as many side by side as leave each processor
-// some.
+// Of a row that is long enough for all processors: neighbours in lanes, and as many vectors of them side by side as leave
+// each processor one.
 Split columns(const ScatterFacts& f, const Target& t) {
   constexpr int64_t kMostSideBySide = 16;
   const int64_t lanes = t.price.lanes, processors = std::max<int64_t>(1, t.price.busy / lanes);

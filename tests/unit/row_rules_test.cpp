@@ -93,12 +93,17 @@ TEST(RowRules, OnlyWhereDriversGatherAndAnotherDispatchIsWorthIt) {
   EXPECT_EQ(parts(place), "k = serial 4096") << "the place of an element";
 }
 
-TEST(RowRules, WhatIsLeftOverIsLessThanThePartsAndOfRowsAlone) {
+TEST(RowRules, WhatIsLeftOverIsLessThanAPartAndOfRowsAlone) {
   const PartialSchedule s = parse_partial("k = grid 2 serial 496");
   const Target t = test::lane_cpu();
   EXPECT_FALSE(check(row(3000, 1003), s, t));
-  EXPECT_FALSE(check(row(3000, 4 * 496 - 1), s, t));
-  EXPECT_TRUE(check(row(3000, 4 * 496), s, t)) << "as much";
+  EXPECT_TRUE(check(row(3000, 2 * 496 + 496), s, t)) << "another part";
+  PartialFacts beside = row(3000, 10 * 496 - 1);
+  EXPECT_TRUE(check(beside, s, t));
+  beside.beside = true;
+  EXPECT_FALSE(check(beside, s, t)) << "parts that fill no workgroup";
+  beside.extents[0] = 10 * 496;
+  EXPECT_TRUE(check(beside, s, t));
   PartialFacts other = row(3000, 1003);
   other.rows = other.streams = false;
   EXPECT_TRUE(check(other, s, t));
