@@ -207,6 +207,13 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   return out;
 }
 
+bool is_window(const ir::Graph& g, const Node& n) {
+  if (ir::info(n.op).kind != ir::Kind::Reduce || n.attr.size() < 2 || finds_place(n.op)) return false;
+  int64_t elements = 1;
+  for (const int64_t a : n.attr) elements *= g[n.in[0]].type.shape[static_cast<int>(a)];
+  return elements <= schedule::kMostOfWindow;
+}
+
 bool all_below(NodeId x, const std::function<Operands(NodeId)>& operands) {
   constexpr size_t kMostVisits = 200;
   std::vector<NodeId> open = {x};

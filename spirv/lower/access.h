@@ -81,6 +81,10 @@ struct Accesses {
 /// constants, and after `most` nodes.
 Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);
 
+/// Whether it reduces a few elements around each of its own along several axes, all of which lanes may take as rows
+/// (schedule::wants_row_windows).
+bool is_window(const ir::Graph& g, const ir::Node& n);
+
 /// Asks of x and of what it is computed from, each node once, which operands to ask next; none: the node will not do.
 /// Whether all of them do, if they are not too many.
 using Operands = std::optional<std::span<const ir::NodeId>>;

@@ -155,7 +155,8 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
   for (NodeId part : split_results(g, draft.roots, factored.taken, factored.partial)) draft.stored.insert(part.v);
   draft.partial = std::move(factored.partial);
   store_as(pack_operands(g, draft.roots, draft.stored, draft.scans, target, scheduler));
-  if (target.price.coalesces) store_as(order_for_neighbours(g, draft.roots, draft.stored, draft.scans, target));
+  if (target.price.coalesces || schedule::stores_rows(target))
+    store_as(order_for_neighbours(g, draft.roots, draft.stored, draft.scans, target));
   return draft;
 }
 

@@ -339,7 +339,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
   if (facts.rows && schedule::reads_lane_row(facts, target_) && others.empty() && companions_.empty() &&
-      !finds_place(n.op) && schedule::extent(s.axes.back(), schedule::Bind::Unroll) == facts.extents.back())
+      !finds_place(n.op) && schedule::is_straight(s))
     return reduce_straight(scope, n, points);
   if (!s.stages.empty()) staging->take_arrays(s);
   ir::Conditions wanted = conditions(scope, id);

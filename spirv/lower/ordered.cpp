@@ -23,17 +23,22 @@ constexpr size_t kMostNodesBetween = 64;          // nodes between a reduction a
 
 bool is_reduce(const Node& n) { return ir::info(n.op).kind == ir::Kind::Reduce; }
 
-bool may_be_moved(const Node& n) {
+bool may_be_moved(const ir::Graph&, const Node& n) {
   const Shape& s = n.type.shape;
   return (is_reduce(n) || ir::is_pointwise(n.op)) && s.rank() >= 3 && s.count() >= kManyPages && s[0] >= kLong &&
          s.count() / s[0] * device_bytes(n.type.dtype) >= kFarApart;
 }
 
+using Predicate = bool (*)(const ir::Graph&, const Node&);
+
 // One whose neighbours are far apart may cost several passes over it.
-bool may_be_turned(const Node& n) {
+bool may_be_turned(const ir::Graph&, const Node& n) {
   constexpr int64_t kLarge = int64_t{1} << 16;  // elements
   return (is_reduce(n) || ir::is_pointwise(n.op)) && n.type.shape.rank() >= 2 && n.type.shape.count() >= kLarge;
 }
+
+// Where no more than rows are read by lanes, windows are worth it, which may be on their way back from any layout.
+bool is_large_window(const ir::Graph& g, const Node& n) { return is_window(g, n) && may_be_turned(g, n); }
 
 std::vector<int64_t> in_order(int rank) {
   std::vector<int64_t> axes(static_cast<size_t>(rank));
@@ -55,7 +60,8 @@ struct ReadAt {
 
 class Readers {
  public:
-  Readers(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results) : g_(g), partition_(partition) {
+  Readers(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate)
+      : g_(g), partition_(partition) {
     for (NodeId r : results) results_.insert(r.v);
     for (NodeId id : partition.order)
       if (is_reduce(g[id]) && g[g[id].in[0]].type.shape.count() >= kManyPages) ask(g[id]);
@@ -79,7 +85,7 @@ class Readers {
       stack.pop_back();
       const Node& n = g_[r.node];
       if (partition_.roots.contains(r.node.v)) {
-        if (may_be_moved(n) && !results_.contains(r.node.v))
+        if (may_be_moved(g_, n) && !results_.contains(r.node.v))
           vote(r.node, r.place, reduction, static_cast<double>(from.count()));
       } else if (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op)) {
         for (size_t j = 0; j < n.in.size(); ++j) stack.push_back({n.in[j], operand_place(g_, n, j, r.place)});
@@ -110,10 +116,10 @@ class Readers {
 // What neighbouring invocations of kernels read, by the axis of the array along which their places are neighbours.
 class Neighbours {
  public:
-  Neighbours(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results)
+  Neighbours(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate may_be_turned)
       : g_(g), partition_(partition) {
     for (NodeId id : partition.order)
-      if (partition.roots.contains(id.v) && may_be_turned(g[id])) votes_[id.v].resize(rank(id));
+      if (partition.roots.contains(id.v) && may_be_turned(g, g[id])) votes_[id.v].resize(rank(id));
     for (NodeId r : results) votes_.erase(r.v);
     if (votes_.empty()) return;
     for (NodeId id : partition.order)
@@ -207,12 +213,12 @@ Rewritten stored_in(ir::Graph& g, std::span<const NodeId> roots, const Orders& o
 
 template <class Votings>
 Rewritten order(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored, const Scans& scans,
-                const Target& target, bool (*may_be_of_use)(const Node&)) {
+                const Target& target, Predicate may_be_of_use) {
   const std::vector<NodeId> nodes = ir::postorder(g, roots);
   Orders orders;
-  if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return may_be_of_use(g[id]); })) {
+  if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return may_be_of_use(g, g[id]); })) {
     const Partition partition = choose_partition(g, roots, stored, {}, scans, {}, target);
-    const Votings votings(g, partition, roots);
+    const Votings votings(g, partition, roots, may_be_of_use);
     for (NodeId id : nodes)
       if (std::vector<int64_t> axes = votings.order_of(id); !axes.empty() && !stored.contains(id.v))
         orders.emplace(id.v, std::move(axes));
@@ -232,7 +238,7 @@ Rewritten order_for_pages(ir::Graph& g, std::span<const NodeId> roots, const std
 
 Rewritten order_for_neighbours(ir::Graph& g, std::span<const NodeId> roots, const std::set<uint32_t>& stored,
                                const Scans& scans, const Target& target) {
-  return order<Neighbours>(g, roots, stored, scans, target, may_be_turned);
+  return order<Neighbours>(g, roots, stored, scans, target, target.price.coalesces ? may_be_turned : is_large_window);
 }
 
 }  // namespace spirograd::lower

@@ -269,7 +269,18 @@ class Chooser {
   // What an element of a reduction costs in a kernel of its own.
   double alone_cost(NodeId id, double cost) {
     if (is_contraction(id)) return schedule::in_tiles(cost);
-    return is_row(id) ? kByLanes * cost : cost;
+    return is_row(id) || is_row_of_windows(id) ? kByLanes * cost : cost;
+  }
+
+  // Windows around each of many places, which lanes take as rows.
+  bool is_row_of_windows(NodeId id) {
+    constexpr double kLeastResults = 1 << 17;
+    const Node& n = g_[id];
+    if (!schedule::stores_rows(target_) || count(n.type.shape) < kLeastResults || !is_window(g_, n)) return false;
+    const Accesses found = accesses(g_, id, stored_before_);
+    const uint32_t last = 1u << (n.type.shape.rank() - 1);
+    return found.reductions.size() == 1 && !found.reductions[0].loops &&
+           std::ranges::all_of(found.reads, [&](const Access& a) { return !(a.axes & last) || (a.last & last) != 0; });
   }
 
   // A reduction of many rows, which lanes read as they lie in memory in a kernel of their own.

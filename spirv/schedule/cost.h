@@ -56,6 +56,9 @@ inline constexpr int64_t kStoredTogether = 8;
 /// once, even where not all of it fits into registers.
 inline constexpr int64_t kAloneRow = 64, kRowCode = 4800;
 
+/// Elements around each of many places, at most, that lanes take as rows, all of them written out.
+inline constexpr int64_t kMostOfWindow = 25;
+
 /// Elements of the last axis of a reduction that workgroups copy to shared memory at a time, about; shorter ones they do
 /// not.
 inline constexpr int64_t kStaged = 16;

@@ -192,6 +192,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     return illegal(
         s, "it has " + std::to_string(s.axes.size()) + " axes, the reduction " + std::to_string(facts.extents.size()));
   int64_t unrolled = 1;
+  const bool straight = facts.rows && is_straight(s);
   for (size_t a = 0; a < s.axes.size(); ++a) {
     const Split& split = s.axes[a];
     if (!counts(split)) return illegal(s, "a part has no extent that can be counted");
@@ -206,7 +207,8 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
         return illegal(
             s, std::to_string(split[j].extent) + " invocations share it, " +
                    (facts.group > 0 ? "the group has " + std::to_string(facts.group) : "no group computes it together"));
-      if (b == Bind::Unroll && !innermost && !before_local) return illegal(s, "only the innermost part is unrolled");
+      if (b == Bind::Unroll && !innermost && !before_local && !straight)
+        return illegal(s, "only the innermost part is unrolled");
     }
     const bool shared = split.back().bind == Bind::Local;
     unrolled *= extent(split, Bind::Unroll);

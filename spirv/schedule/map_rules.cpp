@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/element_rules.h"
 #include "spirv/schedule/group_rules.h"
 #include "spirv/schedule/lane_row_rules.h"
 #include "spirv/schedule/legal.h"
@@ -317,10 +318,11 @@ bool wants_half(const MapFacts& f, const MapSchedule& s) {
   return kept_tiles(f.domain[row], own(row), own(column)) <= kMostKept;
 }
 
-constexpr std::array<MapRule, 18> kMapRules = {{
+constexpr std::array<MapRule, 19> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
+    {"windows of rows", wants_row_windows, row_windows},
     {"maps over rows of subgroups", wants_row_maps, row_maps},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},

@@ -1,6 +1,7 @@
 #include "spirv/schedule/row_rules.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "frontend/base/checked.h"
@@ -161,19 +162,13 @@ std::optional<size_t> axis_of_teams(const MapFacts& f, int axes) {
   return best;
 }
 
-namespace {
-
-// Whether points along an axis read the same, or neighbours in memory.
 bool same_or_neighbours(const Read& r, int axis) { return !(r.axes >> axis & 1) || ((r.last >> axis & 1) && r.sums); }
 
-// Whether there are rows of elements along the last axis, so many for each lane, for the subgroups of workgroups; and these
-// rows: they are neighbours along the axis, or along another one if they are too few there.
 bool has_tiles(const MapFacts& f, int64_t own, const Target& t) {
   const int last = f.domain.rank() - 1;
   return tiles_along(f, static_cast<size_t>(last), own * t.subgroup_size) >= kTeams || axis_of_teams(f, last);
 }
 
-// `pairs`: lanes have neighbours, which they load at once; else all of them are neighbours.
 MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t) {
   MapSchedule s = plain_map(f);
   s.team = t.subgroup_size;
@@ -193,6 +188,8 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t
     if (extent(s.axes[a]) != f.domain[static_cast<int>(a)]) s.tail = Tail::Recompute;
   return s;
 }
+
+namespace {
 
 constexpr int64_t kShortColumn = 8;
 // That lanes load of two columns each. Drivers take long for loads, and half for pairs: twice as many rows are worth that
@@ -248,116 +245,17 @@ MapSchedule lane_columns(const MapFacts& f, const Target& t) {
   return in_tiles(f, kOwnColumns, even && f.reductions[0].length > kRowsOfColumns, t);
 }
 
-namespace {
-
-// Elements of a lane, at most: what is written out for all of them should fit the caches of code.
-int64_t own_elements(int64_t code, const Target& t) {
-  constexpr int64_t kMost = 64, kCode = 1760;
-  int64_t own = stores_rows(t) ? kMost / 2 : kMost;  // drivers branch at each store
-  while (own * code > kCode) own /= 2;
-  return own;
-}
-
-// Whether all that a map reads lies as it does, or is one number: then its elements are counted through all axes.
-bool lies_alike(const MapFacts& f) {
-  return std::ranges::any_of(f.reads, [](const Read& r) { return r.own; }) &&
-         std::ranges::all_of(f.reads, [](const Read& r) { return r.own || r.axes == 0; });
-}
-
-// Whether it lies along the last axis, or is the same there.
-bool lies_along(const MapFacts& f) {
-  const int last = f.domain.rank() - 1;
-  const auto depends = [&](const Read& r) { return (r.axes >> last & 1) != 0; };
-  const auto is_row = [&](const Read& r) { return r.own || same_or_neighbours(r, last); };
-  return last >= 0 && std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, depends);
-}
-
-// The same elements along one axis.
-MapFacts flattened(MapFacts f) {
-  f.domain = Shape({f.domain.count()});
-  return f;
-}
-
-// Elements of a lane that are taken side by side along the last axis; 0: there is no room for them. Of one axis, the last
-// element may be odd; rows of odd length begin anywhere, and are scattered.
-int64_t own_along(const MapFacts& f, const Target& t) {
-  const int64_t n = f.domain[f.domain.rank() - 1];
-  int64_t own = own_elements(f.code, t);
-  while (own * t.subgroup_size > n) own /= 2;
-  if ((n % 2 != 0 && !stores_rows(t)) || own < kLeastOwn || !has_tiles(f, own, t)) return 0;
-  const int64_t in_all = divided_up(n, t.subgroup_size);
-  return std::max(kLeastOwn, divided_up(in_all, divided_up(in_all, own)));  // alike: the last one repeats little
-}
-
-// Rows that are too short for a lane to have enough of one: several of them, along another axis.
-struct ShortRows {
-  size_t axis = 0;
-  int64_t rows = 1;
-  size_t teams = 0;  // the axis along which subgroups are neighbours
-};
-
-std::optional<ShortRows> short_rows(const MapFacts& f, const Target& t) {
-  constexpr int64_t kMany = 4;  // tiles, of which the last one may begin earlier
-  const int last = f.domain.rank() - 1;
-  const int64_t n = f.domain[last], own = n / t.subgroup_size, most = own_elements(f.code, t) / std::max<int64_t>(1, own);
-  if (own == 0 || n % t.subgroup_size != 0) return std::nullopt;
-  for (auto a = static_cast<size_t>(last); a-- > 0;) {
-    const int64_t length = f.domain[static_cast<int>(a)];
-    int64_t rows = std::min(most, length);
-    while (own * rows >= kLeastOwn && length % rows != 0) --rows;
-    if (own * rows < kLeastOwn && length >= kMany * most) rows = most;
-    if (own * rows < kLeastOwn) continue;
-    if (tiles_along(f, a, rows) >= kTeams) return ShortRows{a, rows, a};
-    MapFacts others = f;
-    others.domain[static_cast<int>(a)] = 1;
-    if (const auto teams = axis_of_teams(others, last)) return ShortRows{a, rows, *teams};
-  }
-  return std::nullopt;
-}
-
-MapSchedule in_short_rows(const MapFacts& f, const ShortRows& rows, const Target& t) {
-  MapSchedule s = plain_map(f);
-  if (rows.teams != rows.axis) give_to_teams(s, f, rows.teams, kTeams, t);
-  s.team = t.subgroup_size;
-  s.group = kTeams * s.team;
-  const int64_t n = f.domain[f.domain.rank() - 1];
-  s.axes[rows.axis] = on_grid(tiles_along(f, rows.axis, rows.rows), rows.teams == rows.axis);
-  s.axes[rows.axis].push_back({Bind::Register, rows.rows});
-  s.axes.back() = on_grid(1, false);
-  append_row(s.axes.back(), n / s.team, n, t);
-  if (extent(s.axes[rows.axis]) != f.domain[static_cast<int>(rows.axis)]) s.tail = Tail::Recompute;
-  return s;
-}
-
-}  // namespace
-
-bool wants_row_elements(const MapFacts& f, const Target& t) {
-  constexpr int64_t kLeastElements = 1 << 19;
-  if (!reads_rows(t) || !takes_pairs(t) || !f.alone || f.stores || f.reduces || f.domain.count() < kLeastElements)
-    return false;
-  if (lies_alike(f)) return own_along(flattened(f), t) > 0;
-  return lies_along(f) && (own_along(f, t) > 0 || short_rows(f, t));
-}
-
-MapSchedule row_elements(const MapFacts& f, const Target& t) {
-  const bool flat = lies_alike(f);
-  if (!flat && own_along(f, t) == 0) return in_short_rows(f, *short_rows(f, t), t);
-  const MapFacts along = flat ? flattened(f) : f;
-  MapSchedule s = in_tiles(along, own_along(along, t), false, t);
-  s.flat = flat;
-  return s;
-}
-
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
-  if (!reads_rows(t) || f.extents.size() != 1 || (f.team && f.loops)) return false;
-  return f.team ? n >= f.group && adds_plainly(divided_up(n, f.group)) : f.rows && n <= kPlainSum;
+  if (!reads_rows(t) || (f.team && f.loops)) return false;
+  if (!f.team) return f.rows && std::accumulate(f.extents.begin(), f.extents.end(), int64_t{1}, saturating_mul) <= kPlainSum;
+  return f.extents.size() == 1 && n >= f.group && adds_plainly(divided_up(n, f.group));
 }
 
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {
   ReduceSchedule s;
   if (!f.team) {
-    s.axes = {{{Bind::Unroll, f.extents[0]}}};
+    for (const int64_t n : f.extents) s.axes.push_back({{Bind::Unroll, n}});
     return s;
   }
   const int64_t own = divided_up(f.extents[0], f.group);

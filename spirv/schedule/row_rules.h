@@ -54,6 +54,14 @@ bool give_whole_rows(MapSchedule& s, const MapFacts& f, int64_t tiles, const Tar
 /// equals, of the first `axes`. None: they are shorter than that.
 std::optional<size_t> axis_of_teams(const MapFacts& f, int axes);
 
+/// Whether points along an axis read the same, or neighbours in memory.
+bool same_or_neighbours(const Read& r, int axis);
+/// Whether there are rows of elements along the last axis, so many for each lane, for the subgroups of workgroups; and these
+/// rows: they are neighbours along the axis, or along another one if they are too few there. `pairs`: lanes have neighbours,
+/// which they load at once; else all of them are neighbours.
+bool has_tiles(const MapFacts& f, int64_t own, const Target& t);
+MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t);
+
 /// Long rows become parts that a subgroup takes each. What is left over is for another kernel.
 bool wants_row_parts(const PartialFacts& f, const Target& t);
 PartialSchedule row_parts(const PartialFacts& f, const Target& t);
@@ -63,10 +71,6 @@ bool wants_column_parts(const PartialFacts& f, const Target& t);
 PartialSchedule column_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_columns(const MapFacts& f, const Target& t);
 MapSchedule lane_columns(const MapFacts& f, const Target& t);
-
-/// Light work on each element of large arrays that lie alike.
-bool wants_row_elements(const MapFacts& f, const Target& t);
-MapSchedule row_elements(const MapFacts& f, const Target& t);
 
 /// The reduction of either, which is written out whole.
 bool reads_lane_row(const ReduceFacts& f, const Target& t);

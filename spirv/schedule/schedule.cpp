@@ -154,6 +154,10 @@ int64_t invocations(const ScatterSchedule& s) {
 int64_t apart(const ScatterSchedule& s, int64_t row) {
   return s.row.empty() ? row : extent(s.row, Bind::Grid) * extent(s.row, Bind::Lane);
 }
+bool is_straight(const ReduceSchedule& s) {
+  return std::ranges::all_of(s.axes, [](const Split& a) { return a.size() == 1 && a[0].bind == Bind::Unroll; });
+}
+
 int64_t staged_elements(const ReduceSchedule& s) {
   int64_t n = 1;
   for (auto part = s.axes.back().rbegin(); part != s.axes.back().rend(); ++part) {

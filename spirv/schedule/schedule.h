@@ -118,6 +118,8 @@ struct ReduceSchedule {
   std::vector<Stage> stages;  // copied before the innermost serial loop of the last axis: what this loop reads of them
   bool operator==(const ReduceSchedule&) const = default;
 };
+/// Whether all of its elements are written out, along each axis.
+bool is_straight(const ReduceSchedule& s);
 /// Elements of the last axis from one copy to the next: those of its innermost serial loop.
 int64_t staged_elements(const ReduceSchedule& s);
 

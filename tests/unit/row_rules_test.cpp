@@ -224,8 +224,8 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
   EXPECT_EQ(with({2048, 2048}, of_columns), with({2048, 2048}, of_row));
   EXPECT_EQ(with({2048, 2048}, of_row, 105), "i = grid 2048; j = grid 2 local 8 register 16 lane 8; group 64; team 8");
   EXPECT_EQ(with({16400, 66}, of_row),
-            "i = grid 4100 local 4; j = local 2 register 8 lane 8; tail recompute; group 64; team 8")
-      << "short rows, a few of them whole";
+            "i = grid 1025 local 8 register 2; j = register 9 lane 8; tail recompute; group 64; team 8")
+      << "short rows, two of them whole";
   EXPECT_EQ(with({4099, 1000}, of_row), "i = grid 4099; j = local 4 register 32 lane 8; tail recompute; group 32; team 8");
   EXPECT_EQ(with({4099, 300}, of_row),
             "i = grid 513 local 8; j = grid 2 register 19 lane 8; tail recompute; group 64; team 8")
@@ -234,7 +234,13 @@ TEST(RowRules, RowsOfElementsBesideWhatOtherAxesHaveInCommon) {
   EXPECT_EQ(with({4096, 2049}, of_row),
             "i = grid 4096; j = grid 2 local 8 register 29 lane 8; tail recompute; group 64; team 8")
       << "odd, read as rows";
-  EXPECT_EQ(with({1 << 16, 62}, of_row).find("team"), std::string::npos) << "short, and no whole rows of lanes";
+  EXPECT_EQ(with({1 << 16, 62}, of_row),
+            "i = grid 2048 local 8 register 4; j = register 8 lane 8; tail recompute; group 64; team 8")
+      << "the last lanes begin earlier";
+  EXPECT_EQ(with({1 << 17, 12}, of_row),
+            "i = grid 1024 local 8 register 16; j = register 2 lane 8; tail recompute; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 10}, of_row).find("team"), std::string::npos) << "too much would be computed twice";
+  EXPECT_EQ(with({1 << 18, 7}, of_row).find("team"), std::string::npos) << "shorter than lanes";
 }
 
 TEST(RowRules, TeamsTakeWhatLiesTogether) {
@@ -256,24 +262,43 @@ TEST(RowRules, ShortRowsAreTakenSeveralAtATime) {
     f.reads[1] = {.buffer = 1, .axes = 1u << (domain.rank() - 1), .sums = true, .last = 1u << (domain.rank() - 1)};
     return map(f);
   };
-  EXPECT_EQ(with({1 << 17, 32}), "i = grid 2048 local 8 register 8; j = grid 1 register 4 lane 8; group 64; team 8");
-  EXPECT_EQ(with({1 << 17, 8}), "i = grid 512 local 8 register 32; j = grid 1 lane 8; group 64; team 8");
-  EXPECT_EQ(with({1 << 17, 32}, 105), "i = grid 4096 local 8 register 4; j = grid 1 register 4 lane 8; group 64; team 8")
+  EXPECT_EQ(with({1 << 17, 32}), "i = grid 2048 local 8 register 8; j = register 4 lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 8}), "i = grid 512 local 8 register 32; j = lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 32}, 105), "i = grid 4096 local 8 register 4; j = register 4 lane 8; group 64; team 8")
       << "fewer of what takes longer";
-  EXPECT_EQ(with({131071, 24}),
-            "i = grid 1639 local 8 register 10; j = grid 1 register 3 lane 8; tail recompute; group 64; team 8")
+  EXPECT_EQ(with({131071, 24}), "i = grid 1639 local 8 register 10; j = register 3 lane 8; tail recompute; group 64; team 8")
       << "the last ones begin earlier";
   EXPECT_EQ(with({16, 112, 56, 48}),
-            "i = grid 16; j = grid 112; k = grid 2 local 8 register 4; l = grid 1 register 6 lane 8; tail recompute; group "
+            "i = grid 16; j = grid 112; k = grid 2 local 8 register 4; l = register 6 lane 8; tail recompute; group "
             "64; team 8")
       << "a part of the rows divides the axis";
-  EXPECT_EQ(with({1 << 16, 7, 16}),
-            "i = grid 8192 local 8; j = grid 1 register 7; k = grid 1 register 2 lane 8; group 64; team 8");
-  EXPECT_EQ(with({1 << 17, 2, 16}),
-            "i = grid 1024 local 8 register 16; j = grid 2; k = grid 1 register 2 lane 8; group 64; team 8")
+  EXPECT_EQ(with({1 << 16, 7, 16}), "i = grid 8192 local 8; j = grid 1 register 7; k = register 2 lane 8; group 64; team 8");
+  EXPECT_EQ(with({1 << 17, 2, 16}), "i = grid 1024 local 8 register 16; j = grid 2; k = register 2 lane 8; group 64; team 8")
       << "along the first axis that is long enough";
-  EXPECT_EQ(with({1 << 18, 20}).find("team"), std::string::npos) << "no whole rows of lanes";
+  EXPECT_EQ(with({1 << 18, 20}),
+            "i = grid 4096 local 8 register 8; j = register 3 lane 8; tail recompute; group 64; team 8");
   EXPECT_EQ(with({6, 3, 1 << 14, 4}).find("team"), std::string::npos);
+}
+
+TEST(RowRules, WindowsAreWrittenOut) {
+  const auto with = [](const Shape& domain, double length, bool one_axis = false, uint32_t last = 4) {
+    MapFacts f{domain, {{.buffer = 0, .axes = 7, .reduced = true, .sums = true, .last = last}}, 20, true};
+    f.reductions = {{.axes = 7, .length = length, .one_axis = one_axis}};
+    f.operations = {{.axes = 7, .count = 1}};
+    f.alone = true;
+    return map(f);
+  };
+  EXPECT_EQ(with({64, 126, 126}, 9),
+            "i = grid 64; j = grid 8 local 8 register 2; k = register 16 lane 8; tail recompute; group 64; team 8");
+  EXPECT_EQ(with({64, 126, 126}, 25),
+            "i = grid 64; j = grid 42 local 3; k = local 2 register 8 lane 8; tail recompute; group 48; team 8")
+      << "fewer of more";
+  const auto in_rows = [](const std::string& how) { return how.find("team") != std::string::npos; };
+  EXPECT_FALSE(in_rows(with({64, 126, 126}, 26))) << "too many";
+  EXPECT_FALSE(in_rows(with({64, 126, 126}, 9, true))) << "points share a loop over one axis";
+  EXPECT_FALSE(in_rows(with({64, 126, 126}, 9, false, 1))) << "neighbours are not neighbours in memory";
+  EXPECT_TRUE(in_rows(with({16, 64, 64}, 9)));
+  EXPECT_FALSE(in_rows(with({8, 64, 64}, 9))) << "little work";
 }
 
 TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
