@@ -7,6 +7,7 @@ spirograd_test(unit/stored_sums_test.cpp LABELS unit LINK spirograd_text spirogr
 spirograd_test(unit/access_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/rebase_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/invariant_test.cpp LABELS unit LINK spirograd_kernel)
+spirograd_test(unit/joined_axes_test.cpp LABELS unit LINK spirograd_test_support spirograd_text spirograd_compile)
 spirograd_test(unit/ordered_test.cpp LABELS unit LINK spirograd_golden_plans spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/panels_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/shared_parts_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)

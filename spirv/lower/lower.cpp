@@ -2,6 +2,7 @@
 // steps.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/own_graph.h"
@@ -13,6 +14,7 @@
 #include "spirv/lower/check_extents.h"
 #include "spirv/lower/computes.h"
 #include "spirv/lower/gates.h"
+#include "spirv/lower/joined_axes.h"
 #include "spirv/lower/kept_rows.h"
 #include "spirv/lower/memory.h"
 #include "spirv/lower/own_kernels.h"
@@ -308,15 +310,12 @@ class Lowering {
     }
     std::vector<Wanted> wanted;
     for (size_t j = 0; j < f.results.size(); ++j) wanted.push_back({f.results[j], {formal(f.params.size() + j), 0}});
-    std::vector<Step> before;
-    std::swap(before, plan_.steps);
+    std::vector<Step> before = std::exchange(plan_.steps, {});
     const uint32_t outer_base = formal_base_;
     formal_base_ += static_cast<uint32_t>(f.params.size() + f.results.size());
-    region(body_params, wanted, name + "_body", {f.results, {}}, gates_of(outer, {&id, 1}));
+    region(body_params, wanted, name + "_body", {with_joined_axes(g_, f.results), {}}, gates_of(outer, {&id, 1}));
     formal_base_ = outer_base;
-    std::vector<Step> body;
-    std::swap(body, plan_.steps);
-    plan_.steps = std::move(before);
+    const std::vector<Step> body = std::exchange(plan_.steps, std::move(before));
     if (body.empty()) return;
     const uint64_t per_step = commands(body);
     if (commands(plan_.steps) + per_step * static_cast<uint64_t>(parts.length) > kCommandLimit)
@@ -389,6 +388,7 @@ Plan lower(const Program& p, const Target& target, const schedule::Scheduler& sc
   std::vector<NodeId> roots;
   for (const ProgramResult& r : own.results) roots.push_back({r.node});
   check_extents(g, roots);
+  roots = with_joined_axes(g, roots);
   Plan plan = Lowering(g, target, scheduler).run(own, {roots, {}});
   if (!wants_turns(plan, target)) return plan;
   const Turns turns = rows_in_turns(g, roots, target);

@@ -118,14 +118,14 @@ TEST(Lower, LongSumsAreSplitAndAccurate) {
 
 // An invocation sums several columns side by side, so that even 256 columns leave most of a processor idle.
 TEST(Lower, SumsOfColumnsAreSplitForThoseThatComputeThem) {
-  const std::pair<Shape, uint64_t> cases[] = {{{8192, 256}, 16}, {{8192, 2, 128}, 8}};
-  for (const auto& [rows, parts] : cases) {
+  for (const Shape& rows : {Shape{8192, 256}, Shape{8192, 2, 128}}) {
+    constexpr uint64_t kParts = 16;
     Builder b;
     const Expr x = b.param(f32(rows));
     lower::Plan plan;
     ASSERT_TRUE(agrees(b.program({ir::sum(x, 0)}), {ramp(rows.count())}, cpu_target(), 1e-5, &plan));
     EXPECT_EQ(dispatches(plan), 2u);
-    EXPECT_EQ(plan.scratch_bytes, parts * 256 * 4) << to_string(x.type());
+    EXPECT_EQ(plan.scratch_bytes, kParts * 256 * 4) << to_string(x.type());
   }
 }
 

@@ -32,10 +32,10 @@ bool stores(const Program& p, const Shape& shape, const Target& target = test::c
 }
 
 // Products of all pairs of 2048 and 32,
-const std::string kProducts = "{ let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n";
+const std::string kProducts = "{ let z = for i: 2048, j: 32, r: 8 => exp(sum(for c: 8 => w[r, j, c] * x[i, c]) * 0.1)\n";
 // read along the 2048 for each of the 32.
 const std::string kAlongFirst = "(for j: 32, r: 8, c: 8 => sum(for i: 2048 => z[i, j, r] * x[i, c]))";
-const std::string kPairs = "def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> f32[32, 8, 8] " + kProducts + kAlongFirst + "}";
+const std::string kPairs = "def main(w: f32[8, 32, 8], x: f32[2048, 8]) -> f32[32, 8, 8] " + kProducts + kAlongFirst + "}";
 
 TEST(Ordered, WhatIsReducedOverItsFirstAxisIsStoredWithItFurtherIn) {
   const Program p = program(kPairs);
@@ -54,8 +54,8 @@ TEST(Ordered, SmallArraysAreInACache) {
 TEST(Ordered, FromAQuarterOfAMillionElementsOn) {
   const auto moved = [](const std::string& n) {
     std::string text =
-        "def main(w: f32[32, 8, 8], x: f32[N, 8]) -> (f32[32, 8], f32[32, 8]) {\n"
-        "  let z = for i: N, j: 32, r: 8 => exp(sum(for c: 8 => w[j, r, c] * x[i, c]) * 0.1)\n"
+        "def main(w: f32[8, 32, 8], x: f32[N, 8]) -> (f32[32, 8], f32[32, 8]) {\n"
+        "  let z = for i: N, j: 32, r: 8 => exp(sum(for c: 8 => w[r, j, c] * x[i, c]) * 0.1)\n"
         "  (for j: 32, r: 8 => sum(for i: N => z[i, j, r]), for j: 32, r: 8 => max(for i: N => z[i, j, r])) }";
     for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, n);
     const Program p = program(text);
@@ -70,7 +70,7 @@ TEST(Ordered, NeighboursThatAreServedTogetherReadTheLastAxis) {
 }
 
 TEST(Ordered, ResultsStayAsTheyAre) {
-  const Program p = program("def main(w: f32[32, 8, 8], x: f32[2048, 8]) -> (f32[2048, 32, 8], f32[32, 8, 8]) " + kProducts +
+  const Program p = program("def main(w: f32[8, 32, 8], x: f32[2048, 8]) -> (f32[2048, 32, 8], f32[32, 8, 8]) " + kProducts +
                             "(z, " + kAlongFirst + ") }");
   EXPECT_FALSE(stores(p, {32, 2048, 8}));
 }
@@ -78,7 +78,7 @@ TEST(Ordered, ResultsStayAsTheyAre) {
 // Twice as many elements are read the other way round.
 TEST(Ordered, MostReadersDecide) {
   const Program p =
-      program("def main(w: f32[32, 8, 8], x: f32[2048, 8], y: f32[32, 24]) -> (f32[2048, 8, 24], f32[32, 8, 8]) " +
+      program("def main(w: f32[8, 32, 8], x: f32[2048, 8], y: f32[32, 24]) -> (f32[2048, 8, 24], f32[32, 8, 8]) " +
               kProducts + "(for i: 2048, r: 8, c: 24 => sum(for j: 32 => z[i, j, r] * y[j, c]), " + kAlongFirst + ") }");
   EXPECT_TRUE(stores(p, {2048, 32, 8}));
 }
@@ -87,7 +87,7 @@ TEST(Ordered, MostReadersDecide) {
 TEST(Stored, SumsInsideOfSumsAreNotWherePointsShareWhatTheyRead) {
   const Program p = program(
       "def main(w: f32[48, 16, 20], x: f32[512, 20]) -> f32[512, 48] =\n"
-      "  for i: 512, j: 48 => sum(for r: 16 => square(sum(for c: 20 => w[j, r, c] * x[i, c])))");
+      "  for i: 512, j: 48 => sum(for r: 16 => square(sum(for c: 20 => w[r, j, c] * x[i, c])))");
   EXPECT_TRUE(stored(p).empty());
   const auto inputs = test::sines(p, 0.07);
   EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::cpu_target()), inputs, 1e-5));
@@ -138,8 +138,8 @@ TEST(Ordered, NeighboursAreNeighboursInMemoryWhereInvocationsAreServedTogether) 
   const Program p = program(
       "def main(x: f32[4, 16, 64, 64]) -> (f32[4, 16, 62, 62], f32) {\n"
       "  let y = avg_pool(x, 3, stride=1)\n  (exp(y), sum(square(y))) }");
-  EXPECT_TRUE(stores(p, {62, 4, 16, 62}, test::gpu()));
-  EXPECT_FALSE(stores(p, {62, 62, 4, 16}, test::gpu()));
+  EXPECT_TRUE(stores(p, {62, 64, 62}, test::gpu()));
+  EXPECT_FALSE(stores(p, {62, 62, 64}, test::gpu()));
   EXPECT_TRUE(test::same_as_interpreter(p, lower::lower(p, test::gpu()), test::sines(p, 0.07), 1e-5));
 }
 

@@ -62,8 +62,8 @@ TEST(Panels, AnArrayThatIsBothOperandsIsReadInBothWays) {
 
 TEST(Panels, TheLastOfLongAxesStaysTheInnermost) {
   const std::string found =
-      loops(program("def f(x: f32[64, 10, 12], w: f32[10, 12, 64]) -> f32[64, 64] =\n"
-                    "  for i: 64, j: 64 => sum(for a: 10, b: 12 => x[i, a, b] * w[a, b, j])"));
+      loops(program("def f(x: f32[64, 10, 12], w: f32[12, 10, 64]) -> f32[64, 64] =\n"
+                    "  for i: 64, j: 64 => sum(for a: 10, b: 12 => x[i, a, b] * w[b, a, j])"));
   EXPECT_TRUE(has(found, "sum of f32[64,64,10,12]: k = serial 10; a = serial 2 unroll 6; broadcast 8")) << found;
 }
 
