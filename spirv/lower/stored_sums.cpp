@@ -130,6 +130,21 @@ std::optional<Expr> sum_of_tiles(Graph& g, NodeId id, const NodeSet& now_stored,
   return std::nullopt;
 }
 
+// Of a contraction whose last axis is shorter than lanes are, as of a gradient by weights of a few classes: parts of its
+// transpose, where neighbours along another axis are neighbours in memory.
+std::optional<Expr> sum_of_turned_parts(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
+                                        std::set<uint32_t>& stored) {
+  const Node sum = g[id];
+  if (sum.type.shape[sum.type.shape.rank() - 1] >= schedule::width_of(target)) return std::nullopt;
+  for (const int last : axes_of_lanes(sum.type.shape, target)) {
+    if (last + 1 == sum.type.shape.rank()) continue;
+    const Expr turned = with_last(g, sum, last);
+    const auto how = schedule::long_product(contraction_facts(g, turned.id, now_stored), target);
+    if (how && how->at_once > 0) return ir::move_axis(sum_of_parts(g, turned.id, *how, stored), turned.rank() - 1, last);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int64_t elements_around(const Graph& g, NodeId id, const NodeSet& stored) {
@@ -163,8 +178,9 @@ Expr sum_of_parts(Graph& g, NodeId id, const schedule::LongProduct& how, std::se
 std::optional<Expr> sum_of_stored(Graph& g, NodeId sum, const NodeSet& now_stored, const Target& target,
                                   std::set<uint32_t>& stored) {
   if (const auto other = sum_of_what_is_elsewhere(g, sum, now_stored, target, stored)) return other;
-  return g[sum].attr.size() > 1 ? sum_of_short_sums(g, sum, now_stored, target, stored)
-                                : sum_of_tiles(g, sum, now_stored, target, stored);
+  if (g[sum].attr.size() > 1) return sum_of_short_sums(g, sum, now_stored, target, stored);
+  const auto tiles = sum_of_tiles(g, sum, now_stored, target, stored);
+  return tiles ? tiles : sum_of_turned_parts(g, sum, now_stored, target, stored);
 }
 
 }  // namespace spirograd::lower

@@ -225,6 +225,19 @@ TEST(ProductRules, PartsAtOnceGiveTheInterpretersValues) {
   }
 }
 
+TEST(ProductRules, WhatHasFewColumnsIsTurned) {
+  const auto is_turned = [](const std::string& text) {
+    const lower::Plan plan = lowered(program(text));
+    return std::ranges::any_of(plan.kernels, is_short_product);
+  };
+  EXPECT_TRUE(is_turned("(x: f32[3000, 50], y: f32[3000, 7]) = transpose(x) @ y"));
+  EXPECT_TRUE(is_turned("(x: f32[3001, 50], y: f32[3001, 15]) = exp(transpose(x) @ tanh(y))")) << "some are left over";
+  EXPECT_TRUE(is_turned("(x: f32[2, 3000, 40], y: f32[2, 3000, 5]) = for b: 2 => transpose(x[b]) @ y[b]"));
+  EXPECT_FALSE(is_turned("(x: f32[50, 3000], y: f32[3000, 7]) = x @ y")) << "rows of x are far apart";
+  EXPECT_FALSE(is_turned("(x: f32[3000, 12], y: f32[3000, 12]) = transpose(x) @ exp(y)")) << "nor has it many rows";
+  EXPECT_FALSE(is_turned("(x: f32[200, 50], y: f32[200, 7]) = transpose(x) @ y")) << "little work";
+}
+
 // Whether a kernel of the plan computes sums over some of the axes; `copies`: arrays with zeros around.
 void expect_short_sums(const std::string& text, size_t copies, bool expected = true) {
   SCOPED_TRACE(text);
