@@ -172,8 +172,8 @@ bool short_products_of(const MapFacts& f, const Target& t) {
 // What is stored for all parts should stay in caches; else a dispatch for each part needs enough tiles.
 std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   constexpr int64_t kLeastTiles = 256, kLongest = 1 << 16, kMany = 8;
-  constexpr double kInCaches = 1 << 22;      // bytes
-  constexpr double kMostOfSymmetric = 1.15;  // columns of tiles, of which others compute half
+  constexpr double kInCaches = 1 << 22;     // bytes
+  constexpr double kMostOfSymmetric = 1.3;  // columns of tiles, of which others compute half
   const Reduction* r = stores_rows(t) ? only_reduction(f) : nullptr;
   const int last = f.domain.rank() - 1;
   if (!r || r->loops || r->length <= kPlainSum || f.domain[last] < width_of(t)) return std::nullopt;

@@ -146,6 +146,7 @@ TEST(ProductRules, LongOnesAreInParts) {
     f.symmetric = {0, 1};
     return parts(f);
   };
+  EXPECT_EQ(symmetric(38), "50 at once") << "as fast as half in loops that gather";
   EXPECT_EQ(symmetric(36), "none") << "half of it is computed otherwise, and tiles would have 48 columns";
   EXPECT_EQ(parts(product(36, 36, 1000)), "50 at once");
   EXPECT_EQ(symmetric(640), "50, 32 x 16, rows 0");
