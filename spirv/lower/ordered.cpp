@@ -23,13 +23,13 @@ constexpr size_t kMostNodesBetween = 64;          // nodes between a reduction a
 
 bool is_reduce(const Node& n) { return ir::info(n.op).kind == ir::Kind::Reduce; }
 
+using Predicate = bool (*)(const ir::Graph&, const Node&);
+
 bool may_be_moved(const ir::Graph&, const Node& n) {
   const Shape& s = n.type.shape;
   return (is_reduce(n) || ir::is_pointwise(n.op)) && s.rank() >= 3 && s.count() >= kManyPages && s[0] >= kLong &&
          s.count() / s[0] * device_bytes(n.type.dtype) >= kFarApart;
 }
-
-using Predicate = bool (*)(const ir::Graph&, const Node&);
 
 // One whose neighbours are far apart may cost several passes over it.
 bool may_be_turned(const ir::Graph&, const Node& n) {
@@ -37,7 +37,7 @@ bool may_be_turned(const ir::Graph&, const Node& n) {
   return (is_reduce(n) || ir::is_pointwise(n.op)) && n.type.shape.rank() >= 2 && n.type.shape.count() >= kLarge;
 }
 
-// Where no more than rows are read by lanes, windows are worth it, which may be on their way back from any layout.
+// Windows are made with the axes that they move along in front, whatever lies along the last one.
 bool is_large_window(const ir::Graph& g, const Node& n) { return is_window(g, n) && may_be_turned(g, n); }
 
 std::vector<int64_t> in_order(int rank) {
@@ -60,8 +60,8 @@ struct ReadAt {
 
 class Readers {
  public:
-  Readers(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate)
-      : g_(g), partition_(partition) {
+  Readers(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate may_be_of_use)
+      : g_(g), partition_(partition), may_be_of_use_(may_be_of_use) {
     for (NodeId r : results) results_.insert(r.v);
     for (NodeId id : partition.order)
       if (is_reduce(g[id]) && g[g[id].in[0]].type.shape.count() >= kManyPages) ask(g[id]);
@@ -85,7 +85,7 @@ class Readers {
       stack.pop_back();
       const Node& n = g_[r.node];
       if (partition_.roots.contains(r.node.v)) {
-        if (may_be_moved(g_, n) && !results_.contains(r.node.v))
+        if (may_be_of_use_(g_, n) && !results_.contains(r.node.v))
           vote(r.node, r.place, reduction, static_cast<double>(from.count()));
       } else if (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op)) {
         for (size_t j = 0; j < n.in.size(); ++j) stack.push_back({n.in[j], operand_place(g_, n, j, r.place)});
@@ -109,6 +109,7 @@ class Readers {
 
   const ir::Graph& g_;
   const Partition& partition_;
+  const Predicate may_be_of_use_;
   NodeSet results_;
   std::map<uint32_t, Votes> votes_;
 };
@@ -116,10 +117,10 @@ class Readers {
 // What neighbouring invocations of kernels read, by the axis of the array along which their places are neighbours.
 class Neighbours {
  public:
-  Neighbours(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate may_be_turned)
+  Neighbours(const ir::Graph& g, const Partition& partition, std::span<const NodeId> results, Predicate may_be_of_use)
       : g_(g), partition_(partition) {
     for (NodeId id : partition.order)
-      if (partition.roots.contains(id.v) && may_be_turned(g, g[id])) votes_[id.v].resize(rank(id));
+      if (partition.roots.contains(id.v) && may_be_of_use(g, g[id])) votes_[id.v].resize(rank(id));
     for (NodeId r : results) votes_.erase(r.v);
     if (votes_.empty()) return;
     for (NodeId id : partition.order)

@@ -16,7 +16,8 @@ Rewritten order_for_pages(ir::Graph& g, std::span<const ir::NodeId> roots, const
                           const Scans& scans, const Target& target);
 
 /// Where neighbouring invocations should touch neighbours in memory: an array whose kernel reads others, and which others
-/// read, with neighbours along an axis that is not its last one is stored with that axis last.
+/// read, with neighbours along an axis that is not its last one is stored with that axis last. Where lanes read rows, that
+/// is so of windows (is_window) alone.
 Rewritten order_for_neighbours(ir::Graph& g, std::span<const ir::NodeId> roots, const std::set<uint32_t>& stored,
                                const Scans& scans, const Target& target);
 

@@ -301,6 +301,23 @@ TEST(RowRules, WindowsAreWrittenOut) {
   EXPECT_FALSE(in_rows(with({8, 64, 64}, 9))) << "little work";
 }
 
+TEST(RowRules, ReductionsOfWindowsAreStraight) {
+  ReduceFacts f{DType::F32, {3, 3}, 1, 10, kPlainSum};
+  f.rows = true;
+  const Target t = test::lane_cpu();
+  EXPECT_EQ(to_string(Scheduler().reduction(f, t)), "k = unroll 3; a = unroll 3");
+  const auto broken = [&](const std::string& text) {
+    const auto e = check(f, parse_reduction(text), t);
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(broken("k = unroll 3; a = unroll 3"), "");
+  EXPECT_NE(broken("k = unroll 3; a = serial 3").find("only the innermost part is unrolled"), std::string::npos);
+  f.rows = false;
+  EXPECT_NE(broken("k = unroll 3; a = unroll 3").find("only the innermost part is unrolled"), std::string::npos);
+  f.rows = true, f.extents = {8, 9};
+  EXPECT_FALSE(is_straight(Scheduler().reduction(f, t))) << "too many";
+}
+
 TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
   const auto dispatches = [](const std::string& text) {
     const Program p = test::program("def f" + text);
