@@ -8,6 +8,7 @@
 #include "frontend/ir/index_map.h"
 #include "frontend/ir/reshape_groups.h"
 #include "spirv/lower/affine.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 

@@ -10,6 +10,7 @@
 #include "spirv/lower/beside.h"
 #include "spirv/lower/ordered.h"
 #include "spirv/lower/panels.h"
+#include "spirv/schedule/cost.h"
 
 namespace spirograd::lower {
 

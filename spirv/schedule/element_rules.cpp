@@ -7,6 +7,7 @@
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
 #include "spirv/schedule/row_rules.h"
+#include "spirv/schedule/rules.h"
 
 namespace spirograd::schedule {
 namespace {
