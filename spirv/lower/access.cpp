@@ -208,11 +208,15 @@ Accesses accesses(const ir::Graph& g, NodeId root, const NodeSet& roots, size_t 
   return out;
 }
 
+int64_t reduced_length(const ir::Graph& g, const Node& n) {
+  int64_t length = 1;
+  for (const int64_t a : n.attr) length *= g[n.in[0]].type.shape[static_cast<int>(a)];
+  return length;
+}
+
 bool is_window(const ir::Graph& g, const Node& n) {
-  if (ir::info(n.op).kind != ir::Kind::Reduce || n.attr.size() < 2 || finds_place(n.op)) return false;
-  int64_t elements = 1;
-  for (const int64_t a : n.attr) elements *= g[n.in[0]].type.shape[static_cast<int>(a)];
-  return elements <= schedule::kMostOfWindow;
+  return ir::kind(n.op) == Kind::Reduce && n.attr.size() > 1 && !finds_place(n.op) &&
+         reduced_length(g, n) <= schedule::kMostOfWindow;
 }
 
 bool all_below(NodeId x, const std::function<Operands(NodeId)>& operands) {

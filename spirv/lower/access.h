@@ -81,6 +81,9 @@ struct Accesses {
 /// constants, and after `most` nodes.
 Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);
 
+/// Elements that a reduction has for each of its results.
+int64_t reduced_length(const ir::Graph& g, const ir::Node& n);
+
 /// Whether it reduces a few elements around each of its own along several axes, all of which lanes may take as rows
 /// (schedule::wants_row_windows).
 bool is_window(const ir::Graph& g, const ir::Node& n);

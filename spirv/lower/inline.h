@@ -259,7 +259,6 @@ class Inliner {
   /// by_lane: there is a point for each lane, which gets the result of its own only.
   std::vector<kernel::Value> reduce_loop(int scope, ir::NodeId id, std::span<const Point> points, bool by_lane = false);
   std::vector<Point> points_of_lanes(int scope, std::span<const Point> points) const;
-  int64_t reduced_length(const ir::Node& n) const;  // elements per result
   struct ReducedElement {
     int64_t code = 0;    // instructions
     bool loops = false;  // another reduction runs for it

@@ -149,7 +149,7 @@ void Inliner::hoist_below(int scope, NodeId id, const Point& point, int guard) {
         hoist_below(scope, n.in[0], operand_point(n, point).point, guard);
       return;
     case Kind::Reduce:
-      if (reduced_length(n) <= kHoisted && in_registers(scope, n.in[0])) {  // written out: what each needs is known
+      if (reduced_length(graph_, n) <= kHoisted && in_registers(scope, n.in[0])) {  // written out: what each needs is known
         for (const Point& p : reduced_points(n, point)) hoist_below(scope, n.in[0], p, guard);
       } else {
         hoist_below(scope, n.in[0], reduced_operand_point(n, point), guard);

@@ -364,7 +364,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});
   }
   loops.start(points);
-  const int64_t before = repeat(reduced_length(n));
+  const int64_t before = repeat(reduced_length(graph_, n));
   ++open_;
   loops.open_loops();
   loops.accumulate_copies();

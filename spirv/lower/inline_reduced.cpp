@@ -20,7 +20,7 @@ using kernel::Value;
 
 std::vector<Value> Inliner::reduce(int scope, NodeId id, std::span<const Point> points) {
   const Node& n = node(id);
-  const int64_t length = reduced_length(n);
+  const int64_t length = reduced_length(graph_, n);
   if (length == 0) return std::vector<Value>(points.size(), of_nothing(b_, n.op, scalar_of(n.type.dtype)));
   const bool unrolled = length <= kUnrolled || in_registers(scope, n.in[0]) || (scope == 0 && length == row_);
   if (unrolled) return reduce_unrolled(scope, n, points);
@@ -119,12 +119,6 @@ std::vector<Value> Inliner::reduce_straight(int scope, const Node& n, std::span<
   return out;
 }
 
-int64_t Inliner::reduced_length(const Node& n) const {
-  int64_t length = 1;
-  for (int64_t a : n.attr) length *= node(n.in[0]).type.shape[static_cast<int>(a)];
-  return length;
-}
-
 // Instructions that one element of a reduction takes, about: down to what is in memory, and to the parameters of a loop's
 // body. What does not depend on the place along the reduced axes stands before the loops.
 Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reduction) {
@@ -147,7 +141,7 @@ Inliner::ReducedElement Inliner::reduced_element(int scope, const Node& reductio
     const bool loaded = n.op == Op::Param || (scope == 0 && buffer_of(at));
     const bool reduces = ir::kind(n.op) == ir::Kind::Reduce;
     out.code += loaded ? 2 : op_cost(n);
-    out.loops = out.loops || (!loaded && reduces && reduced_length(n) > kUnrolled);
+    out.loops = out.loops || (!loaded && reduces && reduced_length(graph_, n) > kUnrolled);
     out.parts = out.parts || (loaded && reduces && schedule::reads_rows(target_));
     if (!loaded) visit_operands(n, place);
   }
@@ -168,7 +162,7 @@ schedule::ReduceFacts Inliner::facts_of(int scope, const Node& n, std::span<cons
     facts.loops |= e.loops, facts.parts |= e.parts;
   }
   for (int64_t a : n.attr) facts.extents.push_back(from.shape[static_cast<int>(a)]);
-  if (n.op == Op::Sum && scalar_of(from.dtype) == kernel::Scalar::F32 && reduced_length(n) > kUncompensated)
+  if (n.op == Op::Sum && scalar_of(from.dtype) == kernel::Scalar::F32 && reduced_length(graph_, n) > kUncompensated)
     facts.plain = schedule::kPlainSum;
   facts.copies = copies_;
   facts.results = points_;
