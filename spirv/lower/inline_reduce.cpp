@@ -315,6 +315,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   const Scalar t = scalar_of(node(n.in[0]).type.dtype);
   const std::vector<NodeId> others = by_lane ? std::vector<NodeId>{} : reduced_with(scope, n, points);
   schedule::ReduceFacts facts = facts_of(scope, n, others, points);
+  facts.alone = others.empty() && companions_.empty() && !finds_place(n.op);
   std::optional<Staging> staging;
   if (tile_ && scope == 0 && facts.group == 0 && b_.uniform_path()) {
     staging.emplace(*this, n, points);
@@ -338,9 +339,8 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
   reductions_.push_back(
       {std::string(ir::name(n.op)) + " of " + to_string(node(n.in[0]).type), s, schedule::loads_per_element(facts, s)});
 
-  if (facts.rows && schedule::reads_lane_row(facts, target_) && others.empty() && companions_.empty() &&
-      !finds_place(n.op) && schedule::is_straight(s))
-    return reduce_straight(scope, n, points);
+  const bool lane_row = schedule::reads_lane_row(facts, target_);
+  if (facts.rows && lane_row && facts.alone && schedule::is_straight(s)) return reduce_straight(scope, n, points);
   if (!s.stages.empty()) staging->take_arrays(s);
   ir::Conditions wanted = conditions(scope, id);
   for (NodeId other : others) wanted = ir::common(wanted, conditions(scope, other));
@@ -358,7 +358,7 @@ std::vector<Value> Inliner::reduce_loop(int scope, NodeId id, std::span<const Po
       .common = s.broadcast > 1 ? &*common : nullptr,
       .wanted = holds(scope, wanted),
       .jammed = schedule::jams_loops(facts, s),
-      .whole = schedule::reads_lane_row(facts, target_) && schedule::extent(s.axes.back(), schedule::Bind::Serial) == 1};
+      .whole = lane_row && s.axes.size() == 1 && schedule::extent(s.axes.back(), schedule::Bind::Serial) == 1};
   for (NodeId other : others) {
     loops.results.push_back({node(other)});
     reductions_.push_back({std::string(ir::name(node(other).op)) + " beside it", s, 0});

@@ -105,6 +105,7 @@ struct ReduceFacts {
   bool loops = false;        // another reduction runs for each element
   bool parts = false;        // it combines what subgroups have summed up in rows, rounded by then
   bool inside = false;       // it runs for each element of another one
+  bool alone = false;        // nothing is reduced beside it or stored in its loops, and it finds no place
 };
 
 /// What an invocation then keeps if the reduction is written out whole.

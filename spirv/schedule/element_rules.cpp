@@ -108,12 +108,12 @@ bool has_row_elements(const MapFacts& f, const Target& t) {
   return lies_along(f) && (own_along(f, t) > 0 || short_rows(f, t));
 }
 
-constexpr int64_t kLeastElements = 1 << 19;  // that they are worth it for
+constexpr int64_t kLeastInRows = 1 << 19;  // that they are worth it for
 
 }  // namespace
 
 bool wants_row_elements(const MapFacts& f, const Target& t) {
-  return f.domain.count() >= kLeastElements && has_row_elements(f, t);
+  return f.domain.count() >= kLeastInRows && has_row_elements(f, t);
 }
 
 MapSchedule row_elements(const MapFacts& f, const Target& t) {
@@ -154,7 +154,7 @@ MapFacts written_out(MapFacts f) {
 
 bool wants_row_windows(const MapFacts& f, const Target& t) {
   if (!f.reduces || !elements_of_windows(f) || lies_alike(f)) return false;
-  return saturating_mul(f.domain.count(), *elements_of_windows(f)) >= kLeastElements && has_row_elements(written_out(f), t);
+  return saturating_mul(f.domain.count(), *elements_of_windows(f)) >= kLeastInRows && has_row_elements(written_out(f), t);
 }
 
 MapSchedule row_windows(const MapFacts& f, const Target& t) { return row_elements(written_out(f), t); }

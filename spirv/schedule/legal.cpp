@@ -192,7 +192,7 @@ std::optional<Error> check(const ReduceFacts& facts, const ReduceSchedule& s, co
     return illegal(
         s, "it has " + std::to_string(s.axes.size()) + " axes, the reduction " + std::to_string(facts.extents.size()));
   int64_t unrolled = 1;
-  const bool straight = facts.rows && is_straight(s);
+  const bool straight = reads_lane_row(facts, target) && is_straight(s);
   for (size_t a = 0; a < s.axes.size(); ++a) {
     const Split& split = s.axes[a];
     if (!counts(split)) return illegal(s, "a part has no extent that can be counted");

@@ -248,7 +248,8 @@ MapSchedule lane_columns(const MapFacts& f, const Target& t) {
 bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   const int64_t n = f.extents.back();
   if (!reads_rows(t) || (f.team && f.loops)) return false;
-  if (!f.team) return f.rows && std::accumulate(f.extents.begin(), f.extents.end(), int64_t{1}, saturating_mul) <= kPlainSum;
+  const int64_t elements = std::accumulate(f.extents.begin(), f.extents.end(), int64_t{1}, saturating_mul);
+  if (!f.team) return f.rows && elements <= kPlainSum && (f.extents.size() == 1 || f.alone);
   return f.extents.size() == 1 && n >= f.group && adds_plainly(divided_up(n, f.group));
 }
 

@@ -72,7 +72,7 @@ PartialSchedule column_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_columns(const MapFacts& f, const Target& t);
 MapSchedule lane_columns(const MapFacts& f, const Target& t);
 
-/// The reduction of either, which is written out whole.
+/// The reduction of either, which is written out whole: over several axes only where it needs no loops for others' sake.
 bool reads_lane_row(const ReduceFacts& f, const Target& t);
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t);
 

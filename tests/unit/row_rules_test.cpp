@@ -303,7 +303,7 @@ TEST(RowRules, WindowsAreWrittenOut) {
 
 TEST(RowRules, ReductionsOfWindowsAreStraight) {
   ReduceFacts f{DType::F32, {3, 3}, 1, 10, kPlainSum};
-  f.rows = true;
+  f.rows = f.alone = true;
   const Target t = test::lane_cpu();
   EXPECT_EQ(to_string(Scheduler().reduction(f, t)), "k = unroll 3; a = unroll 3");
   const auto broken = [&](const std::string& text) {
@@ -314,8 +314,28 @@ TEST(RowRules, ReductionsOfWindowsAreStraight) {
   EXPECT_NE(broken("k = unroll 3; a = serial 3").find("only the innermost part is unrolled"), std::string::npos);
   f.rows = false;
   EXPECT_NE(broken("k = unroll 3; a = unroll 3").find("only the innermost part is unrolled"), std::string::npos);
-  f.rows = true, f.extents = {8, 9};
+  f.rows = true, f.alone = false;
+  EXPECT_NE(broken("k = unroll 3; a = unroll 3").find("only the innermost part is unrolled"), std::string::npos)
+      << "what is reduced beside it needs its loops";
+  EXPECT_FALSE(is_straight(Scheduler().reduction(f, t)));
+  f.alone = true, f.extents = {8, 9};
   EXPECT_FALSE(is_straight(Scheduler().reduction(f, t))) << "too many";
+}
+
+TEST(RowRules, WindowsGiveTheInterpretersValues) {
+  for (const std::string text :
+       {"(x: f32[9, 62, 130]) = for c: 9, i: 60, j: 128 => sum(for a: 3, b: 3 => x[c, i + a, j + b])",
+        "(x: f32[9, 62, 131]) = for c: 9, i: 60, j: 129 => max(for a: 3, b: 3 => x[c, i + a, j + b]) -"
+        " min(for a: 3, b: 3 => x[c, i + a, j + b])",
+        "(x: f32[9, 62, 130], w: f32[9, 3, 3]) = for c: 9, i: 60, j: 128 =>"
+        " sum(for a: 3, b: 3 => x[c, i + a, j + b] * w[c, a, b])",
+        "(x: f32[9, 3, 3, 8192], w: f32[3]) = for c: 9, m: 8192 => max(for a: 3, b: 3 => x[c, a, b, m] * w[a]) -"
+        " min(for a: 3, b: 3 => x[c, a, b, m] * w[a])"}) {
+    const Program p = test::program("def f" + text);
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 7.5), test::lane_cpu(), &plan)) << text;
+    EXPECT_NE(plan.schedules[0][0].how.find("team 8"), std::string::npos) << text;
+  }
 }
 
 TEST(RowRules, MaximaAndTheSumsOfWhatIsShiftedByThemAreOnePass) {
