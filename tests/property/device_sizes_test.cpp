@@ -32,7 +32,8 @@ TEST_F(DeviceSizes, EveryKeptSeedHolds) { check_seeds(engine()); }
 
 TEST_P(DeviceSizesOf, ProgramsMeanTheSame) {
   const SizeClass c = GetParam().size_class;
-  const bool dear = c == SizeClass::Long || c == SizeClass::Loops || c == SizeClass::Nested || c == SizeClass::Axes;
+  const bool dear = c == SizeClass::Wide || c == SizeClass::Long || c == SizeClass::Loops || c == SizeClass::Nested ||
+                    c == SizeClass::Axes;
   const Tallies tallies = check_sizes(engine(), c, dear ? 6 : 12);
   // A run of so many seconds gets as far as the machine lets it; its summary tells how far.
   EXPECT_GT(tallies[0].agreed, std::getenv("SPIROGRAD_SECONDS") ? 0 : dear ? 3 : 6);

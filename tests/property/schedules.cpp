@@ -18,7 +18,7 @@ using schedule::Tail;
 namespace {
 
 // N, M and K are drawn; each line is a function of its own.
-constexpr std::array<std::string_view, 35> kPrograms = {
+constexpr std::array<std::string_view, 36> kPrograms = {
     "def f(x: f32[N, M]) -> f32[N, M] = exp(sin(x)) + x * 2.0",
     "def f(x: f32[N, M]) -> f32[M, N] = transpose(x * x, [1, 0])",
     "def f(x: f32[N, M, K], y: f32[N, K]) -> f32[K, M, N] = for k: K, j: M, i: N => x[i, M - 1 - j, k] * y[i, k - 1]",
@@ -28,6 +28,8 @@ constexpr std::array<std::string_view, 35> kPrograms = {
     "def f(x: i32[N, M]) -> i32[N] = sum(x, axis=1)",
     "def f(x: f32[N, M, K]) -> f32[M] = max(max(x, axis=2), axis=0)",
     "def f(x: f32[N, M]) -> i32[N] = argmax(x, axis=1)",
+    "def f(x: f32[N, M, K], w: f32[M]) -> f32[N] = "
+    "for i: N => max(for j: M, k: K => x[i, j, k] * w[j]) - min(for j: M, k: K => x[i, j, k] * w[j])",
     "def f(x: f32[N, M]) -> f32[N] = sum(x, axis=1)",
     "def f(x: f32[N, M]) -> f32[M] = sum(square(x), axis=0)",
     "def f(x: f32[N, M, K]) -> f32 = sum(x * x)",
@@ -56,6 +58,14 @@ constexpr std::array<std::string_view, 35> kPrograms = {
     "def f(x: f32[N, M], i: i32[N], j: i32[N]) -> f32[K, 3, M] = scatter([K, 3], x, i, j)",
     "def f(x: f32[M, K], i: i32[N]) -> f32 = sum(square(x[i]))",
 };
+
+// Of the loops of one invocation, at most: those around its points, and for each of them the reductions.
+double iterations(const MapSchedule& s, const schedule::MapFacts& facts) {
+  double points = 1, each = 1;
+  for (const Split& axis : s.axes) points *= static_cast<double>(schedule::extent(axis, Bind::Serial));
+  for (const schedule::Reduction& r : facts.reductions) each += r.length * (1 + r.inner);
+  return points * each * static_cast<double>(schedule::tile(s));
+}
 
 }  // namespace
 
@@ -193,6 +203,7 @@ MapSchedule RandomScheduler::map(const schedule::MapFacts& facts, const Target& 
     s.staged = s.group > 0 && s.team == 0 && below(2);
     s.half = facts.symmetric && below(2);
     if (schedule::tile(s) * facts.code > most_code_ || check(facts, s, target)) continue;
+    if (iterations(s, facts) > static_cast<double>(target.max_loop_iterations)) continue;  // such a kernel is refused
     counts_.halves += s.half;
     counts_.teams += s.team > 0;
     counts_.turned += s.staged && facts.domain.rank() > 1;

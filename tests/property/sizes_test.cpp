@@ -25,6 +25,7 @@ class HostSizes : public ::testing::TestWithParam<test::SizeClassInfo> {};
 // These are among the quick tests; the devices see more.
 uint64_t how_many(SizeClass c) {
   switch (c) {
+    case SizeClass::Wide: return 2;
     case SizeClass::Loops:
     case SizeClass::Nested: return 3;
     case SizeClass::Primes: return 4;

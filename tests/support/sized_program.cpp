@@ -16,14 +16,16 @@ namespace {
 using ir::Expr;
 using ir::Op;
 
-constexpr size_t kFrame = 12;             // decisions of one step
-constexpr int64_t kMostWork = 1'000'000;  // of an array that is reduced at once
+constexpr size_t kFrame = 12;  // decisions of one step
+// Elements of an array that is reduced at once.
+constexpr int64_t most_work(SizeClass c) { return c == SizeClass::Wide ? 4'000'000 : 1'000'000; }
 
 enum class Step : uint8_t {
   Unary,
   Number,
   Combine,
   Reduce,
+  Beside,
   ArgReduce,
   Place,
   Transpose,
@@ -45,9 +47,11 @@ std::span<const Step> steps_of(SizeClass c) {
   using enum Step;
   constexpr static std::array general = {Unary,     Number,  Combine,  Reduce,  Transpose, Cut,  Reshape,
                                          Gather,    Scatter, Spread,   Fold,    Combine,   Mask, Reduce,
-                                         ArgReduce, Build,   Contract, Convert, Place};
-  constexpr static std::array axes = {Transpose, Reduce, Transpose, Reduce, Reshape,  Unary,
+                                         ArgReduce, Build,   Contract, Convert, Beside};
+  constexpr static std::array axes = {Transpose, Reduce, Transpose, Beside, Reshape,  Unary,
                                       Combine,   Spread, Contract,  Cut,    ArgReduce};
+  constexpr static std::array wide = {Unary,   Number, Combine, Reduce,  Beside, Transpose, Cut,
+                                      Reshape, Gather, Scatter, Combine, Mask,   Reduce,    Contract};
   constexpr static std::array integers = {Number, Number,  Number, Combine, Combine,  Unary,
                                           Mask,   Convert, Reduce, Gather,  ArgReduce};
   constexpr static std::array extremes = {Reduce, ArgReduce, Reduce, ArgReduce, Place,
@@ -61,6 +65,7 @@ std::span<const Step> steps_of(SizeClass c) {
     case SizeClass::Primes:
     case SizeClass::Thresholds:
     case SizeClass::Small: return general;
+    case SizeClass::Wide: return wide;
     case SizeClass::Axes: return axes;
     case SizeClass::Integers: return integers;
     case SizeClass::Extremes: return extremes;
@@ -142,7 +147,7 @@ class SizedGenerator {
       if (which == 0) return;
       const Expr e = below(6) == 5 ? pool_[static_cast<size_t>(below(static_cast<int>(pool_.size())))] : pool_.back();
       const Expr made = apply(steps[static_cast<size_t>(which) - 1], e);
-      if (!made || made.shape().count() > kMostElements || made.rank() > kMaxUserRank) continue;
+      if (!made || made.shape().count() > most_elements(class_) || made.rank() > kMaxUserRank) continue;
       pool_.push_back(made);
       return;
     }
@@ -154,6 +159,7 @@ class SizedGenerator {
       case Step::Number: return with_number(e);
       case Step::Combine: return combine(e, partner(e));
       case Step::Reduce: return reduce(e);
+      case Step::Beside: return beside(e);
       case Step::ArgReduce: return arg_reduce(e);
       case Step::Place: return at_extreme(e);
       case Step::Transpose: return transpose(e);
@@ -265,12 +271,25 @@ class SizedGenerator {
     return ir::binary(op, a, b);
   }
 
-  Expr reduce(Expr e) {
-    if (e.rank() == 0) return {};
+  std::vector<int64_t> some_axes(Expr e) {
     std::vector<int64_t> axes;
     const int first = below(e.rank()), others = below(4);
     for (int a = 0; a < e.rank(); ++a)
       if (a == first || (others == 3 ? true : (others >> (a % 2) & 1) != 0)) axes.push_back(a);
+    return axes;
+  }
+
+  Expr reduce(Expr e) { return e.rank() == 0 ? Expr{} : reduced(e, some_axes(e)); }
+
+  // Two reductions over the same axes, of which the second reads more: they share a loop where one may.
+  Expr beside(Expr e) {
+    if (e.rank() == 0) return {};
+    const std::vector<int64_t> axes = some_axes(e);
+    const Expr first = reduced(e, axes), second = reduced(combine(e, partner(e)), axes);
+    return combine(first, second);
+  }
+
+  Expr reduced(Expr e, const std::vector<int64_t>& axes) {
     const Op op = one_of(std::array{Op::Sum, Op::ReduceMax, Op::Sum, Op::ReduceMin, Op::Prod, Op::Sum});
     if (op == Op::ReduceMax || op == Op::ReduceMin || is_wild())
       return not_smooth(ir::reduce(op == Op::Sum || op == Op::Prod ? Op::ReduceMax : op, e, axes));
@@ -379,7 +398,7 @@ class SizedGenerator {
   Expr gather(Expr e) {
     if (e.rank() == 0) return {};
     const int64_t length = below(2) == 0 ? e.shape()[0] : some_sized_extent(class_, *choices_);
-    if (length * e.shape().count() / std::max<int64_t>(1, e.shape()[0]) > kMostElements) return {};
+    if (length * e.shape().count() / std::max<int64_t>(1, e.shape()[0]) > most_elements(class_)) return {};
     const Expr at[] = {positions(length, e.shape()[0])};
     return ir::gather(e, at);
   }
@@ -387,7 +406,7 @@ class SizedGenerator {
   Expr scatter(Expr e) {
     if (e.rank() == 0) return {};
     const int64_t n = some_sized_extent(class_, *choices_);
-    if (n * e.shape().count() / std::max<int64_t>(1, e.shape()[0]) > kMostElements) return {};
+    if (n * e.shape().count() / std::max<int64_t>(1, e.shape()[0]) > most_elements(class_)) return {};
     const Expr at[] = {positions(e.shape()[0], n)};
     return ir::scatter(e, at, {n});
   }
@@ -395,7 +414,7 @@ class SizedGenerator {
   Expr spread(Expr e) {
     const int axis = below(e.rank() + 1);
     const int64_t n = some_sized_extent(class_, *choices_);
-    if (e.rank() >= kMaxUserRank || n * e.shape().count() > kMostElements) return {};
+    if (e.rank() >= kMaxUserRank || n * e.shape().count() > most_elements(class_)) return {};
     return ir::replicate(e, axis, n);
   }
 
@@ -414,7 +433,7 @@ class SizedGenerator {
   Expr contract(Expr e) {
     if (e.rank() == 0 || e.rank() >= kMaxUserRank || !is_float(e.dtype()) || is_wild()) return {};
     const int64_t k = e.shape()[e.rank() - 1], n = some_small_axis(*choices_);
-    if (e.shape().count() * n > kMostWork) return {};
+    if (e.shape().count() * n > most_work(class_)) return {};
     return ir::matmul(e, param({e.dtype(), {k, n}}));
   }
 
@@ -435,7 +454,7 @@ class SizedGenerator {
             ir::build(n, var, ir::binary(Op::Max, row(ir::binary(Op::Rem, var * number(1 + below(30)), number(n))), here)));
       case 2: return here.rank() == 0 ? Expr{} : ir::build(n, var, ir::sum(here, below(here.rank())));
       default:  // every pair
-        if (n * e.shape().count() > kMostWork) return {};
+        if (n * e.shape().count() > most_work(class_)) return {};
         return ir::build(n, var, ir::sum(combine(e, ir::replicate(here, 0, n)), 0));
     }
   }
@@ -502,7 +521,7 @@ class SizedGenerator {
       const Expr go = ir::binary(Op::Lt, s[0], full_like(s[0], 1000));
       for (size_t j = 0; j < s.size(); ++j) results[j] = ir::select(go, results[j], s[j]);
     }
-    const bool reverse = below(3) == 2, stacked = below(3) == 2 && length * state.shape.count() <= kMostElements;
+    const bool reverse = below(3) == 2, stacked = below(3) == 2 && length * state.shape.count() <= most_elements(class_);
     if (stacked) results.push_back(results[0]);
     const std::vector<Expr> out = ir::close_loop(graph(), acc, es, vars, results, reverse, length);
     return stacked ? out.back() : out[static_cast<size_t>(below(states))];

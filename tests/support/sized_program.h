@@ -12,13 +12,13 @@
 
 namespace spirograd::test {
 
-enum class SizeClass : uint8_t { Long, Primes, Thresholds, Small, Axes, Integers, Extremes, Loops, Nested, Indexed };
+enum class SizeClass : uint8_t { Long, Primes, Thresholds, Small, Axes, Integers, Extremes, Loops, Nested, Indexed, Wide };
 
 struct SizeClassInfo {
   SizeClass size_class;
   std::string_view name, what;
 };
-inline constexpr std::array<SizeClassInfo, 10> kSizeClasses = {{
+inline constexpr std::array<SizeClassInfo, 11> kSizeClasses = {{
     {SizeClass::Long, "long", "arrays and reductions of more than 65,536 elements"},
     {SizeClass::Primes, "primes", "extents that nothing divides, 31 to 293"},
     {SizeClass::Thresholds, "thresholds", "lengths beside powers of two, 3 to 65,537"},
@@ -29,6 +29,7 @@ inline constexpr std::array<SizeClassInfo, 10> kSizeClasses = {{
     {SizeClass::Loops, "loops", "up to 100,000 steps"},
     {SizeClass::Nested, "nested", "reductions of reductions"},
     {SizeClass::Indexed, "indexed", "gathers through computed indices, scatters with duplicates"},
+    {SizeClass::Wide, "wide", "half a million elements and more in rows of 2 to 3,000"},
 }};
 
 /// Elements of inputs are a function of this, of their type and of the number of the parameter, so that a program that is

@@ -29,6 +29,7 @@ int64_t some_sized_extent(SizeClass size, Choices& c) {
     case SizeClass::Thresholds: return threshold(c);
     case SizeClass::Small: return c.below(3) == 2 ? 0 : 1;
     case SizeClass::Axes:
+    case SizeClass::Wide:
     case SizeClass::Loops: return some_small_axis(c);
     case SizeClass::Integers:
     case SizeClass::Extremes: return c.one_of(std::array<int64_t, 8>{1, 2, 5, 33, 64, 129, 257, 1000});
@@ -39,7 +40,7 @@ int64_t some_sized_extent(SizeClass size, Choices& c) {
 Shape first_shape(SizeClass size, Choices& c) {
   Shape s;
   const auto add = [&](int64_t n) {
-    if (s.count() * n <= kMostElements) s.push_back(n);
+    if (s.count() * n <= most_elements(size)) s.push_back(n);
   };
   switch (size) {
     case SizeClass::Long: {
@@ -67,6 +68,18 @@ Shape first_shape(SizeClass size, Choices& c) {
     case SizeClass::Axes:
       for (int rank = 3 + c.below(4); rank > 0; --rank) add(c.one_of(std::array<int64_t, 8>{2, 3, 5, 7, 4, 11, 13, 1}));
       break;
+    case SizeClass::Wide: {  // rows of every sort, with a short axis somewhere in half of them
+      const int where = c.below(6);
+      const int64_t row = c.one_of(std::array<int64_t, 16>{2, 3, 4, 7, 8, 9, 10, 16, 20, 25, 50, 64, 100, 256, 1001, 3000});
+      const int64_t small = where < 3 ? 2 + c.below(8) : 1;
+      const int64_t elements = c.below(16) == 0 ? 8 : 560'000;
+      if (where == 0) add(small);
+      add(std::max<int64_t>(1, elements / (row * small)) + c.below(8));
+      if (where == 1) add(small);
+      add(row);
+      if (where == 2) add(small);
+      break;
+    }
     case SizeClass::Loops:
       add(c.one_of(std::array<int64_t, 12>{2, 1, 3, 31, 32, 33, 100, 1000, 4096, 65535, 65537, 100000}));
       if (c.below(3) == 2) add(some_small_axis(c));

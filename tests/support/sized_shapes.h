@@ -6,7 +6,8 @@
 
 namespace spirograd::test {
 
-inline constexpr int64_t kMostElements = 220'000;  // of an array that a program makes
+/// Elements of an array that a program makes.
+constexpr int64_t most_elements(SizeClass c) { return c == SizeClass::Wide ? 1'200'000 : 220'000; }
 
 int64_t some_small_axis(Choices&);
 int64_t some_sized_extent(SizeClass, Choices&);
