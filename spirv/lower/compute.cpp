@@ -91,6 +91,7 @@ int64_t invocations(const Compute& s) {
 int64_t group_of(const Compute& s) {
   if (s.kind == Compute::Kind::Map) return s.schedule.group;
   if (s.kind == Compute::Kind::Loop) return s.loop.members > 1 ? s.loop.members : 0;
+  if (s.kind == Compute::Kind::Scatter) return schedule::team(s.scatter);
   return s.kind == Compute::Kind::Scan ? schedule::group(s.scan) : 0;
 }
 
@@ -110,6 +111,7 @@ int64_t lanes_of(std::span<const Compute> group, uint32_t workgroup, const Targe
   const int64_t size = target.subgroup_size;
   if (group.size() > 1) return 0;
   if (group[0].kind == Compute::Kind::Loop) return is_subgroup(group[0].loop, target) ? size : 0;
+  if (group[0].kind == Compute::Kind::Scatter) return schedule::team(group[0].scatter);
   if (group[0].kind != Compute::Kind::Map) return 0;
   if (m.flat || m.group > 0) return m.team;
   const bool lanes = std::any_of(m.axes.begin(), m.axes.end(), [&](const schedule::Split& axis) {

@@ -45,10 +45,12 @@ struct ScatterKernel {
   int loops = 0;  // that are open
 
   // Parts that an invocation reads as a range, the last one shorter than the others.
-  const schedule::Split& parts = s.scatter.updates;
-  const int64_t unrolled = schedule::extent(parts, Bind::Unroll);
-  const bool surplus = schedule::extent(parts) > index.count();
-  const bool shorter = surplus && parts.size() == (unrolled > 1 ? 3 : 2) && parts[0].bind == Bind::Grid;
+  const schedule::Split& parts = s.scatter.updates;  // of updates, or of the elements of all rows where lanes have one each
+  const int64_t team = schedule::team(s.scatter);
+  const int64_t at_once = schedule::extent(parts, Bind::Unroll) * schedule::extent(parts, Bind::Lane);
+  const int64_t count = index.count() * (team > 0 ? row.count() : 1);
+  const bool surplus = schedule::extent(parts) > count;
+  const bool shorter = surplus && parts.size() > 1 && parts[0].bind == Bind::Grid&& parts[1].bind == Bind::Serial;
 
   Point with_row(Point p, size_t element = 0) const {
     p.insert(p.end(), elements[element].begin(), elements[element].end());
@@ -60,7 +62,7 @@ struct ScatterKernel {
   void hoist() const;
   std::vector<Value> open_loops();
   void close_loops();
-  Batch batch(std::span<const Value> numbers) const;
+  Batch batch(std::span<const Value> numbers);
   Value owned(const Point& place) const;
   Value linear(const Point& place, size_t element = 0) const {
     return inliner.linear(with_row(place, element), node.type.shape);
@@ -68,8 +70,13 @@ struct ScatterKernel {
   Value together(Value x, Value y) const { return adds ? b.add(x, y) : b.op(KOp::Max, x, y); }
   void put(Value at, Value update) const;
   void put_row(const Point& place, Value inside, std::span<const Value> updates) const;
+  Value own_lane() const { return b.bitcast(Scalar::I32, b.lane_index()); }
+  Value lane_behind(Value x, int64_t distance) const;
+  Value some_meet(Value x) const;
+  void put_together(Value at, Value update) const;
   void put_atomically(Value at, Value update) const;
   void run_alone();
+  void run_team();
   void run_atomic();
   void run_by_lanes();
   void run_in_runs();
@@ -109,7 +116,8 @@ void ScatterKernel::find_elements(Value number) {
 // What does not depend on the update stands before the loops.
 void ScatterKernel::hoist() const {
   const Point any(static_cast<size_t>(index.rank()), kUnknown);
-  for (size_t e = 0; e < elements.size(); ++e) inliner.hoist(0, node.in[0], with_row(any, e));
+  for (size_t e = 0; e < elements.size() && team == 0; ++e) inliner.hoist(0, node.in[0], with_row(any, e));
+  if (team > 0) inliner.hoist(0, node.in[0], Point(static_cast<size_t>(index.rank() + row.rank()), kUnknown));
   for (size_t j = copies ? 2 : 1; j < node.in.size(); ++j) inliner.hoist(0, node.in[j], any);
 }
 
@@ -120,16 +128,18 @@ std::vector<Value> ScatterKernel::open_loops() {
     const schedule::Part& p = l.part;
     Value own = part;
     if (p.bind == Bind::Serial && p.extent > 1) {
-      Value count = b.i32(s.count > 0 ? s.count : p.extent);
+      Value times = b.i32(s.count > 0 ? s.count : p.extent);
       if (shorter) {
-        const Value left = b.op(KOp::Max, b.sub(b.i32(index.count() + unrolled - 1), numbers[0]), b.i32(0));
-        count = b.op(KOp::Min, count, b.op(KOp::Quot, left, b.i32(unrolled)));
+        const Value left = b.op(KOp::Max, b.sub(b.i32(count + at_once - 1), numbers[0]), b.i32(0));
+        times = b.op(KOp::Min, times, b.op(KOp::Quot, left, b.i32(at_once)));
       }
-      own = b.begin_loop(count);
+      own = b.begin_loop(times);
       inliner.push_block();
       ++loops;
     } else if (p.bind == Bind::Serial) {
       own = b.i32(0);
+    } else if (p.bind == Bind::Lane) {
+      own = b.bitcast(Scalar::I32, b.lane_index());
     }
     numbers = along(numbers, l, p.bind == Bind::Unroll, own);
   }
@@ -141,14 +151,19 @@ void ScatterKernel::close_loops() {
 }
 
 // Behind the last update it counts again and goes nowhere.
-Batch ScatterKernel::batch(std::span<const Value> numbers) const {
+Batch ScatterKernel::batch(std::span<const Value> numbers) {
   Batch out;
-  const int64_t n = index.count();
-  const bool guarded = surplus && (!shorter || loops == 0 || n % unrolled != 0);
+  const bool guarded = surplus && (!shorter || loops == 0 || count % at_once != 0);
+  if (team > 0) elements.clear();
   for (Value v : numbers) {
-    out.inside.push_back(guarded ? b.op(KOp::Lt, v, b.i32(n)) : b.boolean(true));
-    const Value at = guarded ? b.op(KOp::Min, v, b.i32(n - 1)) : v;
-    if (!b.constant_bits(at)) b.assume(at, {0, n - 1});
+    out.inside.push_back(guarded ? b.op(KOp::Lt, v, b.i32(count)) : b.boolean(true));
+    Value at = guarded ? b.op(KOp::Min, v, b.i32(count - 1)) : v;
+    if (!b.constant_bits(at)) b.assume(at, {0, count - 1});
+    if (team > 0) {
+      const Value length = b.i32(row.count());
+      elements.push_back(inliner.unlinear(b.op(KOp::Rem, at, length), row));
+      at = b.op(KOp::Quot, at, length);
+    }
     out.at.push_back(inliner.unlinear(at, index));
     out.place.push_back(copies ? Point{part} : Point{});
   }
@@ -204,6 +219,42 @@ void ScatterKernel::put_row(const Point& place, Value inside, std::span<const Va
   }
 }
 
+// The value of the lane so far behind, around the subgroup.
+Value ScatterKernel::lane_behind(Value x, int64_t distance) const {
+  const Value other = b.op(KOp::And, b.add(own_lane(), b.i32(distance)), b.i32(team - 1));
+  return b.shuffle(x, b.bitcast(Scalar::U32, other));
+}
+
+// Whether any two lanes have the same: one of them sees the other in the half of the subgroup behind it. The same for all.
+Value ScatterKernel::some_meet(Value x) const {
+  Value met = b.boolean(false);
+  for (int64_t j = 1; j <= team / 2; ++j) met = b.op(KOp::Or, met, b.op(KOp::Eq, lane_behind(x, j), x));
+  Value any = b.select(met, b.i32(1), b.i32(0));
+  for (int64_t j = 1; j < team; j *= 2) any = b.op(KOp::Or, any, lane_behind(any, j));
+  return b.op(KOp::Ne, b.broadcast(any, b.constant(Scalar::U32, 0)), b.i32(0));
+}
+
+// Each lane to a place of its own; of those that meet, the first one puts what they have together. Below 0 is nowhere.
+void ScatterKernel::put_together(Value at, Value update) const {
+  const Value nowhere = b.op(KOp::Lt, at, b.i32(0));
+  const auto leave = [&](Value total, Value when) {
+    b.begin_if(b.logical_and(when, b.op(KOp::Not, nowhere)));
+    put(at, total);
+    b.end_if();
+  };
+  b.begin_if(some_meet(at));
+  Value total = update, first = own_lane();
+  for (int64_t j = 1; j < team; ++j) {
+    const Value same = b.op(KOp::Eq, lane_behind(at, j), at);
+    total = b.select(same, together(total, lane_behind(update, j)), total);
+    first = b.select(same, b.op(KOp::Min, first, b.op(KOp::And, b.add(own_lane(), b.i32(j)), b.i32(team - 1))), first);
+  }
+  leave(total, b.op(KOp::Eq, first, own_lane()));
+  b.begin_else();
+  leave(update, b.boolean(true));
+  b.end_if();
+}
+
 // Updates are read together, before anything is stored; but where most go to others, one by one.
 void ScatterKernel::run_alone() {
   hoist();
@@ -227,6 +278,30 @@ void ScatterKernel::run_alone() {
     b.end_if();
   }
   close_loops();
+}
+
+// The same by lanes, one element each. What is read for the next elements is on its way while those before are put.
+void ScatterKernel::run_team() {
+  hoist();
+  const Value nowhere = b.sub(b.i32(-1), own_lane());  // where no other lane is
+  std::vector<Value> places, updates;
+  for (int64_t e = 0; e < at_once / team; ++e)
+    places.push_back(b.var(nowhere)), updates.push_back(b.var(zero(b, scalar_of(node.type.dtype))));
+  const auto put_all = [&] {
+    for (size_t e = 0; e < places.size(); ++e) put_together(b.get(places[e]), b.get(updates[e]));
+  };
+  const std::vector<Value> numbers = open_loops();
+  const Batch u = batch(numbers);
+  std::vector<Point> points;
+  for (size_t e = 0; e < numbers.size(); ++e) points.push_back(with_row(u.at[e], e));
+  const std::vector<Value> values = inliner.eval(0, node.in[0], points);
+  put_all();
+  for (size_t e = 0; e < numbers.size(); ++e) {
+    b.set(places[e], b.select(u.inside[e], linear(u.place[e], e), nowhere));
+    b.set(updates[e], values[e]);
+  }
+  close_loops();
+  put_all();
 }
 
 void ScatterKernel::run_atomic() {
@@ -287,10 +362,12 @@ void ScatterKernel::run_in_runs() {
 
 void emit_scatter(Inliner& inliner, Builder& b, const ir::Graph& g, const Compute& s, Value index) {
   ScatterKernel scatter{.inliner = inliner, .b = b, .s = s, .g = g};
-  const Point at = inliner.unlinear(index, s.domain);
+  const Value own = scatter.team > 0 ? b.bitcast(Scalar::I32, b.group_index()) : index;
+  const Point at = inliner.unlinear(own, s.domain);
   scatter.part = at[0];
   scatter.range = at[1];
   scatter.find_elements(at[2]);
+  if (scatter.team > 0) return scatter.run_team();
   if (!s.scatter.atomic) return scatter.run_alone();
   if (s.scatter.lanes > 1) return scatter.run_by_lanes();
   const bool runs = schedule::extent(s.scatter.updates, Bind::Serial) > 1;

@@ -20,18 +20,19 @@ bool adds_atomically(const Target& t, DType dtype) {
   return dtype == DType::F32 ? t.atomic_float_add || t.exchange_float_add : t.integer_atomics;
 }
 
-// The number of the copy for each update.
-Expr copy_numbers(Graph& g, const Shape& updates, const schedule::ScatterSchedule& s) {
+// The number of the copy for each update, a row of so many elements.
+Expr copy_numbers(Graph& g, const Shape& updates, int64_t row, const schedule::ScatterSchedule& s) {
   const int64_t parts = schedule::copies(s);
   const bool ranges = !s.atomic && s.updates[0].bind == schedule::Bind::Grid;
   Expr number = ir::reshape(ir::iota(g, {updates.count()}, 0), updates);
   if (s.lanes > 1) number = ir::binary(Op::Quot, number, ir::full(g, number.type(), static_cast<double>(s.lanes)));
-  const int64_t by = ranges ? schedule::extent(s.updates) / parts : parts;
+  const int64_t by = ranges ? schedule::extent(s.updates) / (parts * (schedule::team(s) > 0 ? row : 1)) : parts;
   return ir::binary(ranges ? Op::Quot : Op::Rem, number, ir::full(g, number.type(), static_cast<double>(by)));
 }
 
 Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
-  std::vector<Expr> index = {copy_numbers(g, g[n.in[1]].type.shape, s)};
+  const Shape updates = g[n.in[1]].type.shape;
+  std::vector<Expr> index = {copy_numbers(g, updates, g[n.in[0]].type.shape.count() / updates.count(), s)};
   for (size_t j = 1; j < n.in.size(); ++j) index.push_back({&g, n.in[j]});
   return ir::scatter_by(n.op, {&g, n.in[0]}, index, Shape(n.attr).inserted(0, schedule::copies(s)));
 }

@@ -1,4 +1,5 @@
 // Which schedules of scatters are legal.
+#include <algorithm>
 #include <string>
 
 #include "frontend/base/checked.h"
@@ -27,6 +28,19 @@ std::optional<Error> check_lanes(const ScatterFacts& facts, const ScatterSchedul
   return std::nullopt;
 }
 
+// Lanes that put updates to places of their own one behind the other see what the others have put before: where subgroups
+// are vectors of processors, without a barrier.
+std::optional<Error> check_team(const ScatterFacts& facts, const ScatterSchedule& s, const Target& target) {
+  if (s.atomic || s.places.size() != 1) return illegal(s, "lanes that have an element each put it to any place, alone");
+  if (team(s) != target.subgroup_size)
+    return illegal(s, "neighbouring updates are for the " + std::to_string(target.subgroup_size) + " lanes of a subgroup");
+  if (!exchanges_lanes(target) || target.price.coalesces)
+    return illegal(s, "subgroups may not be vectors of a processor, whose lanes read each other's values");
+  if (extent(s.updates) / copies(s) % facts.row != 0 || !s.row.empty())
+    return illegal(s, "lanes have an element each, and copies whole updates");
+  return std::nullopt;
+}
+
 // Elements of a row that an invocation has side by side, and those that lanes have.
 std::optional<Error> check_row(const ScatterFacts& facts, const ScatterSchedule& s) {
   if (s.atomic || s.places.size() != 1) return illegal(s, "who has several elements of a row puts them to any place, alone");
@@ -50,22 +64,29 @@ std::optional<Error> check(const ScatterFacts& facts, const ScatterSchedule& s, 
   int grids = 0;
   for (const Split* split : {&s.updates, &s.places, &s.row})
     if (!counts(*split)) return illegal(s, "a part has no extent that can be counted");
+  const bool in_lanes = !s.updates.empty() && s.updates.back().bind == Bind::Lane;
   for (size_t j = 0; j < s.updates.size(); ++j) {
     const Bind b = s.updates[j].bind;
     grids += b == Bind::Grid;
-    if (b != Bind::Grid && b != Bind::Serial && b != Bind::Unroll)
-      return illegal(s, "updates are on the grid, serial or unrolled, not " + std::string(name(b)));
-    if (b == Bind::Unroll && (s.atomic || j + 1 < s.updates.size()))
+    if (b != Bind::Grid && b != Bind::Serial && b != Bind::Unroll && b != Bind::Lane)
+      return illegal(s, "updates are on the grid, serial, unrolled or in lanes, not " + std::string(name(b)));
+    if (b == Bind::Lane && j + 1 < s.updates.size()) return illegal(s, "only the innermost part is in lanes");
+    const size_t last = s.updates.size() - (in_lanes ? 1 : 0);
+    if (b == Bind::Unroll && (s.atomic || j + 1 < last))
       return illegal(s, "only the innermost part is unrolled, and not if it is atomic");
   }
   if (grids > 1) return illegal(s, "updates have one part on the grid");
-  if (extent(s.updates) < facts.updates) return illegal(s, counted(extent(s.updates), facts.updates));
+  const int64_t counts_to = saturating_mul(facts.updates, in_lanes ? facts.row : 1);
+  if (extent(s.updates) < counts_to) return illegal(s, counted(extent(s.updates), counts_to));
   if (extent(s.updates, Bind::Unroll) > kMostUnrolled)
     return illegal(s, std::to_string(extent(s.updates, Bind::Unroll)) + " copies of the body, at most " +
                           std::to_string(kMostUnrolled));
-  if (saturating_mul(invocations(s), apart(s, facts.row)) > kMostInvocations)
+  const int64_t lanes = std::max<int64_t>(1, team(s));
+  if (saturating_mul(saturating_mul(invocations(s), lanes), apart(s, facts.row)) > kMostInvocations)
     return illegal(s, "more invocations than can be numbered");
   if (!s.atomic && (s.among > 1 || s.lanes > 1)) return illegal(s, "only atomic additions go to copies in turn or by lanes");
+  if (in_lanes)
+    if (auto wrong = check_team(facts, s, target)) return wrong;
   if (!s.row.empty())
     if (auto wrong = check_row(facts, s)) return wrong;
   if (s.lanes > 1)

@@ -1,7 +1,7 @@
 // Schedules of scatters. Rows that are long enough for all processors are taken in columns. Copies of the result that
-// invocations have for themselves need no atomics, either, as long as caches keep them near. Larger results are added to
-// atomically, in runs of updates to the same place where an invocation reads a contiguous range; or, where the device has no
-// such atomics, by the invocation that owns the place.
+// invocations have for themselves need no atomics, either, as long as caches keep them near; of larger results a processor
+// has one copy, which its lanes share. The largest are added to atomically, in runs of updates to the same place where an
+// invocation reads a contiguous range; or, where the device has no such atomics, by the invocation that owns the place.
 #include <algorithm>
 #include <array>
 
@@ -14,10 +14,11 @@ namespace {
 
 constexpr int64_t kCopiesNear = int64_t{1} << 21;  // bytes of all copies, if these suffice to keep the device busy,
 constexpr int64_t kMost = int64_t{1} << 23;        // and at most
+constexpr int64_t kMostOfTeams = 2 * kMost;        // where they are as few as processors
 constexpr int64_t kLeastPart = 32;                 // updates for each of them
 constexpr int64_t kLongest = 1024;                 // updates that one invocation goes through for runs
 constexpr int64_t kUpdatesUnrolled = 4;
-constexpr double kAtomic = 25;  // stores that an atomic addition takes as long as
+constexpr double kAtomic = 12;  // stores that an atomic addition takes as long as
 
 int64_t unrolled(const ScatterFacts& f, const Target& t) {
   return !t.price.coalesces && kUpdatesUnrolled * f.code <= kUnrolledCode ? kUpdatesUnrolled : 1;
@@ -54,16 +55,26 @@ ScatterSchedule in_copies(const ScatterFacts& f, const Target& t) {
   return s;
 }
 
+int64_t processors(const Target& t) { return std::max<int64_t>(1, t.price.busy / t.price.lanes); }
+
+// A copy for each processor, which its lanes share. Whole updates go to it.
+ScatterSchedule in_teams(const ScatterFacts& f, const Target& t) {
+  const int64_t lanes = t.subgroup_size, n = processors(t), each = divided_up(divided_up(f.updates, n), lanes) * f.row;
+  return {.updates = {{Bind::Grid, n}, {Bind::Serial, each}, {Bind::Lane, lanes}},
+          .atomic = false,
+          .places = {{Bind::Serial, f.places}}};
+}
+
 // Of a row that is long enough for all processors: neighbours in lanes, and as many vectors of them side by side as leave
 // each processor one.
 Split columns(const ScatterFacts& f, const Target& t) {
   constexpr int64_t kMostSideBySide = 16;
-  const int64_t lanes = t.price.lanes, processors = std::max<int64_t>(1, t.price.busy / lanes);
-  const int64_t neighbours = takes_pairs(t) && f.row % 2 == 0 && f.row >= 2 * lanes * processors ? 2 : 1;
+  const int64_t lanes = t.price.lanes;
+  const int64_t neighbours = takes_pairs(t) && f.row % 2 == 0 && f.row >= 2 * lanes * processors(t) ? 2 : 1;
   const int64_t vectors = divided_up(f.row, lanes * neighbours);
   const int64_t most =
       std::max<int64_t>(1, std::min(kMostSideBySide, kUnrolledCode / std::max<int64_t>(1, f.code)) / neighbours);
-  const int64_t own = divided_up(vectors, divided_up(divided_up(vectors, most), processors) * processors);
+  const int64_t own = divided_up(vectors, divided_up(divided_up(vectors, most), processors(t)) * processors(t));
   Split s = {{Bind::Grid, divided_up(vectors, own)}};
   if (own > 1) s.push_back({Bind::Register, own});
   s.push_back({Bind::Lane, lanes});
@@ -81,14 +92,41 @@ ScatterSchedule by_columns(const ScatterFacts& f, const Target& t) {
 }
 
 double in_operations(int64_t n) { return static_cast<double>(n); }
+double elements_of(const ScatterFacts& f) { return in_operations(f.updates) * in_operations(f.row); }
+
+// Operations of a busy device that additions of one by one take as long as.
+double cost_of_atomics(const ScatterFacts& f, const Target& t) { return elements_of(f) * kAtomic * t.price.store; }
+
+// So many copies: they are cleared before and added up behind. An update takes `far` more where they are more than caches
+// keep near.
+double cost_of_copies(const ScatterFacts& f, int64_t copies, double each, double far, const Target& t) {
+  const double copied = reads_rows(t) ? 40 : 80;
+  if (copies == 1) return elements_of(f) * each;
+  const double elements = in_operations(copies * f.places) * in_operations(f.row);
+  const bool near = elements * static_cast<double>(device_bytes(f.dtype)) <= static_cast<double>(kCopiesNear);
+  return elements_of(f) * (near ? each : each + far) + elements * copied + t.price.dispatch;
+}
+double cost_of_own_copies(const ScatterFacts& f, const Target& t) {
+  return cost_of_copies(f, wanted_copies(f, t), 2 * t.price.load + t.price.store, 75, t);
+}
+double cost_of_teams(const ScatterFacts& f, const Target& t) {
+  constexpr double kExchanged = 36;
+  return cost_of_copies(f, processors(t), 2 * t.price.load + t.price.store + kExchanged, 30, t);
+}
 
 // Where neighbours are served together, copies of their own would lie apart.
 bool wants_copies(const ScatterFacts& f, const Target& t) {
-  const int64_t n = wanted_copies(f, t);
-  if (t.price.coalesces || n * f.row < t.price.busy) return false;
-  const double each = 2 * t.price.load + t.price.store, all = in_operations(f.updates) * in_operations(f.row);
-  const double combined = n > 1 ? in_operations(n * f.places * f.row) * t.price.load + t.price.dispatch : 0;
-  return all * each + combined < all * kAtomic * t.price.store;
+  return !t.price.coalesces && wanted_copies(f, t) * f.row >= t.price.busy &&
+         cost_of_own_copies(f, t) < cost_of_atomics(f, t);
+}
+
+bool wants_teams(const ScatterFacts& f, const Target& t) {
+  if (!reads_rows(t) || processors(t) == 1 || !f.copyable) return false;
+  const int64_t bytes = processors(t) * f.places * f.row * static_cast<int64_t>(device_bytes(f.dtype));
+  const bool short_enough = elements_of(f) / in_operations(processors(t) * t.subgroup_size) <= loop_limit(t) / 2;
+  if (bytes > kMostOfTeams || !short_enough || check(f, in_teams(f, t), t)) return false;
+  if (wants_copies(f, t)) return cost_of_teams(f, t) < cost_of_own_copies(f, t);
+  return !f.atomic || cost_of_teams(f, t) < cost_of_atomics(f, t);
 }
 
 bool wants_runs(const ScatterFacts& f, const Target& t) {
@@ -134,8 +172,9 @@ ScatterSchedule in_turn(const ScatterFacts& f, const Target& t) {
   return s;
 }
 
-constexpr std::array<ScatterRule, 6> kScatterRules = {{
+constexpr std::array<ScatterRule, 7> kScatterRules = {{
     {"columns of long rows", wants_columns, by_columns},
+    {"a copy for each processor", wants_teams, in_teams},
     {"copies are cheaper than atomics", wants_copies, in_copies},
     {"runs to one place", wants_runs, in_runs},
     {"copies in turn", wants_turns, in_turn},

@@ -151,7 +151,12 @@ int64_t copies(const ScatterSchedule& s) { return s.atomic ? s.among : extent(s.
 int64_t invocations(const ScatterSchedule& s) {
   return extent(s.updates, Bind::Grid) * (s.atomic ? 1 : extent(s.places, Bind::Grid));
 }
+int64_t team(const ScatterSchedule& s) {
+  const int64_t lanes = extent(s.updates, Bind::Lane);
+  return lanes > 1 ? lanes : 0;
+}
 int64_t apart(const ScatterSchedule& s, int64_t row) {
+  if (team(s) > 0) return 1;
   return s.row.empty() ? row : extent(s.row, Bind::Grid) * extent(s.row, Bind::Lane);
 }
 bool is_straight(const ReduceSchedule& s) {

@@ -30,6 +30,8 @@
 //   u = grid 4194304; atomic among 64; lanes 32               the same to 64 copies of the result, in turn; 32 lanes add up
 //                                                             what all of them have for one place
 //   u = grid 128 serial 8192 unroll 4; p = serial 1000        the same to 128 copies of the 1000 places of the result
+//   u = grid 2 serial 262144 lane 8; p = serial 1000000       to a copy of a million places for each of two subgroups,
+//                                                             whose lanes go to it together
 //   u = serial 4194304; p = grid 16 serial 62500              the same to a million places, each invocation to its own
 //   u = serial 9000; p = serial 500; r = grid 2 register 4 lane 8
 //                                                             rows of 64 elements, eight invocations to half of each
@@ -157,7 +159,8 @@ bool is_serial(const ScanSchedule& s);
 /// Of a scatter: how invocations go through the updates, and who adds where. Atomically anybody adds anywhere; of what an
 /// invocation adds one after the other, runs to the same place are added up before. Else each part of the updates that is on
 /// the grid has a copy of the result, which a reduction adds up; of a copy, an invocation owns the places of one position on
-/// the grid, and adds what goes there, in order: the same sums in every run. The parts of each may count further than it.
+/// the grid, and adds what goes there, in order: the same sums in every run. Where updates have lanes, a subgroup does that
+/// together, an element each of all rows, which they count. The parts of each may count further than it.
 struct ScatterSchedule {
   Split updates = {{Bind::Grid, 1}};
   bool atomic = true;
@@ -169,8 +172,10 @@ struct ScatterSchedule {
 };
 /// Of the result; 1: updates are added to the result itself.
 int64_t copies(const ScatterSchedule& s);
-/// Invocations for all elements of a row that have the same ones.
+/// Invocations for all elements of a row that have the same ones, lanes apart.
 int64_t invocations(const ScatterSchedule& s);
+/// Lanes of the subgroups that go through updates together; 0: each invocation does by itself.
+int64_t team(const ScatterSchedule& s);
 /// Such elements of a row of so many: those on the grid and in lanes.
 int64_t apart(const ScatterSchedule& s, int64_t row);
 

@@ -47,6 +47,7 @@ TEST_F(DeviceSchedules, EveryLegalOneRunsAsOnTheHost) {
   EXPECT_GE(drawn.broadcast, schedule::broadcasts_lanes(device->target()) ? 3 : 0);
   EXPECT_GE(drawn.scans, 10);
   EXPECT_GE(drawn.by_lanes, schedule::adds_lanes(device->target()) ? 1 : 0);
+  EXPECT_GE(drawn.by_teams, on_processors() && exchanges_lanes(device->target()) ? 1 : 0);
 }
 
 }  // namespace device_schedules_test

@@ -73,7 +73,7 @@ Drawn& Drawn::operator+=(const Drawn& d) {
   maps += d.maps, reductions += d.reductions, shared += d.shared;
   exchanged += d.exchanged, staged += d.staged, broadcast += d.broadcast, packed += d.packed, partial += d.partial;
   halves += d.halves, teams += d.teams, turned += d.turned, scans += d.scans, copies += d.copies, ranges += d.ranges,
-      runs += d.runs, by_lanes += d.by_lanes, of_rows += d.of_rows;
+      runs += d.runs, by_lanes += d.by_lanes, of_rows += d.of_rows, by_teams += d.by_teams;
   return *this;
 }
 
@@ -83,7 +83,7 @@ std::ostream& operator<<(std::ostream& out, const Drawn& d) {
              << d.exchanged << " among lanes), " << d.staged << " in shared memory, " << d.broadcast << " broadcast, "
              << d.packed << " operands in panels, " << d.partial << " in partial results, " << d.scans << " of scans, "
              << d.copies << " of scatters to copies, " << d.ranges << " to ranges, " << d.runs << " in runs, " << d.by_lanes
-             << " by lanes, " << d.of_rows << " of several elements of a row";
+             << " by lanes, " << d.of_rows << " of several elements of a row, " << d.by_teams << " by teams";
 }
 
 // Random divisors, bound at random; what is left over goes to the first part.
@@ -310,10 +310,17 @@ schedule::ScatterSchedule RandomScheduler::scatter(const schedule::ScatterFacts&
                {Bind::Register, neighbours}};
       if (below(2)) s.row.pop_back();
     }
+    if (!s.atomic && !target.price.coalesces && below(2)) {
+      s.updates = {{Bind::Grid, 2 + below(3)}, {Bind::Serial, 1 + below(40)}, {Bind::Lane, target.subgroup_size}};
+      s.updates[1].extent *= facts.row;
+      if (unroll > 1) s.updates.insert(s.updates.end() - 1, {Bind::Unroll, unroll});
+      s.places = {{Bind::Serial, facts.places}}, s.row = {};
+    }
     const int64_t own = unroll * schedule::extent(s.row, Bind::Register);
     if (own * facts.code > most_code_ || check(facts, s, target)) continue;
     counts_.of_rows += schedule::extent(s.row, Bind::Register) > 1;
     counts_.by_lanes += s.lanes > 1;
+    counts_.by_teams += schedule::team(s) > 0;
     counts_.copies += schedule::copies(s) > 1;
     counts_.ranges += !s.atomic && s.places.size() > 1;
     counts_.runs += s.atomic && s.updates.size() > 1 && serial > 1;

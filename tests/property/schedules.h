@@ -27,7 +27,8 @@ struct Drawn {
   int ranges = 0;     // of which each invocation has a range,
   int runs = 0;       // and atomic ones of several updates
   int by_lanes = 0;   // or of subgroups that add up,
-  int of_rows = 0;    // and others of several elements of each row
+  int of_rows = 0;    // and others of several elements of each row,
+  int by_teams = 0;   // or of lanes that have a copy together
   Drawn& operator+=(const Drawn& d);
 };
 std::ostream& operator<<(std::ostream& out, const Drawn& d);

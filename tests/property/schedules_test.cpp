@@ -52,6 +52,7 @@ TEST(Schedules, EveryLegalOneGivesTheSameValues) {
   EXPECT_GE(drawn.copies, 15);
   EXPECT_GE(drawn.ranges, 12);
   EXPECT_GE(drawn.runs, 10);
+  EXPECT_GE(drawn.by_teams, 5);
 }
 
 }  // namespace schedules_test

@@ -20,7 +20,8 @@ TEST(Scatter, SchedulesPrintAndParse) {
        {"u = grid 4096 serial 1024; atomic", "u = serial 4 grid 100; p = serial 7",
         "u = grid 128 serial 8192 unroll 4; p = serial 1000", "u = serial 4194304; p = grid 16 serial 62500",
         "u = grid 1024; atomic among 64", "u = grid 1024; atomic; lanes 32", "u = grid 1024; atomic among 8; lanes 32",
-        "u = serial 9000; p = serial 500; r = grid 2 register 4 lane 8"})
+        "u = serial 9000; p = serial 500; r = grid 2 register 4 lane 8",
+        "u = grid 2 serial 100 unroll 2 lane 8; p = serial 7"})
     EXPECT_EQ(to_string(parse_scatter(text)), text);
   EXPECT_THROW(parse_scatter("u = grid 4"), Error);
   EXPECT_THROW(parse_scatter("u = grid 4; p serial 3"), Error);
@@ -38,6 +39,11 @@ TEST(Scatter, SchedulesPrintAndParse) {
   EXPECT_EQ(invocations(parse_scatter("u = grid 128 serial 2; p = grid 3 serial 4")), 384);
   EXPECT_EQ(copies(parse_scatter("u = grid 128 serial 2; atomic")), 1);
   EXPECT_EQ(invocations(parse_scatter("u = grid 128 serial 2; atomic")), 128);
+  const ScatterSchedule teams = parse_scatter("u = grid 2 serial 100 unroll 2 lane 8; p = serial 7");
+  EXPECT_EQ(copies(teams), 2);
+  EXPECT_EQ(team(teams), 8);
+  EXPECT_EQ(apart(teams, 3), 1) << "elements are counted with the updates";
+  EXPECT_EQ(team(parse_scatter("u = grid 2 serial 100; p = serial 7")), 0);
 }
 
 TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
@@ -51,7 +57,8 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
         "u = grid 2 serial 500; p = grid 7 serial 8", "u = serial 1000; p = grid 50 serial 1"})
     EXPECT_EQ(broken(text), "") << text;
   expect_in(broken("u = grid 999; atomic"), "its parts count 999 elements, the axis has 1000");
-  expect_in(broken("u = grid 100 lane 10; atomic"), "updates are on the grid, serial or unrolled, not lane");
+  expect_in(broken("u = grid 300 lane 10; atomic"), "lanes that have an element each put it to any place, alone");
+  expect_in(broken("u = grid 100 register 10; atomic"), "on the grid, serial, unrolled or in lanes, not register");
   expect_in(broken("u = grid 100 unroll 10; atomic"), "and not if it is atomic");
   expect_in(broken("u = unroll 10 grid 100; p = serial 50"), "only the innermost part is unrolled");
   expect_in(broken("u = grid 10 unroll 200; p = serial 50"), "200 copies of the body, at most 128");
@@ -97,6 +104,51 @@ TEST(Scatter, IllegalSchedulesSayWhichRuleTheyBreak) {
   facts.atomic = false;
   expect_in(broken("u = grid 1000; atomic"), "the device does not add such elements atomically");
   EXPECT_EQ(check(facts, plain_scatter(facts), gpu()), std::nullopt);
+}
+
+TEST(Scatter, LanesOfAProcessorHaveACopyTogether) {
+  Target cpu = test::cpu_target();
+  cpu.subgroup_size = 8, cpu.subgroup_operations = kSubgroupBasic | kSubgroupShuffle;
+  cpu.quirks = kGatheredLoads, cpu.device_address = cpu.shared_memory = true;
+  ScatterFacts facts{.dtype = DType::F32, .updates = 100, .places = 50, .row = 3};
+  const auto broken = [&](const std::string& text, const Target& t) {
+    const auto e = check(facts, parse_scatter(text), t);
+    return e ? e->message : "";
+  };
+  const std::string places = "; p = serial 50";
+  for (const std::string text : {"u = grid 2 serial 21 lane 8", "u = grid 2 serial 9 unroll 3 lane 8",
+                                 "u = grid 13 serial 3 lane 8", "u = serial 3 grid 13 lane 8"})
+    EXPECT_EQ(broken(text + places, cpu), "") << text;
+  expect_in(broken("u = grid 2 serial 18 lane 8" + places, cpu), "its parts count 288 elements, the axis has 300");
+  expect_in(broken("u = grid 2 serial 20 lane 8" + places, cpu), "copies whole updates");
+  expect_in(broken("u = grid 2 serial 21 lane 8" + places + "; r = grid 3", cpu), "lanes have an element each");
+  expect_in(broken("u = grid 2 lane 8 serial 21" + places, cpu), "only the innermost part is in lanes");
+  expect_in(broken("u = grid 2 unroll 3 serial 7 lane 8" + places, cpu), "only the innermost part is unrolled");
+  expect_in(broken("u = grid 2 serial 42 lane 4" + places, cpu), "for the 8 lanes of a subgroup");
+  expect_in(broken("u = grid 2 serial 21 lane 8; p = grid 5 serial 10", cpu), "put it to any place, alone");
+  expect_in(broken("u = serial 39 lane 8" + places, cpu), "one serial part");
+  Target silent = cpu;
+  silent.subgroup_operations = kSubgroupBasic;
+  expect_in(broken("u = grid 2 serial 21 lane 8" + places, silent), "vectors of a processor, whose lanes read");
+  Target lanes = gpu();
+  lanes.subgroup_size = 8, lanes.subgroup_operations = cpu.subgroup_operations;
+  expect_in(broken("u = grid 2 serial 21 lane 8" + places, lanes), "subgroups may not be vectors of a processor");
+
+  const Scheduler scheduler;
+  const auto on = [&](const Target& t, int64_t updates, int64_t elements, int64_t row = 1, bool atomic = true) {
+    facts = {.dtype = DType::F32, .updates = updates, .places = elements, .row = row, .code = 6, .atomic = atomic};
+    return to_string(scheduler.scatter(facts, t));
+  };
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 20), "u = grid 2 serial 262144 lane 8; p = serial 1048576");
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 20, 1, false), on(cpu, 1 << 22, 1 << 20)) << "with atomics or without";
+  EXPECT_EQ(on(cpu, 100'000, 50'000, 3), "u = grid 2 serial 18750 lane 8; p = serial 50000");
+  EXPECT_EQ(on(cpu, 1 << 22, 1024).find("lane"), std::string::npos) << "copies of invocations are near";
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 22).find("lane"), std::string::npos) << "copies take more memory than that";
+  EXPECT_EQ(on(cpu, 1 << 14, 1 << 20).find("lane"), std::string::npos) << "adding them up takes longer";
+  EXPECT_EQ(on(silent, 1 << 22, 1 << 20).find("lane"), std::string::npos);
+  EXPECT_EQ(on(lanes, 1 << 22, 1 << 20).find("lane"), std::string::npos);
+  cpu.max_loop_iterations = 1000;
+  EXPECT_EQ(on(cpu, 1 << 22, 1 << 20).find("lane"), std::string::npos) << "loops are longer than they may be";
 }
 
 TEST(Scatter, CopiesWhereTheyStayNearAndAtomicsElsewhere) {
