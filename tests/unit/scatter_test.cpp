@@ -10,7 +10,9 @@
 #include "spirograd/text.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/kernel/verify.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
+#include "spirv/schedule/rules.h"
 #include "support/lowered.h"
 
 namespace spirograd {
@@ -55,8 +57,9 @@ std::vector<std::vector<double>> indices(int64_t n, int64_t places) {
   return out;
 }
 
-testing::AssertionResult right(const Program& p, const Target& target, const std::vector<std::vector<double>>& inputs) {
-  const lower::Plan plan = lower::lower(p, target);
+testing::AssertionResult right(const Program& p, const Target& target, const std::vector<std::vector<double>>& inputs,
+                               const schedule::Scheduler& scheduler = schedule::Scheduler()) {
+  const lower::Plan plan = lower::lower(p, target, scheduler);
   for (const kernel::Kernel& k : plan.kernels) {
     if (auto complaint = kernel::verify(k)) return testing::AssertionFailure() << complaint->str();
     if (kernel::loop_iterations(k) > loop_limit(target))
@@ -109,6 +112,48 @@ TEST(Scatter, RowsAndSeveralIndices) {
     const Program one = program("def f(x: f32[9], i: i32) = scatter([4], x, i)");
     for (const double i : {-1, 0, 3, 4}) EXPECT_TRUE(right(one, t, {values(9), {i}}));
   }
+}
+
+// All scatters to copies that subgroups share, of which an iteration takes so many elements for each lane.
+struct Teams : schedule::Scheduler {
+  int64_t copies, unroll;
+  Teams(int64_t copies, int64_t unroll) : copies(copies), unroll(unroll) {}
+  schedule::ScatterSchedule scatter(const schedule::ScatterFacts& f, const Target& t) const override {
+    using schedule::Bind;
+    const int64_t lanes = t.subgroup_size,
+                  each = schedule::divided_up(schedule::divided_up(f.updates, copies), unroll * lanes);
+    schedule::ScatterSchedule s{.atomic = false, .places = {{Bind::Serial, f.places}}};
+    s.updates = {{Bind::Grid, copies}, {Bind::Serial, each * f.row}, {Bind::Unroll, unroll}, {Bind::Lane, lanes}};
+    EXPECT_EQ(schedule::check(f, s, t), std::nullopt);
+    return s;
+  }
+};
+
+TEST(Scatter, LanesThatShareACopy) {
+  const Program one = program("def f(x: f32[411], i: i32[411]) = scatter([13], x, i)");
+  const Program wide = program("def f(x: f64[999], i: i32[999]) = scatter([997], x, i)");
+  const Program few = program("def f(x: i32[5], i: i32[5]) = scatter([3], x, i)");
+  const Program rows = program("def f(x: f32[211, 3], i: i32[211], j: i32[211]) = scatter([7, 5], 2.0 * x, i, j)");
+  const Program most = program("def f(x: u32[411], i: i32[411]) = scatter_max([13], x, i)");
+  const Program read = program("def f(x: f32[13], i: i32[411]) = scatter([13], x[i], i)");
+  std::vector<double> positive = values(411);
+  for (double& v : positive) v += 16;
+  for (const int64_t lanes : {4, 8})
+    for (const auto& [copies, unroll] : {std::pair<int64_t, int64_t>{2, 1}, {3, 2}, {2, 5}}) {
+      Target t = test::cpu_target();
+      t.subgroup_size = static_cast<uint32_t>(lanes),
+      t.subgroup_operations = kSubgroupBasic | kSubgroupBallot | kSubgroupShuffle;
+      const Teams teams(copies, unroll);
+      for (size_t kind = 0; kind < 4; ++kind) {
+        SCOPED_TRACE(std::to_string(lanes) + " lanes, indices of kind " + std::to_string(kind));
+        EXPECT_TRUE(right(one, t, {values(411), indices(411, 13)[kind]}, teams));
+        EXPECT_TRUE(right(wide, t, {values(999), indices(999, 997)[kind]}, teams));
+        EXPECT_TRUE(right(few, t, {values(5), indices(5, 3)[kind]}, teams));
+        EXPECT_TRUE(right(rows, t, {values(633), indices(211, 7)[kind], indices(211, 5)[(kind + 1) % 3]}, teams));
+        EXPECT_TRUE(right(most, t, {positive, indices(411, 13)[kind]}, teams));
+        EXPECT_TRUE(right(read, t, {values(13), indices(411, 13)[kind]}, teams));
+      }
+    }
 }
 
 TEST(Scatter, EmptyOnes) {
