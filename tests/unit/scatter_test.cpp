@@ -144,6 +144,10 @@ TEST(Scatter, LanesThatShareACopy) {
       t.subgroup_size = static_cast<uint32_t>(lanes),
       t.subgroup_operations = kSubgroupBasic | kSubgroupBallot | kSubgroupShuffle;
       const Teams teams(copies, unroll);
+      // Only lanes that are half of a subgroup apart meet.
+      std::vector<double> apart;
+      for (int64_t i = 0; i < 411; ++i) apart.push_back(static_cast<double>(i % (lanes / 2)));
+      EXPECT_TRUE(right(one, t, {values(411), apart}, teams)) << lanes;
       for (size_t kind = 0; kind < 4; ++kind) {
         SCOPED_TRACE(std::to_string(lanes) + " lanes, indices of kind " + std::to_string(kind));
         EXPECT_TRUE(right(one, t, {values(411), indices(411, 13)[kind]}, teams));
