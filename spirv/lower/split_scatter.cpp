@@ -1,6 +1,9 @@
 #include "spirv/lower/split_scatter.h"
 
+#include <algorithm>
+
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/traverse.h"
 #include "spirv/lower/partition.h"
 #include "spirv/schedule/legal.h"
 
@@ -51,6 +54,8 @@ schedule::ScatterFacts scatter_facts(const Graph& g, NodeId scatter, const Targe
   f.code = ExtentWalk(g, nothing)(scatter).code;
   f.atomic = adds_atomically(target, n.type.dtype);
   f.copyable = n.type.shape.rank() < kMaxRank;
+  const std::vector<NodeId> below = ir::postorder(g, std::span(&n.in[0], 1));
+  f.gathers = std::ranges::any_of(below, [&](NodeId id) { return g[id].op == Op::Gather; });
   return f;
 }
 

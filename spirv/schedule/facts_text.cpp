@@ -117,7 +117,7 @@ std::string to_string(const ScanFacts& f) {
 std::string to_string(const ScatterFacts& f) {
   Line line("scatter");
   line.word(name(f.dtype)).with("updates", f.updates).with("places", f.places).with("row", f.row).with("code", f.code);
-  line.flag("atomic", f.atomic).flag("copyable", f.copyable);
+  line.flag("atomic", f.atomic).flag("copyable", f.copyable).flag("gathers", f.gathers);
   return std::move(line).text();
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kCopiesNear = int64_t{1} << 21;  // bytes of all copies, if these suffice to keep the device busy,
 constexpr int64_t kMost = int64_t{1} << 23;        // and at most
-constexpr int64_t kMostOfTeams = 2 * kMost;        // where they are as few as processors
+constexpr int64_t kMostOfTeams = 2 * kMost;        // where they are as few as processors,
+constexpr int64_t kMostBeside = kMost / 2;         // and other arrays are read anywhere, too
 constexpr int64_t kLeastPart = 32;                 // updates for each of them
 constexpr int64_t kLongest = 1024;                 // updates that one invocation goes through for runs
 constexpr int64_t kUpdatesUnrolled = 4;
@@ -124,7 +125,7 @@ bool wants_teams(const ScatterFacts& f, const Target& t) {
   if (!reads_rows(t) || processors(t) == 1 || !f.copyable) return false;
   const int64_t bytes = processors(t) * f.places * f.row * static_cast<int64_t>(device_bytes(f.dtype));
   const bool short_enough = elements_of(f) / in_operations(processors(t) * t.subgroup_size) <= loop_limit(t) / 2;
-  if (bytes > kMostOfTeams || !short_enough || check(f, in_teams(f, t), t)) return false;
+  if (bytes > (f.gathers ? kMostBeside : kMostOfTeams) || !short_enough || check(f, in_teams(f, t), t)) return false;
   if (wants_copies(f, t)) return cost_of_teams(f, t) < cost_of_own_copies(f, t);
   return !f.atomic || cost_of_teams(f, t) < cost_of_atomics(f, t);
 }

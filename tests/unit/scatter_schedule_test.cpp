@@ -145,6 +145,11 @@ TEST(Scatter, LanesOfAProcessorHaveACopyTogether) {
   EXPECT_EQ(on(cpu, 1 << 22, 1024).find("lane"), std::string::npos) << "copies of invocations are near";
   EXPECT_EQ(on(cpu, 1 << 22, 1 << 22).find("lane"), std::string::npos) << "copies take more memory than that";
   EXPECT_EQ(on(cpu, 1 << 14, 1 << 20).find("lane"), std::string::npos) << "adding them up takes longer";
+  facts = {.dtype = DType::F32, .updates = 1 << 22, .places = 1 << 19, .code = 9, .gathers = true};
+  EXPECT_EQ(to_string(scheduler.scatter(facts, cpu)), "u = grid 2 serial 262144 lane 8; p = serial 524288");
+  facts.places = 1 << 20;
+  EXPECT_EQ(to_string(scheduler.scatter(facts, cpu)).find("lane"), std::string::npos)
+      << "another array needs the caches, too";
   EXPECT_EQ(on(silent, 1 << 22, 1 << 20).find("lane"), std::string::npos);
   EXPECT_EQ(on(lanes, 1 << 22, 1 << 20).find("lane"), std::string::npos);
   cpu.max_loop_iterations = 1000;

@@ -10,6 +10,7 @@
 #include "spirograd/text.h"
 #include "spirv/kernel/iterations.h"
 #include "spirv/kernel/verify.h"
+#include "spirv/lower/split_scatter.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 #include "spirv/schedule/rules.h"
@@ -128,6 +129,17 @@ struct Teams : schedule::Scheduler {
     return s;
   }
 };
+
+TEST(Scatter, FactsTellWhetherUpdatesAreReadAnywhere) {
+  const auto gathers = [](const std::string& updates) {
+    const Program p =
+        program("def f(x: f32[13], y: f32[411], i: i32[411], j: i32[411]) = scatter([13], " + updates + ", j)");
+    return lower::scatter_facts(*p.graph, {p.results[0].node}, test::cpu_target()).gathers;
+  };
+  EXPECT_TRUE(gathers("2.0 * x[i]"));
+  EXPECT_FALSE(gathers("2.0 * y"));
+  EXPECT_FALSE(gathers("y + sum(x)"));
+}
 
 TEST(Scatter, LanesThatShareACopy) {
   const Program one = program("def f(x: f32[411], i: i32[411]) = scatter([13], x, i)");
