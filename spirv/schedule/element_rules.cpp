@@ -127,25 +127,34 @@ MapSchedule row_elements(const MapFacts& f, const Target& t) {
 
 namespace {
 
-// Elements of all windows of one point, written out beside each other; none: the map reduces something else. Loops over one
-// axis share more between the points of a tile.
+// Whether it runs over an axis that is too short for a loop, and neighbours of which are apart.
+bool is_short_column(const Reduction& r) {
+  constexpr double kMost = 7;
+  return r.one_axis && !r.contiguous && r.length <= kMost;
+}
+
+// Elements of all windows and short columns of one point, written out beside each other; none: the map reduces something
+// else. Loops over one axis share more between the points of a tile.
 std::optional<int64_t> elements_of_windows(const MapFacts& f) {
   double elements = 0;
   for (const Reduction& r : f.reductions) {
-    if (r.position || r.loops || r.one_axis) return std::nullopt;
+    if (r.position || r.loops || (r.one_axis && !is_short_column(r))) return std::nullopt;
     elements += r.length;
   }
   return f.reductions.empty() || elements > kMostOfWindow ? std::nullopt : std::optional(static_cast<int64_t>(elements));
 }
 
 // As a map without reductions. A row beside another one is made of what both have loaded: that takes as long as to compute.
+// Rows of columns have nothing in common, and drivers take long for loads.
 MapFacts written_out(MapFacts f) {
-  constexpr int64_t kPutTogether = 2;
+  constexpr int64_t kPutTogether = 2, kLoaded = 36;
   const uint32_t columns = 1u << (f.domain.rank() - 1);
-  double code = 1;
-  for (const Read& r : f.reads) code += r.reduced ? 1 : 0;
+  const auto loads = std::ranges::count_if(f.reads, [](const Read& r) { return r.reduced; });
+  double code = 1 + static_cast<double>(loads);
   for (const Operations& o : f.operations) code += (o.axes & columns) != 0 ? o.count : 0;
   f.code = kPutTogether * static_cast<int64_t>(code) * elements_of_windows(f).value();
+  if (std::ranges::all_of(f.reductions, is_short_column))
+    f.code = std::max(f.code, kLoaded * loads * elements_of_windows(f).value());
   f.reduces = false;
   return f;
 }

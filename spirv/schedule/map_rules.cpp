@@ -320,9 +320,9 @@ bool wants_half(const MapFacts& f, const MapSchedule& s) {
 
 constexpr std::array<MapRule, 19> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
+    {"windows of rows", wants_row_windows, row_windows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
-    {"windows of rows", wants_row_windows, row_windows},
     {"maps over rows of subgroups", wants_row_maps, row_maps},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},

@@ -191,7 +191,7 @@ MapSchedule in_tiles(const MapFacts& f, int64_t own, bool pairs, const Target& t
 
 namespace {
 
-constexpr int64_t kShortColumn = 8;
+constexpr int64_t kShortColumn = 8, kLaneColumn = 5;  // that parts are cut out of, that lanes take whole
 // That lanes load of two columns each. Drivers take long for loads, and half for pairs: twice as many rows are worth that
 // where most of the time is waited for memory.
 constexpr int64_t kRowsOfColumns = 32, kRowsOfPairs = 2 * kRowsOfColumns;
@@ -235,7 +235,7 @@ bool wants_lane_columns(const MapFacts& f, const Target& t) {
   const auto is_row = [&](const Read& r) { return !r.reduced || same_or_neighbours(r, last); };
   const auto alone = [&](const Read& r) { return r.reduced && reads_alone(f, r); };
   const int64_t code = kOwnColumns * static_cast<int64_t>(n) * f.code, columns = f.domain[last];
-  return n >= kShortColumn && n <= kPlainSum && columns >= width_of(t) && code <= kMostRowsCode &&
+  return n >= kLaneColumn && n <= kPlainSum && columns >= width_of(t) && code <= kMostRowsCode &&
          static_cast<double>(f.domain.count()) * n >= kLeastElements && std::ranges::all_of(f.reductions, alike) &&
          std::ranges::all_of(f.reads, is_row) && std::ranges::any_of(f.reads, alone) && has_tiles(f, kOwnColumns, t);
 }

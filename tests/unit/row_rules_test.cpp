@@ -301,6 +301,26 @@ TEST(RowRules, WindowsAreWrittenOut) {
   EXPECT_FALSE(in_rows(with({8, 64, 64}, 9))) << "little work";
 }
 
+TEST(RowRules, ColumnsOfAFewAreWrittenOut) {
+  const auto with = [](int64_t columns, double length, int arrays = 1, bool contiguous = false) {
+    MapFacts f{{columns}, {}, 6, true};
+    for (int j = 0; j < arrays; ++j)
+      f.reads.push_back({.buffer = static_cast<uint32_t>(j), .axes = 1, .reduced = true, .sums = true, .last = 1});
+    f.reductions = {{.axes = 1, .length = length, .contiguous = contiguous, .one_axis = true}};
+    f.operations = {{.axes = 1, .count = 1}};
+    f.alone = true;
+    return map(f);
+  };
+  EXPECT_EQ(with(1 << 20, 2), "i = grid 1024 local 8 register 16 lane 8; group 64; team 8");
+  EXPECT_EQ(with(1 << 18, 5), "i = grid 512 local 8 register 8 lane 8; group 64; team 8") << "as many loads";
+  EXPECT_EQ(with(1 << 20, 2, 2), "i = grid 2048 local 8 register 8 lane 8; group 64; team 8") << "of more arrays";
+  const std::string lanes_of_columns = "register 2 lane 8";
+  EXPECT_NE(with(1 << 18, 5, 2).find(lanes_of_columns), std::string::npos) << "too many loads for that";
+  EXPECT_NE(with(1 << 15, 8).find(lanes_of_columns), std::string::npos) << "long enough for pairs of columns";
+  EXPECT_EQ(with(1 << 15, 4).find("team"), std::string::npos) << "little work";
+  EXPECT_EQ(with(1 << 20, 2, 1, true).find("register 16 lane 8"), std::string::npos) << "a row in memory";
+}
+
 TEST(RowRules, ReductionsOfWindowsAreStraight) {
   ReduceFacts f{DType::F32, {3, 3}, 1, 10, kPlainSum};
   f.rows = f.alone = true;
@@ -330,7 +350,9 @@ TEST(RowRules, WindowsGiveTheInterpretersValues) {
         "(x: f32[9, 62, 130], w: f32[9, 3, 3]) = for c: 9, i: 60, j: 128 =>"
         " sum(for a: 3, b: 3 => x[c, i + a, j + b] * w[c, a, b])",
         "(x: f32[9, 3, 3, 8192], w: f32[3]) = for c: 9, m: 8192 => max(for a: 3, b: 3 => x[c, a, b, m] * w[a]) -"
-        " min(for a: 3, b: 3 => x[c, a, b, m] * w[a])"}) {
+        " min(for a: 3, b: 3 => x[c, a, b, m] * w[a])",
+        "(x: f32[3, 175003]) = sqrt(sum(x * x, axis=0))", "(x: f32[2, 262144], y: f32[2, 262144]) = min(x - y, axis=0)",
+        "(x: f32[403, 501]) = for i: 403, j: 501 => sum(for a: 3 => x[i + a - 1, j])"}) {
     const Program p = test::program("def f" + text);
     lower::Plan plan;
     EXPECT_TRUE(test::lowers_right(p, test::sines(p, 7.5), test::lane_cpu(), &plan)) << text;
