@@ -164,9 +164,9 @@ std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) 
     s.count = cut ? std::min(most, facts.updates - first) : 0;
     s.domain = {parts, schedule::invocations(scatter) / parts, schedule::apart(scatter, facts.row)};
     out.push_back(described(r, std::move(s), id, id, {to.buffer}));
-    const bool by_lanes = scatter.lanes > 1 || schedule::team(scatter) > 0;
-    out.back().alone = out.back().alone || by_lanes;  // so that no lane is missing
-    const int64_t updates = cut ? s.count : facts.updates / (parts * std::max<int64_t>(1, schedule::team(scatter)));
+    const bool team = schedule::team(scatter) > 0;                     // goes through the elements of all rows
+    out.back().alone = out.back().alone || team || scatter.lanes > 1;  // so that no lane is missing
+    const int64_t updates = cut ? s.count : facts.updates * (team ? facts.row : 1) / parts;
     out.back().work *=
         static_cast<double>(std::max<int64_t>(1, updates * schedule::extent(scatter.row, schedule::Bind::Register)));
   }

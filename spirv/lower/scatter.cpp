@@ -2,6 +2,7 @@
 // the only one that does: adds it there, or leaves the greater one.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "spirv/lower/compute.h"
 #include "spirv/lower/map_tile.h"
@@ -50,7 +51,8 @@ struct ScatterKernel {
   const int64_t at_once = schedule::extent(parts, Bind::Unroll) * schedule::extent(parts, Bind::Lane);
   const int64_t count = index.count() * (team > 0 ? row.count() : 1);
   const bool surplus = schedule::extent(parts) > count;
-  const bool shorter = surplus && parts.size() > 1 && parts[0].bind == Bind::Grid&& parts[1].bind == Bind::Serial;
+  const bool in_ranges = parts.size() > 1 && std::pair(parts[0].bind, parts[1].bind) == std::pair(Bind::Grid, Bind::Serial);
+  const bool shorter = surplus && in_ranges;
 
   Point with_row(Point p, size_t element = 0) const {
     p.insert(p.end(), elements[element].begin(), elements[element].end());
@@ -71,7 +73,8 @@ struct ScatterKernel {
   void put(Value at, Value update) const;
   void put_row(const Point& place, Value inside, std::span<const Value> updates) const;
   Value own_lane() const { return b.bitcast(Scalar::I32, b.lane_index()); }
-  Value lane_behind(Value x, int64_t distance) const;
+  Value lane_behind(int64_t distance) const;
+  Value behind(Value x, int64_t distance) const { return b.shuffle(x, b.bitcast(Scalar::U32, lane_behind(distance))); }
   Value some_meet(Value x) const;
   void put_together(Value at, Value update) const;
   void put_atomically(Value at, Value update) const;
@@ -219,18 +222,17 @@ void ScatterKernel::put_row(const Point& place, Value inside, std::span<const Va
   }
 }
 
-// The value of the lane so far behind, around the subgroup.
-Value ScatterKernel::lane_behind(Value x, int64_t distance) const {
-  const Value other = b.op(KOp::And, b.add(own_lane(), b.i32(distance)), b.i32(team - 1));
-  return b.shuffle(x, b.bitcast(Scalar::U32, other));
+// The number of the lane so far behind, around the subgroup.
+Value ScatterKernel::lane_behind(int64_t distance) const {
+  return b.op(KOp::And, b.add(own_lane(), b.i32(distance)), b.i32(team - 1));
 }
 
 // Whether any two lanes have the same: one of them sees the other in the half of the subgroup behind it. The same for all.
 Value ScatterKernel::some_meet(Value x) const {
   Value met = b.boolean(false);
-  for (int64_t j = 1; j <= team / 2; ++j) met = b.op(KOp::Or, met, b.op(KOp::Eq, lane_behind(x, j), x));
+  for (int64_t j = 1; j <= team / 2; ++j) met = b.op(KOp::Or, met, b.op(KOp::Eq, behind(x, j), x));
   Value any = b.select(met, b.i32(1), b.i32(0));
-  for (int64_t j = 1; j < team; j *= 2) any = b.op(KOp::Or, any, lane_behind(any, j));
+  for (int64_t j = 1; j < team; j *= 2) any = b.op(KOp::Or, any, behind(any, j));
   return b.op(KOp::Ne, b.broadcast(any, b.constant(Scalar::U32, 0)), b.i32(0));
 }
 
@@ -245,9 +247,9 @@ void ScatterKernel::put_together(Value at, Value update) const {
   b.begin_if(some_meet(at));
   Value total = update, first = own_lane();
   for (int64_t j = 1; j < team; ++j) {
-    const Value same = b.op(KOp::Eq, lane_behind(at, j), at);
-    total = b.select(same, together(total, lane_behind(update, j)), total);
-    first = b.select(same, b.op(KOp::Min, first, b.op(KOp::And, b.add(own_lane(), b.i32(j)), b.i32(team - 1))), first);
+    const Value same = b.op(KOp::Eq, behind(at, j), at);
+    total = b.select(same, together(total, behind(update, j)), total);
+    first = b.select(same, b.op(KOp::Min, first, lane_behind(j)), first);
   }
   leave(total, b.op(KOp::Eq, first, own_lane()));
   b.begin_else();
