@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spirv/lower/steps.h"
 #include "spirv/schedule/cost.h"
 #include "spirv/schedule/group_rules.h"
 
@@ -46,7 +47,10 @@ class Finder {
     Shape rows() const { return domain.erased(domain.rank() - 1); }
   };
 
-  bool may_join(NodeId id) const { return p_.roots.contains(id.v) && !apart_.contains(id.v) && !taken_.contains(id.v); }
+  // What is filled needs no kernel, and where one begins with it nobody would run the kernel.
+  bool may_join(NodeId id) const {
+    return p_.roots.contains(id.v) && !apart_.contains(id.v) && !taken_.contains(id.v) && !filled_with(g_, id);
+  }
   bool is_map(NodeId id) const {
     const Node& n = g_[id];
     return may_join(id) && is_elementwise(n) && n.type.shape.rank() > 0 && n.type.shape.count() > 0;
