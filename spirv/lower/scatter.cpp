@@ -142,7 +142,7 @@ std::vector<Value> ScatterKernel::open_loops() {
     } else if (p.bind == Bind::Serial) {
       own = b.i32(0);
     } else if (p.bind == Bind::Lane) {
-      own = b.bitcast(Scalar::I32, b.lane_index());
+      own = own_lane();
     }
     numbers = along(numbers, l, p.bind == Bind::Unroll, own);
   }

@@ -149,12 +149,12 @@ std::optional<int64_t> elements_of_windows(const MapFacts& f) {
 MapFacts written_out(MapFacts f) {
   constexpr int64_t kPutTogether = 2, kLoaded = 36;
   const uint32_t columns = 1u << (f.domain.rank() - 1);
+  const int64_t elements = elements_of_windows(f).value();
   const auto loads = std::ranges::count_if(f.reads, [](const Read& r) { return r.reduced; });
   double code = 1 + static_cast<double>(loads);
   for (const Operations& o : f.operations) code += (o.axes & columns) != 0 ? o.count : 0;
-  f.code = kPutTogether * static_cast<int64_t>(code) * elements_of_windows(f).value();
-  if (std::ranges::all_of(f.reductions, is_short_column))
-    f.code = std::max(f.code, kLoaded * loads * elements_of_windows(f).value());
+  f.code = kPutTogether * static_cast<int64_t>(code) * elements;
+  if (std::ranges::all_of(f.reductions, is_short_column)) f.code = std::max(f.code, kLoaded * loads * elements);
   f.reduces = false;
   return f;
 }
