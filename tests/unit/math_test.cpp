@@ -225,7 +225,7 @@ void same(float got, float want, const std::string& what) {
 // Where what is known holds, and a little beyond: what rounding may make of a difference.
 TEST(Math, ExponentialsOfKnownSignsHaveTheSameBits) {
   std::vector<float> xs = {0.0f, -0.0f, kNan};
-  for (float x = 1e-6f; x < 4e38f; x *= 1.0013f) xs.push_back(x);
+  for (float x = 1e-6f; x < kInf; x *= 1.0013f) xs.push_back(x);
   for (uint32_t j = 0; j < 40; ++j) xs.push_back(std::bit_cast<float>(0x42b17200 + j));  // where infinity begins
   xs.push_back(kInf);
   const auto apply_to = [](const std::vector<float>& x, ArgumentSign sign, size_t& size) {

@@ -118,7 +118,7 @@ TEST(Scatter, RowsAndSeveralIndices) {
 // All scatters to copies that subgroups share, of which an iteration takes so many elements for each lane.
 struct Teams : schedule::Scheduler {
   int64_t copies, unroll;
-  Teams(int64_t copies, int64_t unroll) : copies(copies), unroll(unroll) {}
+  Teams(int64_t c, int64_t u) : copies(c), unroll(u) {}
   schedule::ScatterSchedule scatter(const schedule::ScatterFacts& f, const Target& t) const override {
     using schedule::Bind;
     const int64_t lanes = t.subgroup_size,
