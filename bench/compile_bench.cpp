@@ -43,6 +43,13 @@ std::string repeated_reductions(int n) {
   return text + "  s" + std::to_string(n - 1) + "\n}\n";
 }
 
+std::string lines_of_arrays(int n, const std::string& before, const std::string& after) {
+  std::string text = "def f(x: f32[100], w: f32[100, 100], k: i32[100]) -> f32 {\n  let v0 = x\n";
+  for (int i = 0; i < n; ++i)
+    text += "  let v" + std::to_string(i + 1) + " = " + before + "sin(v" + std::to_string(i) + ")" + after + "\n";
+  return text + "  sum(v" + std::to_string(n) + ")\n}\n";
+}
+
 double cpu_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 void measure(const char* name, int n, const std::string& text) {
@@ -73,6 +80,12 @@ int main(int argc, char** argv) {
     for (const int n : lengths) measure("statements on elements", n, statements_on_elements(n));
     for (const int n : lengths)
       if (n <= 1000) measure("repeated reductions", n, repeated_reductions(n));
+    for (const int n : lengths) {
+      if (n > 1000) continue;
+      measure("repeated products", n, lines_of_arrays(n, "matmul(w, ", ")"));
+      measure("repeated scatters", n, lines_of_arrays(n, "scatter([100], ", ", k)"));
+      measure("repeated sorts", n, lines_of_arrays(n, "sort(", ")"));
+    }
   } catch (const Error& e) {
     std::fprintf(stderr, "%s\n", e.message.c_str());
     return 1;

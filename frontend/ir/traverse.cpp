@@ -1,6 +1,7 @@
 #include "frontend/ir/traverse.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 namespace spirograd::ir {
@@ -11,12 +12,16 @@ std::vector<NodeId> ids_of(std::span<const Expr> exprs) {
   return ids;
 }
 
-std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
+namespace {
+
+// What may not be entered is left out, and what is below it alone.
+template <class MayEnter>
+std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots, const MayEnter& may_enter) {
   std::vector<NodeId> order;
   std::vector<bool> seen(g.size(), false);
   std::vector<std::pair<NodeId, size_t>> stack;
   for (NodeId root : roots) {
-    if (!root || seen[root.v]) continue;
+    if (!root || seen[root.v] || !may_enter(root)) continue;
     seen[root.v] = true;
     stack.emplace_back(root, 0);
     while (!stack.empty()) {
@@ -28,15 +33,13 @@ std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
         continue;
       }
       const NodeId operand = n.in[next++];
-      if (seen[operand.v]) continue;
+      if (seen[operand.v] || !may_enter(operand)) continue;
       seen[operand.v] = true;
       stack.emplace_back(operand, 0);
     }
   }
   return order;
 }
-
-namespace {
 
 NodeId replaced(const Memo& memo, NodeId id) {
   const auto it = memo.find(id.v);
@@ -51,11 +54,10 @@ NodeId with_replaced_operands(Graph& g, NodeId id, const Memo& memo) {
   return g.intern(std::move(n));
 }
 
-}  // namespace
-
-std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
-                            const std::function<NodeId(NodeId, NodeId)>& f) {
-  for (NodeId id : postorder(g, roots)) {
+template <class F>
+std::vector<NodeId> rebuild_in(const std::vector<NodeId>& order, Graph& g, std::span<const NodeId> roots, Memo& memo,
+                               const F& f) {
+  for (NodeId id : order) {
     if (memo.contains(id.v)) continue;
     const NodeId made = f(id, with_replaced_operands(g, id, memo));
     if (made == id) continue;
@@ -67,8 +69,23 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
   return out;
 }
 
+}  // namespace
+
+std::vector<NodeId> postorder(const Graph& g, std::span<const NodeId> roots) {
+  return postorder(g, roots, [](NodeId) { return true; });
+}
+
+std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
+                            const std::function<NodeId(NodeId, NodeId)>& f) {
+  return rebuild_in(postorder(g, roots), g, roots, memo, f);
+}
+
+// Operands are made before their users, so nothing older than all that is replaced uses any of it.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo) {
-  return rebuild(g, roots, memo, [](NodeId, NodeId built) { return built; });
+  if (memo.empty()) return {roots.begin(), roots.end()};
+  const uint32_t oldest = std::ranges::min(std::views::keys(memo));
+  const auto order = postorder(g, roots, [&](NodeId id) { return id.v > oldest && !memo.contains(id.v); });
+  return rebuild_in(order, g, roots, memo, [](NodeId, NodeId built) { return built; });
 }
 
 std::vector<NodeId> open_postorder(const Graph& g, std::span<const NodeId> roots) {

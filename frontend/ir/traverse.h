@@ -29,7 +29,8 @@ using Memo = std::unordered_map<uint32_t, NodeId>;
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
                             const std::function<NodeId(NodeId old, NodeId built)>& f);
 
-/// The same where nothing but operands changes: those that are in `memo`, and what uses them.
+/// The same where nothing but operands changes: those that are in `memo`, and what uses them. Looks neither below them nor
+/// below what is older than all of them.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo);
 
 /// `roots` with each parameter replaced by the argument of its number.

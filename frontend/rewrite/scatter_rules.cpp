@@ -2,9 +2,9 @@
 // would cost far more as a sum over all free variables.
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include "frontend/ir/eval.h"
-#include "frontend/ir/traverse.h"
 #include "frontend/rewrite/index_plan.h"
 #include "frontend/rewrite/pull.h"
 #include "frontend/rewrite/simplify_rules.h"
@@ -59,13 +59,24 @@ Expr scatter_affine(Facts& facts, Expr e) {
   return forward(scatter(x, core, core_extents), plan.post);
 }
 
+// Whether it depends on nothing but positions and constants, in small arrays. Most do not, and tell soon.
+bool is_table(const Graph& g, NodeId root) {
+  std::vector<NodeId> pending = {root};
+  std::unordered_set<uint32_t> seen = {root.v};
+  while (!pending.empty()) {
+    const Node& n = g[pending.back()];
+    pending.pop_back();
+    if (n.op == Op::Param || n.op == Op::MapAccum || n.type.shape.count() > kMaxTable) return false;
+    for (NodeId operand : n.in)
+      if (seen.insert(operand.v).second) pending.push_back(operand);
+  }
+  return true;
+}
+
 // Elements of an integer or bool array that depends on nothing but positions and constants.
 std::optional<std::vector<double>> known_elements(Expr e) {
   if (e.shape().count() > kMaxTable || is_float(e.dtype())) return std::nullopt;
-  for (NodeId id : postorder(*e.graph, {&e.id, 1})) {
-    const Node& n = (*e.graph)[id];
-    if (n.op == Op::Param || n.op == Op::MapAccum || n.type.shape.count() > kMaxTable) return std::nullopt;
-  }
+  if (!is_table(*e.graph, e.id)) return std::nullopt;
   Program p;
   p.graph = std::shared_ptr<const Graph>(std::shared_ptr<Graph>(), e.graph);  // borrowed: the graph outlives this call
   p.results = {{"e", e.id.v, e.type()}};

@@ -77,6 +77,10 @@ struct Accesses {
   std::vector<schedule::Operations> operations;
 };
 
+/// Nodes by which it is told what kind of computation one is, before it is known what is stored: of a long program, what
+/// lies further down is not looked at.
+constexpr size_t kLookedAt = 200;
+
 /// What the kernel that computes `root` reads, and which reductions it runs. The walk stops at `roots`, parameters and
 /// constants, and after `most` nodes.
 Accesses accesses(const ir::Graph& g, ir::NodeId root, const NodeSet& roots, size_t most = SIZE_MAX);

@@ -147,7 +147,7 @@ Compute row_compute(const Region& r, const RowKernel& k) {
 
 // Updates that invocations add in order; more than the device's loops allow are left to further dispatches.
 std::vector<Compute> scatter_computes(const Region& r, NodeId id, BufferRef to) {
-  const schedule::ScatterFacts facts = scatter_facts(r.graph, id, r.target);
+  const schedule::ScatterFacts facts = scatter_facts(r.graph, id, r.extent, r.target);
   const auto known = r.scatters.find(id.v);
   const schedule::ScatterSchedule scatter = known == r.scatters.end() ? schedule::plain_scatter(facts) : known->second;
   const int64_t parts = schedule::extent(scatter.updates, schedule::Bind::Grid);

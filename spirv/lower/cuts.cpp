@@ -53,11 +53,13 @@ void Cuts::settle() {
   }
 }
 
-size_t Cuts::buffers_written(NodeId loop) const {
+size_t Cuts::buffers_written(NodeId loop) {
+  if (results_.empty())
+    for (NodeId id : c_.order)
+      if (g_[id].op == Op::Proj) results_[g_[id].in[0].v].push_back(id);
   std::set<int> packs;
   size_t others = 0;
-  for (NodeId id : c_.order) {
-    if (g_[id].op != Op::Proj || g_[id].in[0] != loop) continue;
+  for (NodeId id : results_[loop.v]) {
     const auto it = c_.packed.find(id.v);
     it == c_.packed.end() ? void(++others) : void(packs.insert(it->second.number));
   }
@@ -65,10 +67,13 @@ size_t Cuts::buffers_written(NodeId loop) const {
 }
 
 // Of the kernel that a loop would run in, beside its operands.
-size_t Cuts::own_buffers(NodeId loop) const { return buffers_written(loop) + arrays_inside(g_, loop).size(); }
+size_t Cuts::own_buffers(NodeId loop) { return buffers_written(loop) + arrays_inside(g_, loop).size(); }
 
 size_t Cuts::least_buffers(NodeId loop) {
-  return own_buffers(loop) + std::min(g_[loop].in.size(), buffers_read(extent_(loop)));
+  constexpr int64_t kMost = 2 * schedule::kKernelCode;  // of more, operands are stored
+  const Extent e = extent_(loop, kMost);
+  const size_t operands = g_[loop].in.size();
+  return own_buffers(loop) + (e.code > kMost ? operands : std::min(operands, buffers_read(e)));
 }
 
 void Cuts::limit_size(NodeId id) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "spirv/lower/partition.h"
@@ -23,8 +24,8 @@ class Cuts {
 
  private:
   size_t buffers_read(const Extent& e) const { return buffers_of(c_, e.leaves); }
-  size_t buffers_written(ir::NodeId loop) const;
-  size_t own_buffers(ir::NodeId loop) const;
+  size_t buffers_written(ir::NodeId loop);
+  size_t own_buffers(ir::NodeId loop);
   bool fits(const Extent& e) const;
   void store(ir::NodeId id);
   void limit_size(ir::NodeId id);
@@ -36,7 +37,8 @@ class Cuts {
   const Target& target_;
   Partition& c_;
   ExtentWalk extent_;
-  size_t leaf_limit_;  // buffers that one kernel reads
+  size_t leaf_limit_;                                              // buffers that one kernel reads
+  std::unordered_map<uint32_t, std::vector<ir::NodeId>> results_;  // of loops; empty until one is asked for
   std::vector<ir::NodeId> made_;
   size_t stored_to_read_less_ = 0;  // nodes
 };

@@ -66,6 +66,7 @@ Extent ExtentWalk::operator()(NodeId root, int64_t code_limit) {
       continue;
     }
     e.code += op_cost(n);
+    e.gathers = e.gathers || n.op == Op::Gather;
     if (has_parts(n) &&
         !selects_parts(g_, n, [&](NodeId part) { return g_[part].op == Op::Proj || roots_.contains(part.v); }))
       e.code += kBranchCode * static_cast<int64_t>(n.in.size());

@@ -17,6 +17,7 @@ struct Extent {
   std::vector<ir::NodeId> leaves;  // roots (loops: the Proj), parameters, constant arrays, each once, in a fixed order
   int64_t code = 0;                // estimated instructions
   bool reduces = false;            // a reduction is inlined
+  bool gathers = false;            // a gather is inlined
   double longest = 1;              // elements per result of the longest reduction that is inlined
 };
 

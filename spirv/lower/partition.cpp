@@ -45,6 +45,7 @@ class Chooser {
   }
 
   Partition run() {
+    for (const uint32_t id : forced_) c_.roots.insert(id);
     for (NodeId id : c_.order) mark_forced(id);
     choose_roots(3);
     if (const std::vector<NodeId> cuts = cuts_.limit_sizes(); !cuts.empty()) {
@@ -57,8 +58,8 @@ class Chooser {
   }
 
  private:
-  // What a node costs depends on what below it is stored, and the other way round: decide with nothing stored, then again
-  // with that.
+  // What a node costs depends on what below it is stored, and the other way round: decide with what must be stored, then
+  // again with that.
   void choose_roots(int rounds) {
     uses_.reserve(c_.order.size());
     for (int round = 0; round < rounds; ++round) {
@@ -73,17 +74,22 @@ class Chooser {
     drop_cheap();
   }
 
+  void force(NodeId id) {
+    forced_.insert(id.v);
+    c_.roots.insert(id.v);
+  }
+
   void mark_forced(NodeId id) {
     const Node& n = g_[id];
-    for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) forced_.insert(n.in[j].v);
-    if (ir::is_scatter(n.op) || (has_parts(n) && n.in.size() > kInlinedParts)) forced_.insert(id.v);
+    for (size_t j = 1; j < n.in.size() && n.op == Op::ByKernel; ++j) force(n.in[j]);
+    if (ir::is_scatter(n.op) || (has_parts(n) && n.in.size() > kInlinedParts)) force(id);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
     const bool inside = form.kind != LoopForm::Kind::Dispatches && cuts_.least_buffers(id) <= kernel_buffers(target_);
     if (scans_.contains(id.v) || inside) {
       c_.loops_in_kernel[id.v] = form;
     } else {
-      for (NodeId in : n.in) forced_.insert(in.v);
+      for (NodeId in : n.in) force(in);
     }
   }
 
@@ -239,7 +245,7 @@ class Chooser {
   bool shares_reads(NodeId id, const Use& u) {
     if (target_.price.coalesces) return false;
     if (count(g_[NodeId{u.kernel}].type.shape) < kTiles * target_.price.busy) return false;  // so few that tiles are small
-    const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
+    const std::vector<Access> reads = accesses(g_, id, stored_before_, kLookedAt).reads;
     return !u.point.empty() &&
            std::all_of(reads.begin(), reads.end(), [&](const Access& a) { return stays_along_one(u, a.axes, kSideBySide); });
   }
@@ -261,7 +267,7 @@ class Chooser {
     const int rank = n.type.shape.rank();
     const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
     if (rank == 0 || length < kContraction) return false;
-    const std::vector<Access> reads = accesses(g_, id, stored_before_).reads;
+    const std::vector<Access> reads = accesses(g_, id, stored_before_, kLookedAt).reads;
     return std::any_of(reads.begin(), reads.end(),
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
   }
@@ -277,7 +283,7 @@ class Chooser {
     constexpr double kLeastResults = 1 << 17;
     const Node& n = g_[id];
     if (!schedule::stores_rows(target_) || count(n.type.shape) < kLeastResults || !is_window(g_, n)) return false;
-    const Accesses found = accesses(g_, id, stored_before_);
+    const Accesses found = accesses(g_, id, stored_before_, kLookedAt);
     const uint32_t last = 1u << (n.type.shape.rank() - 1);
     return found.reductions.size() == 1 && !found.reductions[0].loops &&
            std::ranges::all_of(found.reads, [&](const Access& a) { return !(a.axes & last) || (a.last & last) != 0; });
@@ -290,7 +296,7 @@ class Chooser {
     const Node& n = g_[id];
     const double results = count(n.type.shape), elements = count(g_[n.in[0]].type.shape);
     if (elements < kLeastElements || elements < kLeastLength * results || finds_place(n.op)) return false;
-    const Accesses found = accesses(g_, id, stored_before_);
+    const Accesses found = accesses(g_, id, stored_before_, kLookedAt);
     const uint32_t all = schedule::long_axes(n.type.shape);
     return found.reductions.size() == 1 && found.reductions[0].contiguous && !found.reductions[0].loops &&
            std::any_of(found.reads.begin(), found.reads.end(),

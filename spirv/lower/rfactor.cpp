@@ -57,7 +57,6 @@ bool are_last(const std::vector<int64_t>& axes, int rank) {
 }
 
 constexpr int64_t kMostCode = 1000;  // of an element that is counted
-constexpr size_t kLookedAt = 200;    // long programs have many reductions: what lies further down is not looked at
 
 struct InMemory {
   NodeSet stored;

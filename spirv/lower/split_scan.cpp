@@ -94,21 +94,23 @@ class Splitter {
   States scan(Op op, Terms terms, Expr start, bool reverse, Needs needs, const schedule::ScanSchedule& s);
   Terms totals(Op op, Terms terms, bool reverse, int64_t chunks, int64_t length);
   Expr last_state(Op op, Terms terms, Expr start, bool reverse);
-  schedule::ScanSchedule scheduled(Op op, Expr terms, bool chunkable) const;
+  schedule::ScanSchedule scheduled(Op op, Expr terms, bool chunkable);
 
   Graph& g_;
   const Target& target_;
   const schedule::Scheduler& scheduler_;
   rewrite::Intervals ranges_;
   std::map<uint32_t, std::vector<Expr>> results_;
+  const NodeSet nothing_;
+  ExtentWalk extent_{g_, nothing_};
 };
 
-schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) const {
+schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) {
   const Shape row = terms.shape().slice(1, terms.rank());
   const Expr total = ir::reduce(reduction_of(op), terms, {0});
-  const NodeSet nothing;
-  const std::vector<schedule::Reduction> found = accesses(g_, total.id, nothing).reductions;
-  schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), ExtentWalk(g_, nothing)(terms.id).code};
+  const std::vector<schedule::Reduction> found = accesses(g_, total.id, nothing_, kLookedAt).reductions;
+  const int64_t code = extent_(terms.id, schedule::kKernelCode).code;
+  schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), code};
   facts.contiguous = found.empty() || found[0].contiguous || row.count() == 1;
   facts.chunkable = chunkable && terms.rank() < kMaxRank;
   return schedule::legal(facts, scheduler_.scan(facts, target_), target_);

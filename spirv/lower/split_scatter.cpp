@@ -1,7 +1,5 @@
 #include "spirv/lower/split_scatter.h"
 
-#include <algorithm>
-
 #include "frontend/ir/algebra.h"
 #include "frontend/ir/traverse.h"
 #include "spirv/lower/partition.h"
@@ -42,20 +40,19 @@ Expr to_copies(Graph& g, const Node& n, const schedule::ScatterSchedule& s) {
 
 }  // namespace
 
-schedule::ScatterFacts scatter_facts(const Graph& g, NodeId scatter, const Target& target) {
+schedule::ScatterFacts scatter_facts(const Graph& g, NodeId scatter, ExtentWalk& extent, const Target& target) {
   const Node& n = g[scatter];
   const Type& updates = g[n.in[0]].type;
-  const NodeSet nothing;
+  const Extent below = extent(scatter);
   schedule::ScatterFacts f;
   f.dtype = n.type.dtype;
   f.updates = g[n.in[1]].type.shape.count();
   f.places = Shape(n.attr).count();
   f.row = updates.shape.slice(g[n.in[1]].type.shape.rank(), updates.shape.rank()).count();
-  f.code = ExtentWalk(g, nothing)(scatter).code;
+  f.code = below.code;
   f.atomic = adds_atomically(target, n.type.dtype);
   f.copyable = n.type.shape.rank() < kMaxRank;
-  const std::vector<NodeId> below = ir::postorder(g, std::span(&n.in[0], 1));
-  f.gathers = std::ranges::any_of(below, [&](NodeId id) { return g[id].op == Op::Gather; });
+  f.gathers = below.gathers;
   return f;
 }
 
@@ -64,16 +61,21 @@ SplitScatters split_scatters(Graph& g, std::span<const NodeId> roots, const Targ
   SplitScatters out;
   out.roots.assign(roots.begin(), roots.end());
   if (!g.has(Op::Scatter) && !g.has(Op::ScatterMax)) return out;
+  NodeSet stored;  // scatters; of what else is stored, nothing is known yet
+  ExtentWalk extent(g, stored);
   out.roots = ir::rebuild(g, roots, out.moved, [&](NodeId, NodeId whole) -> NodeId {
     const Node& n = g[whole];
-    if (!ir::is_scatter(n.op) || n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
-    const schedule::ScatterFacts facts = scatter_facts(g, whole, target);
+    if (!ir::is_scatter(n.op)) return whole;
+    stored.insert(whole.v);
+    if (n.type.shape.count() == 0 || g[n.in[0]].type.shape.count() == 0) return whole;
+    const schedule::ScatterFacts facts = scatter_facts(g, whole, extent, target);
     schedule::ScatterSchedule s = schedule::legal(facts, scheduler.scatter(facts, target), target);
     if (schedule::copies(s) == 1) {
       out.scatters[whole.v] = s;
       return whole;
     }
     const Expr parts = to_copies(g, Node(n), s);
+    stored.insert(parts.id.v);
     s.among = 1;  // it is one result, where who adds atomically adds anywhere
     out.scatters[parts.id.v] = s;
     return ir::reduce(g[whole].op == Op::Scatter ? Op::Sum : Op::ReduceMax, parts, {0}).id;

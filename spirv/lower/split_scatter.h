@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/ir/traverse.h"
+#include "spirv/lower/extent.h"
 #include "spirv/schedule/rules.h"
 
 namespace spirograd::lower {
@@ -13,7 +14,8 @@ namespace spirograd::lower {
 /// By Scatter node. Of one to copies, the first index is the number of the copy, which follows from that of the update.
 using Scatters = std::map<uint32_t, schedule::ScatterSchedule>;
 
-schedule::ScatterFacts scatter_facts(const ir::Graph& g, ir::NodeId scatter, const Target& target);
+/// `extent`: how far what is computed for the updates reaches down.
+schedule::ScatterFacts scatter_facts(const ir::Graph& g, ir::NodeId scatter, ExtentWalk& extent, const Target& target);
 
 struct SplitScatters {
   std::vector<ir::NodeId> roots;  // in place of the given ones

@@ -92,6 +92,23 @@ TEST(Growth, TenThousandStatementsCompile) {
   EXPECT_TRUE(compile(value_and_grad(p, {"t0"}).value(), test::cpu_target()));
 }
 
+// Each line is stored or has a loop: what is looked at for one of them must not be the whole program before it.
+TEST(Growth, LongProgramsOfArraysCompile) {
+  const auto compiles = [](int lines, const std::string& before, const std::string& after) {
+    const std::string text = repeated(
+        lines, [&](int i) { return "let " + t(i + 1) + " = " + before + "sin(" + t(i) + ")" + after + " + " + t(i); });
+    const Program p = program("def main(t0: f32[100], w: f32[100, 100], k: i32[100]) -> (y: f32) {\n" + text + "  sum(" +
+                              t(lines) + ")\n}\n");
+    EXPECT_TRUE(compile(p, test::cpu_target())) << before;
+    EXPECT_TRUE(compile(grad(p, {"t0"}).value(), test::cpu_target())) << before;
+  };
+  compiles(1000, "matmul(w, ", ")");
+  compiles(1000, "scatter([100], ", ", k)");
+  compiles(1000, "cumsum(", ")");
+  compiles(500, "fold(fn(s, j) => s + w[j, 0], 0.0, iota(100)) * ", "");
+  compiles(200, "sort(", ")");
+}
+
 TEST(Growth, FunctionsThatCallEachOtherTwice) {
   std::string text = "def f0(x: f32) -> f32 = x * 0.5\n";
   for (int i = 1; i <= 40; ++i)

@@ -130,15 +130,21 @@ struct Teams : schedule::Scheduler {
   }
 };
 
-TEST(Scatter, FactsTellWhetherUpdatesAreReadAnywhere) {
-  const auto gathers = [](const std::string& updates) {
+TEST(Scatter, FactsTellWhetherArraysAreReadAnywhere) {
+  const auto gathers = [](const std::string& updates, const std::string& index = "j", bool stored = false) {
     const Program p =
-        program("def f(x: f32[13], y: f32[411], i: i32[411], j: i32[411]) = scatter([13], " + updates + ", j)");
-    return lower::scatter_facts(*p.graph, {p.results[0].node}, test::cpu_target()).gathers;
+        program("def f(x: f32[13], y: f32[411], i: i32[411], j: i32[411]) = scatter([13], " + updates + ", " + index + ")");
+    lower::NodeSet scatters;
+    const ir::NodeId id = {p.results[0].node};
+    if (stored) scatters.insert((*p.graph)[id].in[0].v);
+    lower::ExtentWalk extent(*p.graph, scatters);
+    return lower::scatter_facts(*p.graph, id, extent, test::cpu_target()).gathers;
   };
   EXPECT_TRUE(gathers("2.0 * x[i]"));
+  EXPECT_TRUE(gathers("y", "j[i]"));
   EXPECT_FALSE(gathers("2.0 * y"));
   EXPECT_FALSE(gathers("y + sum(x)"));
+  EXPECT_FALSE(gathers("scatter([411], x[i], i)", "j", true)) << "that is done before";
 }
 
 TEST(Scatter, LanesThatShareACopy) {
