@@ -108,15 +108,22 @@ std::optional<Value> Builder::identity(KOp op, Value a, Value b) {
   const auto inner = [&](Value v) -> std::optional<uint64_t> {  // constant operand of v, if v is the same operation
     return at(v).op == op ? constant_bits(at(v).in[1]) : std::nullopt;
   };
+  const auto minuend = [&](Value v) -> std::optional<uint64_t> {  // k of v = k - x
+    return at(v).op == KOp::Sub ? constant_bits(at(v).in[0]) : std::nullopt;
+  };
   const auto again = [&](uint64_t word) { return this->op(op, at(a).in[0], constant_word(t, word)); };
   if (op == KOp::Add) {
     if (c && *c == 0) return a;
     if (const auto k = inner(a); c && k) return again(*k + *c);
+    if (const auto k = minuend(a); c && k) return this->op(KOp::Sub, constant_word(t, *k + *c), at(a).in[1]);
     return combined_sum(op, a, b);
   }
   if (op == KOp::Sub) {
     if (c) return this->op(KOp::Add, a, constant_word(t, 0u - *c));
     if (is_constant(a, 0)) return this->op(KOp::Neg, b);
+    // Places that are reversed again and again.
+    const auto from = constant_bits(a), less = minuend(b);
+    if (from && less) return this->op(KOp::Add, at(b).in[1], constant_word(t, *from - *less));
     return combined_sum(op, a, b);
   }
   if (op == KOp::Mul) {

@@ -92,6 +92,16 @@ TEST(Growth, TenThousandStatementsCompile) {
   EXPECT_TRUE(compile(value_and_grad(p, {"t0"}).value(), test::cpu_target()));
 }
 
+TEST(Growth, PlacesThatAreReversedAgainAndAgain) {
+  const std::string lines = repeated(60, [](int i) { return "let " + t(i + 1) + " = reverse(" + t(i) + ") * " + t(i); });
+  const Program p = program("def main(t0: f32[100]) -> (y: f32) {\n" + lines + "  sum(t60)\n}\n");
+  lower::Plan plan;
+  EXPECT_TRUE(bounded(grad(p, {"t0"}).value(), {std::vector<double>(100, 1.0)}, &plan));
+  size_t code = 0;
+  for (const kernel::Kernel& k : plan.kernels) code += k.body.size();
+  EXPECT_LE(code, 1000u) << "there are two places, not one more in every line";
+}
+
 // Each line is stored or has a loop: what is looked at for one of them must not be the whole program before it.
 TEST(Growth, LongProgramsOfArraysCompile) {
   const auto compiles = [](int lines, const std::string& before, const std::string& after) {

@@ -244,6 +244,9 @@ TEST(Builder, ConstantsOfSumsAndProductsJoin) {
   EXPECT_EQ(t.b.sub(t.b.add(x, t.b.i32(3)), t.b.i32(3)), x);
   EXPECT_EQ(t.b.mul(t.b.mul(x, t.b.i32(3)), t.b.i32(4)), t.b.mul(x, t.b.i32(12)));
   EXPECT_EQ(t.b.sub(t.b.add(x, t.unknown(1)), x), t.unknown(1));
+  EXPECT_EQ(t.b.sub(t.b.i32(99), t.b.sub(t.b.i32(99), x)), x);
+  EXPECT_EQ(t.b.sub(t.b.i32(9), t.b.sub(t.b.i32(12), x)), t.b.sub(x, t.b.i32(3)));
+  EXPECT_EQ(t.b.add(t.b.sub(t.b.i32(99), x), t.b.i32(1)), t.b.sub(t.b.i32(100), x));
 }
 
 TEST(Builder, EqualInstructionsAreSharedInsideAndBelowTheirBlock) {
@@ -537,6 +540,10 @@ void compare_random_expressions(uint32_t seed) {
       constexpr std::array<uint32_t, 8> small = {1, 2, 3, 4, 6, 12, 20, 5};
       y = small[pick(8)];
       c = b.constant(t, y);
+    }
+    if (op == KOp::Sub && pick(2)) {
+      x = pick(30);
+      a = b.constant(t, x);
     }
     const uint32_t z = static_cast<uint32_t>([&]() -> uint32_t {
       const I s = static_cast<I>(x), u = static_cast<I>(y);
