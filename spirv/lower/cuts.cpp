@@ -69,11 +69,10 @@ size_t Cuts::buffers_written(NodeId loop) {
 // Of the kernel that a loop would run in, beside its operands.
 size_t Cuts::own_buffers(NodeId loop) { return buffers_written(loop) + arrays_inside(g_, loop).size(); }
 
-size_t Cuts::least_buffers(NodeId loop) {
-  constexpr int64_t kMost = 2 * schedule::kKernelCode;  // of more, operands are stored
-  const Extent e = extent_(loop, kMost);
-  const size_t operands = g_[loop].in.size();
-  return own_buffers(loop) + (e.code > kMost ? operands : std::min(operands, buffers_read(e)));
+// What operands are computed from is looked at only where there are too many of them.
+bool Cuts::may_run_inside(NodeId loop) {
+  const size_t own = own_buffers(loop), most = kernel_buffers(target_);
+  return own + g_[loop].in.size() <= most || own + buffers_read(extent_(loop)) <= most;
 }
 
 void Cuts::limit_size(NodeId id) {

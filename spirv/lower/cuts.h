@@ -19,8 +19,8 @@ class Cuts {
   std::vector<ir::NodeId> limit_sizes();
   /// What one kernel stores to read less is one array more for another that had computed it: until all read few enough.
   void settle();
-  /// The buffers that a kernel of the loop has at least: with its operands, or what they are computed from.
-  size_t least_buffers(ir::NodeId loop);
+  /// Whether one kernel may hold the loop: with its operands, or what they are computed from.
+  bool may_run_inside(ir::NodeId loop);
 
  private:
   size_t buffers_read(const Extent& e) const { return buffers_of(c_, e.leaves); }

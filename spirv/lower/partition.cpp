@@ -85,7 +85,7 @@ class Chooser {
     if (ir::is_scatter(n.op) || (has_parts(n) && n.in.size() > kInlinedParts)) force(id);
     if (n.op != Op::MapAccum) return;
     const LoopForm form = dispatched_.contains(id.v) || scans_.contains(id.v) ? LoopForm{} : loop_form(g_, id, target_);
-    const bool inside = form.kind != LoopForm::Kind::Dispatches && cuts_.least_buffers(id) <= kernel_buffers(target_);
+    const bool inside = form.kind != LoopForm::Kind::Dispatches && cuts_.may_run_inside(id);
     if (scans_.contains(id.v) || inside) {
       c_.loops_in_kernel[id.v] = form;
     } else {
