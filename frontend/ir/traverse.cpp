@@ -1,7 +1,6 @@
 #include "frontend/ir/traverse.h"
 
 #include <algorithm>
-#include <ranges>
 #include <unordered_set>
 
 namespace spirograd::ir {
@@ -83,7 +82,8 @@ std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo,
 // Operands are made before their users, so nothing older than all that is replaced uses any of it.
 std::vector<NodeId> rebuild(Graph& g, std::span<const NodeId> roots, Memo& memo) {
   if (memo.empty()) return {roots.begin(), roots.end()};
-  const uint32_t oldest = std::ranges::min(std::views::keys(memo));
+  const uint32_t oldest =
+      std::min_element(memo.begin(), memo.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->first;
   const auto order = postorder(g, roots, [&](NodeId id) { return id.v > oldest && !memo.contains(id.v); });
   return rebuild_in(order, g, roots, memo, [](NodeId, NodeId built) { return built; });
 }

@@ -7,6 +7,7 @@
 #include "frontend/rewrite/build_rules.h"
 #include "spirv/lower/associative.h"
 #include "spirv/lower/partition.h"
+#include "spirv/schedule/cost.h"
 #include "spirv/schedule/legal.h"
 
 namespace spirograd::lower {
