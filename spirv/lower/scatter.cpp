@@ -21,10 +21,16 @@ namespace {
 
 // Updates that stand next to each other in the body.
 struct Batch {
-  std::vector<Point> at;      // in the index arrays
-  std::vector<Point> place;   // in the addressed axes of the result
-  std::vector<Value> inside;  // of those axes, and of the updates
+  std::vector<Point> at;       // in the index arrays
+  std::vector<Point> place;    // in the addressed axes of the result
+  std::vector<Value> inside;   // of those axes, and of the updates
+  std::vector<Point> element;  // of the row, where lanes take one each
 };
+
+Point joined(Point p, const Point& element) {
+  p.insert(p.end(), element.begin(), element.end());
+  return p;
+}
 
 struct ScatterKernel {
   Inliner& inliner;
@@ -54,10 +60,7 @@ struct ScatterKernel {
   const bool in_ranges = parts.size() > 1 && std::pair(parts[0].bind, parts[1].bind) == std::pair(Bind::Grid, Bind::Serial);
   const bool shorter = surplus && in_ranges;
 
-  Point with_row(Point p, size_t element = 0) const {
-    p.insert(p.end(), elements[element].begin(), elements[element].end());
-    return p;
-  }
+  Point with_row(const Point& p, size_t element = 0) const { return joined(p, elements[element]); }
   std::vector<Value> along(std::span<const Value> numbers, const schedule::StridedPart& l, bool written_out,
                            Value own) const;
   void find_elements(Value number);
@@ -157,14 +160,13 @@ void ScatterKernel::close_loops() {
 Batch ScatterKernel::batch(std::span<const Value> numbers) {
   Batch out;
   const bool guarded = surplus && (!shorter || loops == 0 || count % at_once != 0);
-  if (team > 0) elements.clear();
   for (Value v : numbers) {
     out.inside.push_back(guarded ? b.op(KOp::Lt, v, b.i32(count)) : b.boolean(true));
     Value at = guarded ? b.op(KOp::Min, v, b.i32(count - 1)) : v;
     if (!b.constant_bits(at)) b.assume(at, {0, count - 1});
     if (team > 0) {
       const Value length = b.i32(row.count());
-      elements.push_back(inliner.unlinear(b.op(KOp::Rem, at, length), row));
+      out.element.push_back(inliner.unlinear(b.op(KOp::Rem, at, length), row));
       at = b.op(KOp::Quot, at, length);
     }
     out.at.push_back(inliner.unlinear(at, index));
@@ -295,11 +297,12 @@ void ScatterKernel::run_team() {
   const std::vector<Value> numbers = open_loops();
   const Batch u = batch(numbers);
   std::vector<Point> points;
-  for (size_t e = 0; e < numbers.size(); ++e) points.push_back(with_row(u.at[e], e));
+  for (size_t e = 0; e < numbers.size(); ++e) points.push_back(joined(u.at[e], u.element[e]));
   const std::vector<Value> values = inliner.eval(0, node.in[0], points);
   put_all();
   for (size_t e = 0; e < numbers.size(); ++e) {
-    b.set(places[e], b.select(u.inside[e], linear(u.place[e], e), nowhere));
+    const Value to = inliner.linear(joined(u.place[e], u.element[e]), node.type.shape);
+    b.set(places[e], b.select(u.inside[e], to, nowhere));
     b.set(updates[e], values[e]);
   }
   close_loops();
