@@ -163,7 +163,7 @@ struct ScatterFacts {
   int64_t code = 0;      // estimated instructions per element
   bool atomic = true;    // the device adds such elements atomically, and may
   bool copyable = true;  // there is an axis left for copies of the result
-  bool gathers = false;  // updates are made of what is read anywhere: it and the result share the caches
+  bool gathers = false;  // updates or indices come from what is read anywhere: it and the result share the caches
 };
 
 }  // namespace spirograd::schedule

@@ -112,16 +112,16 @@ class Subject {
     for (const Values& v : primal_inputs_) elements += static_cast<int64_t>(v.size());
     for (const Values& v : primal) elements += static_cast<int64_t>(v.size());
     if (elements > kDifferences) return {};
+    constexpr double kShort = 1e-7, kLong = 1e-5;  // too short for curvature: what is off a straight line has been rounded
     double best = HUGE_VAL, rounding = 0;
-    for (double h : {1e-7, 1e-5}) {
+    for (double h : {kShort, kLong}) {
       const std::vector<Values> plus = floats_of(run(p, moved(h)), p), minus = floats_of(run(p, moved(-h)), p);
       double gap = 0, scale = 1e-3;
       for (size_t j = 0; j < tangents.size(); ++j)
         for (size_t i = 0; i < tangents[j].size(); ++i) {
           gap = std::max(gap, std::abs((plus[j][i] - minus[j][i]) / (2 * h) - tangents[j][i]));
           scale = std::max({scale, std::abs(tangents[j][i]), std::abs(plus[j][i])});
-          // The shorter step is too short for curvature: what is off the straight line has been rounded.
-          if (h == 1e-7) rounding = std::max(rounding, std::abs(plus[j][i] + minus[j][i] - 2 * primal[j][i]));
+          if (h == kShort) rounding = std::max(rounding, std::abs(plus[j][i] + minus[j][i] - 2 * primal[j][i]));
         }
       best = std::min(best, (gap - kRounding * rounding / (2 * h)) / scale);
     }
