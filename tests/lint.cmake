@@ -11,6 +11,13 @@ foreach(name layers sizes words)
 endforeach()
 add_test(NAME lint.mutateSelfTest COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/mutate --self-test)
 set_tests_properties(lint.mutateSelfTest PROPERTIES LABELS lint)
+# What users start says what it does before it installs or builds anything.
+foreach(script tools/test tools/demo .ci/run)
+  get_filename_component(name ${script} NAME)
+  add_test(NAME lint.help.${name} COMMAND ${PROJECT_SOURCE_DIR}/${script} --help)
+  set_tests_properties(lint.help.${name} PROPERTIES LABELS lint TIMEOUT 20
+                       PASS_REGULAR_EXPRESSION "[Ii]nstalls what is missing|before a change lands" FAIL_REGULAR_EXPRESSION "building")
+endforeach()
 find_program(CLANG_FORMAT NAMES clang-format-14)
 if(CLANG_FORMAT)
   add_test(NAME lint.format COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_format.py ${CLANG_FORMAT})

@@ -1,5 +1,19 @@
-# Installs the Debian packages that are missing, and only those. Sourced by tools/demo and tools/test.
-#   need_packages NAME...   exits with a clear line when a package is missing and cannot be installed
+# What the scripts share that people start: packages, builds, --help. Sourced by tools/demo, tools/test and .ci/run.
+#   tell_if_asked SCRIPT ARGUMENT...   prints what the script says of itself at its top, if --help is among the arguments, and exits
+#   need_packages NAME...              installs those Debian packages that are missing; exits with a clear line when a package is missing and cannot be installed
+
+tell_if_asked() {
+  local script=$1 argument
+  shift
+  for argument in "$@"; do
+    case "$argument" in
+      -h | --help)
+        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"
+        exit
+        ;;
+    esac
+  done
+}
 
 need_packages() {
   local missing=() package
