@@ -4,6 +4,7 @@ spirograd_test(unit/symmetric_test.cpp LABELS unit LINK spirograd_test_support s
 spirograd_test(unit/known_zeros_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/symmetric_tiles_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/stored_sums_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
+spirograd_test(unit/extent_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/access_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/rebase_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/invariant_test.cpp LABELS unit LINK spirograd_kernel)

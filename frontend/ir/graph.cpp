@@ -3,23 +3,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "frontend/base/hash.h"
+
 namespace spirograd::ir {
 namespace {
 
-// Our own mixing (splitmix64's finaliser), so that hashes are equal on every platform.
-uint64_t mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-  return h ^ (h >> 31);
-}
-
 uint64_t hash(const Node& n) {
   uint64_t h = static_cast<uint64_t>(n.op) * 64 + static_cast<uint64_t>(n.type.dtype);
-  for (int64_t d : n.type.shape) h = mix(h, static_cast<uint64_t>(d));
-  for (NodeId i : n.in) h = mix(h, i.v);
-  for (int64_t a : n.attr) h = mix(h, static_cast<uint64_t>(a));
-  for (double x : n.data) h = mix(h, std::bit_cast<uint64_t>(x));
+  for (int64_t d : n.type.shape) h = hash_with(h, static_cast<uint64_t>(d));
+  for (NodeId i : n.in) h = hash_with(h, i.v);
+  for (int64_t a : n.attr) h = hash_with(h, static_cast<uint64_t>(a));
+  for (double x : n.data) h = hash_with(h, std::bit_cast<uint64_t>(x));
   return h;
 }
 

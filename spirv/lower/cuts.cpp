@@ -38,7 +38,7 @@ std::vector<NodeId> Cuts::limit_sizes() {
   return made_;
 }
 
-bool Cuts::fits(const Extent& e) const { return e.code <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_; }
+bool Cuts::fits(const Extent& e) const { return e.written_out <= schedule::kKernelCode && buffers_read(e) <= leaf_limit_; }
 
 void Cuts::store(NodeId id) {
   c_.roots.insert(id.v);
@@ -94,7 +94,7 @@ void Cuts::limit_size(NodeId id) {
     if (!cut) break;
     store(cut);
     if (read <= leaf_limit_) continue;
-    if (e.code > schedule::kKernelCode || buffers_read(extent_(id)) < read) {
+    if (e.written_out > schedule::kKernelCode || buffers_read(extent_(id)) < read) {
       ++stored_to_read_less_;
     } else {
       c_.roots.erase(cut.v);
@@ -141,7 +141,7 @@ NodeId Cuts::best_cut(NodeId root, const Extent& whole, const std::set<uint32_t>
     if (candidate && !vain.contains(id.v) && count(n.type.shape) <= 2 * largest) {
       const Extent e = extent_(id, 2 * schedule::kKernelCode);
       const double code =
-          static_cast<double>(std::min(e.code, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
+          static_cast<double>(std::min(e.written_out, schedule::kKernelCode)) + 40.0 * static_cast<double>(e.leaves.size());
       // A large array is a dear cut.
       if (fits(e) && (!reads_too_much || buffers_read(e) > 1)) {
         const double score = code / (1 + count(n.type.shape) / largest);

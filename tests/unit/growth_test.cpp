@@ -79,9 +79,28 @@ TEST(Growth, ChainsOfFunctionsShareTheirKernels) {
   EXPECT_LE(plan.kernels.size(), 6u) << "equal kernels are made once";
 }
 
+size_t largest(const lower::Plan& plan) {
+  size_t out = 0;
+  for (const kernel::Kernel& k : plan.kernels) out = std::max(out, k.body.size());
+  return out;
+}
+
+// Each level of a product reads the one before at two places, and is stored before there are many.
 TEST(Growth, GradientsOfLongProducts) {
   const Program p = program("def main(x: f32[4099]) -> (y: f32) = prod(x * 1.01)\n");
-  EXPECT_TRUE(bounded(grad(p, {"x"}).value(), {std::vector<double>(4099, 0.99)}));
+  lower::Plan plan;
+  EXPECT_TRUE(bounded(grad(p, {"x"}).value(), {std::vector<double>(4099, 0.99)}, &plan));
+  EXPECT_LE(largest(plan), 1000u);
+}
+
+TEST(Growth, SumsOfWhatIsShiftedFurtherAndFurther) {
+  const std::string lines = repeated(8, [](int i) {
+    return "let " + t(i + 1) + " = " + t(i) + " + window(" + t(i) + ", " + std::to_string(-(1 << i)) + ", 500)";
+  });
+  const Program p = program("def main(t0: f32[500]) -> (y: f32) {\n" + lines + "  sum(square(t8))\n}\n");
+  lower::Plan plan;
+  EXPECT_TRUE(bounded(grad(p, {"t0"}).value(), {ramp(500)}, &plan));
+  EXPECT_LE(largest(plan), 1000u) << "256 places of the first";
 }
 
 TEST(Growth, TenThousandStatementsCompile) {
