@@ -57,6 +57,10 @@ bool has_costly_exactness(VkDriverId driver) { return driver == VK_DRIVER_ID_MOL
 
 bool gathers_loads(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_LLVMPIPE; }
 
+bool truncates_by_lane(VkDriverId driver, uint32_t api_version) {
+  return driver == VK_DRIVER_ID_MESA_LLVMPIPE && api_version >= VK_MAKE_API_VERSION(0, 1, 4, 0);
+}
+
 bool scatters_stores(VkDriverId driver) { return driver == VK_DRIVER_ID_MESA_LLVMPIPE; }
 
 bool shares_memory(const DeviceFacts& f) {
@@ -106,6 +110,7 @@ DevicePlan plan_device(const DeviceFacts& f, uint32_t cores) {
   if (f.costly_exactness) t.quirks |= kCostlyExactness;
   if (f.gathered_loads) t.quirks |= kGatheredLoads;
   if (p.enable_push_descriptor) t.quirks |= kScatteredStores;
+  if (f.truncates_by_lane) t.quirks |= kTruncatesByLane;
   // The memory of the discrete takes more invocations to keep busy.
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) t.price.workgroup = 256;
   if (f.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) t.price.workgroup = 128;

@@ -35,6 +35,7 @@ struct DeviceFacts {
   bool layered = false;                                           // written on top of another graphics interface
   bool costly_exactness = false;                                  // an operation that may not be contracted is a call
   bool gathered_loads = false;                                    // lanes that load neighbours gather them one by one
+  bool truncates_by_lane = false;                                 // f32 become integers one lane after the other
   bool scattered_stores = false;                                  // those that store neighbours scatter them
   bool push_descriptor = false;                                   // VK_KHR_push_descriptor
   bool own_threads = false;                                       // lavapipe: LP_NUM_THREADS of them compute
@@ -86,6 +87,10 @@ bool has_costly_exactness(VkDriverId driver);
 
 /// Whether the driver gathers what lanes load beside each other (kGatheredLoads).
 bool gathers_loads(VkDriverId driver);
+
+/// Whether the driver converts f32 to integers one lane after the other (kTruncatesByLane): its own version is always 1, and
+/// Vulkan 1.4 is what releases have that do so.
+bool truncates_by_lane(VkDriverId driver, uint32_t api_version);
 
 /// Whether the driver scatters what lanes store beside each other (kScatteredStores).
 bool scatters_stores(VkDriverId driver);

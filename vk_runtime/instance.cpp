@@ -266,6 +266,7 @@ DeviceFacts read_facts(const InstanceFns& fns, VkPhysicalDevice device, uint32_t
   f.layered = is_layered(driver.driverID);
   f.costly_exactness = has_costly_exactness(driver.driverID);
   f.gathered_loads = gathers_loads(driver.driverID);
+  f.truncates_by_lane = truncates_by_lane(driver.driverID, properties.properties.apiVersion);
   f.scattered_stores = scatters_stores(driver.driverID);
   f.own_threads = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   f.signed_zero_inf_nan = floats.shaderSignedZeroInfNanPreserveFloat32;

@@ -183,26 +183,6 @@ Id Emitter::comparison(const Inst& i) {
   return result(op, type(Scalar::Bool), {ids_[i.in[0]], ids_[i.in[1]]});
 }
 
-Id Emitter::convert(const Inst& i) {
-  const Scalar from = kernel_.body[i.in[0]].type;
-  const Id a = ids_[i.in[0]];
-  if (is_float(from) && is_float(i.type)) return result(Op::OpFConvert, type(i.type), {a});
-  if (is_float(from)) return result(i.type == Scalar::I32 ? Op::OpConvertFToS : Op::OpConvertFToU, type(i.type), {a});
-  if (from == Scalar::I32 || i.type == Scalar::F64)
-    return result(from == Scalar::I32 ? Op::OpConvertSToF : Op::OpConvertUToF, type(i.type), {a});
-  // Some drivers round u32 above 2^31 twice. Halve those, with the lost bit kept in the last place so that rounding sees it.
-  const Id u32 = type(Scalar::U32), i32 = type(Scalar::I32), f32 = type(Scalar::F32);
-  const Id as_signed = result(Op::OpBitcast, i32, {a});
-  const Id zero = module_.constant(Op::OpConstant, i32, {0});
-  const Id large = result(Op::OpSLessThan, type(Scalar::Bool), {as_signed, zero});
-  const Id half = result(Op::OpShiftRightLogical, u32, {a, word(1)}), last = result(Op::OpBitwiseAnd, u32, {a, word(1)});
-  const Id reduced = result(Op::OpSelect, u32, {large, result(Op::OpBitwiseOr, u32, {half, last}), a});
-  const Id converted = result(Op::OpConvertSToF, f32, {result(Op::OpBitcast, i32, {reduced})});
-  const auto number = [&](float x) { return constant({KOp::Const, Scalar::F32, {}, kernel::bits(x)}); };
-  const Id factor = result(Op::OpSelect, f32, {large, number(2.0f), number(1.0f)});
-  return arithmetic(Op::OpFMul, Scalar::F32, false, {converted, factor});  // by a power of two: nothing is rounded
-}
-
 Id Emitter::conversion(const Inst& i) {
   using kernel::ConversionOp;
   switch (as<ConversionOp>(i.op)) {

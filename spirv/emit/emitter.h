@@ -1,6 +1,6 @@
-// The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp,
-// accesses to memory in emit_memory.cpp and emit_rows.cpp, what invocations are and do in a workgroup in emit_group.cpp;
-// emit.cpp puts the module together.
+// The emitter of one kernel: what its parts share. Declarations are in emit_types.cpp, instructions in emit_body.cpp and
+// emit_convert.cpp, accesses to memory in emit_memory.cpp and emit_rows.cpp, what invocations are and do in a workgroup in
+// emit_group.cpp; emit.cpp puts the module together.
 #pragma once
 
 #include <map>
@@ -124,6 +124,7 @@ class Emitter {
   Id bitwise(const Inst& i);
   Id comparison(const Inst& i);
   Id convert(const Inst& i);
+  Id truncated(const Inst& i);
   Id conversion(const Inst& i);
   Id variable(const Inst& i);
   void begin_if(size_t at);

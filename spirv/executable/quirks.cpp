@@ -5,7 +5,7 @@
 namespace spirograd {
 namespace {
 
-constexpr std::array<QuirkInfo, 11> kQuirks = {{
+constexpr std::array<QuirkInfo, 12> kQuirks = {{
     {kSlowLocalIndex, "slow-local-index", "llvmpipe, SwiftShader", "2026-11",
      "LocalInvocationIndex is computed by scalar divisions in every invocation",
      "subgroup id * subgroup size + lane, where workgroups consist of whole subgroups", "emit_test, emit_group_test"},
@@ -24,6 +24,10 @@ constexpr std::array<QuirkInfo, 11> kQuirks = {{
      "them store at one place is one store, outside of branches and loops",
      "a row is stored as numbers of 64 bits by all lanes, through descriptors that are pushed beside the addresses",
      "lane_rows_test, row_stores_test"},
+    {kTruncatesByLane, "truncates-by-lane", "llvmpipe of Mesa 25.0.7 with LLVM 15; not of 22.3.6", "2026-11",
+     "f32 become integers one lane after the other, sixty instructions for eight: the driver asks for conversions that "
+     "saturate, which its compiler does not know of vectors",
+     "the significand is shifted to where the exponent says", "emit_test, emitted_kernels_test"},
     {0, "loops-end-early", "llvmpipe of Mesa 22.3.6; not of 25.0.7", "2026-11",
      "an invocation leaves its loops after 65,535 iterations, all loops together, and goes on",
      "the self-test proves how many run; lowering keeps kernels below", "long_loops_test, device_sizes_test"},

@@ -1,5 +1,6 @@
 // Kernels of our own emitter in sessions: atomics of both kinds, 64-bit floats, folded grids, workgroups that work together,
 // in both binding forms.
+#include <cmath>
 #include <cstring>
 
 #include "spirv/emit/emit.h"
@@ -22,10 +23,12 @@ class EmittedKernels : public Gpu {
  protected:
   // A program of one kernel over the given inputs and one output that is filled with zeros before.
   std::vector<double> run(const kernel::Kernel& k, BindingForm form, const spirv::EmitOptions& options,
-                          const std::vector<HostArray>& inputs, Type output) {
+                          const std::vector<HostArray>& inputs, Type output, uint32_t more_quirks = 0) {
+    Target target = device->target();
+    target.quirks |= more_quirks;
     Executable e;
     e.form = form;
-    e.kernels = {spirv::emit(k, device->target(), form, options)};
+    e.kernels = {spirv::emit(k, target, form, options)};
     e.n_inputs = static_cast<uint32_t>(inputs.size());
     e.n_outputs = 1;
     Step dispatch;
@@ -85,6 +88,35 @@ TEST_F(EmittedKernels, NeighboursAreReadAndWrittenInPairs) {
       EXPECT_EQ(got[1000], 0);
     }
   }
+}
+
+// By the driver's conversion, and by shifts where that goes one lane after the other: every exponent, both signs, and the
+// ends of both types.
+TEST_F(EmittedKernels, NumbersBecomeIntegersTowardZero) {
+  std::vector<float> numbers = {0.0f, -0.0f, 0x1p31f - 128, -0x1p31f, 0.99999994f, -0.99999994f, 1e-40f, 16777216.0f};
+  for (int e = -30; e < 31; ++e)
+    for (const float m : {1.0f, 1.25f, 1.9999999f, 1.3333334f})
+      for (const float sign : {1.0f, -1.0f}) numbers.push_back(sign * std::ldexp(m, e));
+  std::vector<float> positive = {0x1p32f - 256, 0x1p31f, 0x1p31f + 256};
+  for (const float x : numbers)
+    if (x >= 0) positive.push_back(x);
+  const auto check = [&](Scalar to, const std::vector<float>& given, Type output) {
+    const auto n = static_cast<int64_t>(given.size());
+    Builder b("truncate", 64, static_cast<uint64_t>(n));
+    const uint32_t x = b.bind("x", Scalar::F32, Access::Read), y = b.bind("y", to, Access::Write);
+    b.begin_guard();
+    b.store(y, b.index(), b.convert(to, b.load(x, b.index())));
+    b.end_if();
+    const kernel::Kernel k = std::move(b).finish();
+    HostArray in(f32({n}));
+    std::memcpy(in.bytes.data(), given.data(), 4 * given.size());
+    std::vector<double> expected;
+    for (const float v : given) expected.push_back(std::trunc(v) + 0.0);
+    for (const uint32_t quirks : {0u, uint32_t{kTruncatesByLane}})
+      EXPECT_EQ(run(k, BindingForm::Descriptors, {}, {in}, output, quirks), expected) << quirks;
+  };
+  check(Scalar::I32, numbers, {DType::I32, {static_cast<int64_t>(numbers.size())}});
+  check(Scalar::U32, positive, u32({static_cast<int64_t>(positive.size())}));
 }
 
 TEST_F(EmittedKernels, AtomicAddsLoseNothing) {

@@ -234,6 +234,15 @@ TEST(DevicePlan, LavapipeGathersLoads) {
     EXPECT_FALSE(gathers_loads(other)) << other;
 }
 
+TEST(DevicePlan, LavapipeOfLateTruncatesByLane) {
+  DeviceFacts f = gpu();
+  const uint32_t early = VK_MAKE_API_VERSION(0, 1, 3, 230), late = VK_MAKE_API_VERSION(0, 1, 4, 305);
+  f.truncates_by_lane = truncates_by_lane(VK_DRIVER_ID_MESA_LLVMPIPE, late);
+  EXPECT_EQ(plan_device(f, 8).target.quirks, kTruncatesByLane);
+  EXPECT_FALSE(truncates_by_lane(VK_DRIVER_ID_MESA_LLVMPIPE, early));
+  EXPECT_FALSE(truncates_by_lane(VK_DRIVER_ID_MESA_RADV, late));
+}
+
 TEST(DevicePlan, LavapipeStoresRowsWhereDescriptorsCanBePushed) {
   DeviceFacts f = gpu();
   f.scattered_stores = scatters_stores(VK_DRIVER_ID_MESA_LLVMPIPE);

@@ -87,7 +87,7 @@ TEST(Emit, EveryOperationIsValidInBothForms) {
         for (const bool cpu : {false, true}) {
           Target t = device();
           t.atomic_float_add = native;
-          t.quirks = cpu ? uint32_t{kSlowLocalIndex} : 0;
+          t.quirks = cpu ? kSlowLocalIndex | kTruncatesByLane : 0;
           t.subgroup_size = cpu ? 8 : 32;
           valid_text(test::every_operation(f64), t, form);
         }

@@ -63,6 +63,7 @@ enum Quirk : uint32_t {
   kCostlyExactness = 2,  // an operation that may not be contracted is a call
   kGatheredLoads = 4,    // lanes that load neighbours gather them one by one
   kScatteredStores = 8,  // those that store neighbours scatter them; descriptors can be pushed, through which one store does
+  kTruncatesByLane = 16,  // f32 become integers one lane after the other
 };
 
 struct Target {
