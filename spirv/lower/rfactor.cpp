@@ -252,7 +252,7 @@ class Factoring {
     }
     if (!target_.price.coalesces && !f.streams && !f.position) f.read = elements_read(*x.graph, found);
     if (!schedule::reads_rows(target_) || !(trailing ? f.rows : f.streams)) return {};
-    f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).code;
+    f.code = ExtentWalk(*x.graph, stored)(sum.id, kMostCode).written_out;
     f.beside = f.rows && elements_of_results_.contains(x.shape().count());
     return stretched;
   }

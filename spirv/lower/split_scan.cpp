@@ -110,7 +110,7 @@ schedule::ScanSchedule Splitter::scheduled(Op op, Expr terms, bool chunkable) {
   const Shape row = terms.shape().slice(1, terms.rank());
   const Expr total = ir::reduce(reduction_of(op), terms, {0});
   const std::vector<schedule::Reduction> found = accesses(g_, total.id, nothing_, kLookedAt).reductions;
-  const int64_t code = extent_(terms.id, schedule::kKernelCode).code;
+  const int64_t code = extent_(terms.id, schedule::kKernelCode).written_out;
   schedule::ScanFacts facts{terms.dtype(), terms.shape()[0], row.count(), code};
   facts.contiguous = found.empty() || found[0].contiguous || row.count() == 1;
   facts.chunkable = chunkable && terms.rank() < kMaxRank;
