@@ -33,12 +33,14 @@ struct KeyArithmetic {
     PlaceKeys out(static_cast<size_t>(from.rank()));
     if (from.count() == 0) return out;
     for (const ir::ReshapeGroup& g : ir::reshape_groups(from, to)) {
-      const Shape before = to.slice(g.to.first, g.to.end);
+      const Shape given = to.slice(g.to.first, g.to.end);  // the axes of `keys`
       const auto keys = p.subspan(static_cast<size_t>(g.to.first), static_cast<size_t>(g.to.count()));
-      uint64_t whole = all(Origin::Reshaped, keys, 0);
+      uint64_t extents = 0;
+      for (const int64_t n : given) extents = hash_with(extents, static_cast<uint64_t>(n));
+      uint64_t whole = all(Origin::Reshaped, keys, extents);
       for (size_t a = 0; a < keys.size(); ++a)
-        if (before[static_cast<int>(a)] == before.count()) whole = keys[a];
-      const int64_t elements = before.count();
+        if (given[static_cast<int>(a)] == given.count()) whole = keys[a];
+      const int64_t elements = given.count();
       for (int a = g.from.first; a < g.from.end; ++a)
         out[static_cast<size_t>(a)] = from[a] == elements ? whole
                                                           : hash_with(hash_with(whole, static_cast<uint64_t>(from[a])),

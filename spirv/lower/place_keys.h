@@ -17,7 +17,7 @@ using PlaceKeys = std::vector<uint64_t>;
 PlaceKeys keys_of_point(const Shape& domain);
 
 /// Where operand j is read when the node is computed at such a place. `start`: where the operand begins in a concatenation.
-/// Reductions along the same axes run over the same elements.
+/// All that a reduction runs over counts as one place, the same for all reductions.
 PlaceKeys operand_keys(const ir::Graph& g, const ir::Node& n, size_t j, const PlaceKeys& at, int64_t start);
 
 }  // namespace spirograd::lower

@@ -83,6 +83,7 @@ TEST(PlaceKeys, FollowAxes) {
   EXPECT_EQ(keys("def f(x: f32[4, 5]) = reshape(window(reshape(x, [4, 1, 5]), 1, 2), [2, 5])"),
             keys("def f(x: f32[4, 5]) = window(x, 1, 2)"));
   EXPECT_NE(keys("def f(x: f32[4, 6]) = reshape(x, [24])"), keys("def f(x: f32[6, 4]) = reshape(x, [24])"));
+  EXPECT_NE(keys("def f(x: f32[24]) = reshape(x, [4, 6])"), keys("def f(x: f32[24]) = reshape(x, [6, 4])"));
   EXPECT_EQ(keys("def f(x: f32[1, 5]) = window(x, 0, 1)"), point({1, 5})) << "an axis of one element has one place";
 }
 
