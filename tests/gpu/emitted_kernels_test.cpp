@@ -23,9 +23,9 @@ class EmittedKernels : public Gpu {
  protected:
   // A program of one kernel over the given inputs and one output that is filled with zeros before.
   std::vector<double> run(const kernel::Kernel& k, BindingForm form, const spirv::EmitOptions& options,
-                          const std::vector<HostArray>& inputs, Type output, uint32_t more_quirks = 0) {
+                          const std::vector<HostArray>& inputs, Type output, uint32_t turned_quirks = 0) {
     Target target = device->target();
-    target.quirks |= more_quirks;
+    target.quirks ^= turned_quirks;
     Executable e;
     e.form = form;
     e.kernels = {spirv::emit(k, target, form, options)};

@@ -2,6 +2,7 @@
 // values, or is refused by name. None of these ends in reasonable time where a budget is missing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/ir/algebra.h"
