@@ -49,4 +49,17 @@ std::vector<C> reduced_operand(const Node& n, const Shape& from, std::span<const
   return out;
 }
 
+/// Coordinates in operand j of a gather: in an index those of the point `q` among the indices; in the table `index(k, q)` of
+/// each index n.in[k], then those that are taken whole.
+template <class C, class Index>
+std::vector<C> gathered_operand(const Graph& g, const Node& n, size_t j, std::span<const C> p, Index&& index) {
+  const auto among = p.begin() + g[n.in[1]].type.shape.rank();
+  const std::vector<C> q(p.begin(), among);
+  if (j > 0) return q;
+  std::vector<C> out;
+  for (size_t k = 1; k < n.in.size(); ++k) out.push_back(index(k, q));
+  out.insert(out.end(), among, p.end());
+  return out;
+}
+
 }  // namespace spirograd::ir

@@ -111,15 +111,10 @@ Place operand_place(const ir::Graph& g, const Node& n, size_t j, const Place& p,
     case Kind::Pointwise: return p;
     case Kind::Layout: return ir::layout_operand(n, from, std::span<const Coordinate>(p), Dependences());
     case Kind::Reduce: return ir::reduced_operand(n, from, std::span<const Coordinate>(p), reduced_axis);
-    case Kind::Indexed: {
+    case Kind::Indexed:
       if (ir::is_scatter(n.op)) break;
-      const auto m = static_cast<size_t>(g[n.in[1]].type.shape.rank());
-      if (j > 0) return Place(p.begin(), p.begin() + static_cast<ptrdiff_t>(m));
-      Place out;
-      for (size_t k = 1; k < n.in.size(); ++k) out.push_back(index_coordinate(g, n.in[k], p));
-      out.insert(out.end(), p.begin() + static_cast<ptrdiff_t>(m), p.end());
-      return out;
-    }
+      return ir::gathered_operand(g, n, j, std::span<const Coordinate>(p),
+                                  [&](size_t k, const Place& q) { return index_coordinate(g, n.in[k], q); });
     case Kind::Leaf:
     case Kind::Binder:
     case Kind::Rule:

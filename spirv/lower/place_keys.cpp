@@ -56,16 +56,10 @@ PlaceKeys of_operand(const ir::Graph& g, const Node& n, size_t j, const PlaceKey
     case Kind::Pointwise: return at;
     case Kind::Layout: return ir::layout_operand(n, from, std::span<const uint64_t>(at), KeyArithmetic(), start);
     case Kind::Reduce: return ir::reduced_operand(n, from, std::span<const uint64_t>(at), key(Origin::Reduced, 0));
-    case Kind::Indexed: {
+    case Kind::Indexed:
       if (ir::is_scatter(n.op)) break;
-      const auto m = static_cast<ptrdiff_t>(g[n.in[1]].type.shape.rank());
-      const PlaceKeys point(at.begin(), at.begin() + m);
-      if (j > 0) return point;
-      PlaceKeys out;
-      for (size_t k = 1; k < n.in.size(); ++k) out.push_back(all(Origin::Indexed, point, n.in[k].v));
-      out.insert(out.end(), at.begin() + m, at.end());
-      return out;
-    }
+      return ir::gathered_operand(g, n, j, std::span<const uint64_t>(at),
+                                  [&](size_t k, const PlaceKeys& q) { return all(Origin::Indexed, q, n.in[k].v); });
     case Kind::Leaf:
     case Kind::Binder:
     case Kind::Rule:
