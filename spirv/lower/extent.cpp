@@ -69,6 +69,14 @@ ExtentWalk::Visit ExtentWalk::visit(Asked a) {
   return elsewhere_.insert(h).second ? Visit::Elsewhere : Visit::Again;
 }
 
+// Of an operation on what is not stored. Branches are taken once for all places.
+int64_t ExtentWalk::code_of(const Node& n, Visit v) const {
+  if (v == Visit::Elsewhere) return is_slice(n, g_) ? 0 : op_cost(n);
+  const auto loaded = [&](NodeId part) { return g_[part].op == Op::Proj || roots_.contains(part.v); };
+  const bool branches = has_parts(n) && !selects_parts(g_, n, loaded);
+  return op_cost(n) + (branches ? kBranchCode * static_cast<int64_t>(n.in.size()) : 0);
+}
+
 void ExtentWalk::ask_operands(const Node& n, uint32_t at) {
   const size_t first = stack_.size();
   int64_t start = 0;
@@ -101,20 +109,14 @@ Extent ExtentWalk::operator()(NodeId root, int64_t limit) {
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     const bool stored = id != root && (n.op == Op::Proj || roots_.contains(id.v));
     const bool leaf = n.op == Op::Param || constant_array || stored;
-    const int cost = leaf ? 2 : v == Visit::Elsewhere && is_slice(n, g_) ? 0 : op_cost(n);
-    e.written_out += cost;
+    const int64_t code = leaf ? 2 : code_of(n, v);
+    e.written_out += code;
     if (!leaf) ask_operands(n, asked.at);
     if (v == Visit::Elsewhere) continue;
-    e.code += cost;
+    e.code += code;
     if (leaf) {
       e.leaves.push_back(id);
       continue;
-    }
-    if (has_parts(n) &&
-        !selects_parts(g_, n, [&](NodeId part) { return g_[part].op == Op::Proj || roots_.contains(part.v); })) {
-      const int64_t branches = kBranchCode * static_cast<int64_t>(n.in.size());
-      e.code += branches;
-      e.written_out += branches;
     }
     e.gathers = e.gathers || n.op == Op::Gather;
     if (ir::info(n.op).kind == ir::Kind::Reduce) {

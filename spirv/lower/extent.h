@@ -38,6 +38,7 @@ class ExtentWalk {
     uint32_t at;  // of places_
   };
   Visit visit(Asked a);
+  int64_t code_of(const ir::Node& n, Visit v) const;
   void ask_operands(const ir::Node& n, uint32_t at);
 
   const ir::Graph& g_;
