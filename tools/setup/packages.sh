@@ -1,6 +1,6 @@
 # What the scripts share that people start: packages, builds, --help. Sourced by tools/demo, tools/test and .ci/run.
-#   tell_if_asked SCRIPT ARGUMENT...   prints what the script says of itself at its top, if --help is among the arguments, and exits
-#   need_packages NAME...              installs those Debian packages that are missing; exits with a clear line when a package is missing and cannot be installed
+#   tell_if_asked SCRIPT ARGUMENT...   prints what the script says of itself at its top, and exits, if --help is among the arguments
+#   need_packages NAME...              installs the Debian packages that are missing; exits with a clear line when one cannot be
 
 tell_if_asked() {
   local script=$1 argument
