@@ -17,8 +17,7 @@ using ir::Op;
 namespace {
 
 constexpr int64_t kFraction = 4;
-constexpr int64_t kInMemory = int64_t{1} << 20;   // elements: beyond caches
-constexpr int64_t kStretched = int64_t{1} << 16;  // elements: worth a dispatch for what they are made of
+constexpr int64_t kInMemory = int64_t{1} << 20;  // elements: beyond caches
 constexpr double kGiven = 0.4;      // of the price of a load: inputs, which expressions often read at the same place
 constexpr double kMostSaved = 0.8;  // of what it costs to compute a node, by loads that are made in any case
 constexpr size_t kMostBelow = 100;
@@ -77,11 +76,10 @@ double saved_with_others(const Graph& g, NodeId id, double cost, std::span<const
 }
 
 double recompute_cost(const Graph& g, NodeId id, const NodeSet& stored, const Costs& below, const Target& t) {
-  // What is stretched to such an array, from a fraction of its elements, is stored itself where it is dear.
+  // What is stretched, from a fraction of its elements, is computed for these only, or stored where it is dear.
   const auto used = [&](NodeId in) {
-    const int64_t all = g[in].type.shape.count();
     const bool stretched =
-        g[in].op == Op::Broadcast && all >= kStretched && g[g[in].in[0]].type.shape.count() * kFraction <= all;
+        g[in].op == Op::Broadcast && g[g[in].in[0]].type.shape.count() * kFraction <= g[in].type.shape.count();
     return stored.contains(in.v) ? t.price.load : stretched ? std::min(below.at(in.v), t.price.load) : below.at(in.v);
   };
   const Node& n = g[id];

@@ -25,7 +25,8 @@ constexpr Case kCases[] = {
      "i = grid 19 local 2; j = register 4 lane 32; tail recompute; group 64; team 32"},
     {"softmax_of_a_vector", "def f(x: f32[300]) -> f32[300] = softmax(x)", 1,
      "i = register 5 local 64; tail recompute; group 64"},
-    {"softmax_of_columns", "def f(x: f32[40, 50]) -> f32[40, 50] = softmax(x, axis=0)", 2},
+    {"softmax_of_columns", "def f(x: f32[40, 500]) -> f32[40, 500] = softmax(x, axis=0)", 2},
+    {"softmax_of_few_columns", "def f(x: f32[40, 50]) -> f32[40, 50] = softmax(x, axis=0)", 1},
     {"rows_that_are_too_long", "def f(x: f32[3, 17000]) -> f32[3, 17000] = softmax(x, axis=1)", 3},
     {"normalised",
      "def f(x: f32[5, 9, 64]) -> f32[5, 9, 64] = {\n  let m = mean(x, axis=2)\n  let v = mean(square(x - m[:, :, None]), "
@@ -45,7 +46,7 @@ constexpr Case kCases[] = {
      "  let s = tanh(sum(y, axis=0))\n  (y, y * sum(y * s, axis=1)[:, None])\n}",
      3, "i = grid 19 local 2; j = register 4 lane 32; tail recompute; group 64; team 32"},
     {"rows_of_others_as_well",
-     "def f(x: f32[64, 64]) -> f32[64, 64] = {\n  let y = softmax(x, axis=1)\n  y - transpose(y, [1, 0])\n}", 2},
+     "def f(x: f32[160, 160]) -> f32[160, 160] = {\n  let y = softmax(x, axis=1)\n  y - transpose(y, [1, 0])\n}", 2},
     {"rows_of_another_length",
      "def f(x: f32[37, 100], y: f32[37, 80]) -> f32[37, 100] = x / sqrt(sum(square(y), axis=1))[:, None]", 1},
     {"rows_of_the_other_axis", "def f(x: f32[64, 64]) -> f32[64, 64] = x / sqrt(sum(square(x), axis=1))[None, :]", 1},
@@ -126,7 +127,8 @@ TEST(RowKernels, OfShortRowsAreOneInvocationEach) {
            {"def f(x: f32[4000, 10]) -> f32[4000, 10] = softmax(x, axis=1)", 1, "i = grid 4000; j = register 10"},
            {"def f(x: f32[4000, 1]) -> f32[4000, 1] = softmax(x, axis=1)", 1, ""},
            {"def f(x: f32[100, 30, 50]) -> f32[100, 30, 50] = softmax(x, axis=2)", 1, "i = grid 3000; j = register 50"},
-           {"def f(x: f32[300, 10]) -> f32[300, 10] = softmax(x, axis=1)", 2, ""},  // not worth the code
+           {"def f(x: f32[700, 10]) -> f32[700, 10] = softmax(x, axis=1)", 2, ""},  // not worth the code
+           {"def f(x: f32[300, 10]) -> f32[300, 10] = softmax(x, axis=1)", 1, ""},  // nor another kernel
            {"def f(x: f32[4000, 10]) -> (f32[4000, 10], f32[4000]) = {\n  let n = sqrt(sum(square(x), axis=1))\n  (x / n[:, "
             "None], "
             "n)\n}",

@@ -81,8 +81,8 @@ TEST(Turns, TheGradientOfAMixtureKeepsAPartOfItsPoints) {
   const Program p = gradient(
       "def main(a: f32[8], mu: f32[8, 6], q: f32[8, 6, 6], x: f32[360, 6]) -> f32 = {\n"
       "  let root = for j: 8, r: 6, c: 6 => where(r == c, exp(q[j, r, c]), where(c < r, q[j, r, c], 0.0))\n"
-      "  sum(logsumexp(for i: 360, j: 8 => a[j] - 0.5 * sum(square(for r: 6 => sum(root[j, r] * (x[i] - mu[j])))), axis=1)) "
-      "}\n",
+      "  let z = for i: 360, j: 8, r: 6 => sum(root[j, r] * (x[i] - mu[j]))\n"
+      "  sum(logsumexp(a - sum(log(1.0 + square(z)), axis=2), axis=1)) }\n",
       {"a", "mu", "q"});
   const uint64_t whole = lower::lower(p, with_caches_of(0)).scratch_bytes;
   const lower::Plan in_turns = lower::lower(p, with_caches_of(8192));
