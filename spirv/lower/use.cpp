@@ -28,7 +28,8 @@ double evaluations(const Use& u) {
 double at_work(const Use& u, const Target& target) {
   constexpr double kMost = 256;
   const double loop = evaluations(u) / u.invocations;
-  return u.invocations * (schedule::shares_rows(target) ? std::clamp(loop, 1.0, kMost) : 1);
+  if (schedule::shares_rows(target)) return u.invocations * std::clamp(loop, 1.0, kMost);
+  return schedule::lanes_share(u.invocations, loop, target) ? u.invocations * target.subgroup_size : u.invocations;
 }
 
 double in_loop(double cost, bool reduces, const Target& target) {

@@ -21,7 +21,7 @@ struct Use {
 /// Elements of the node that the kernel computes, repetitions included.
 double evaluations(const Use& u);
 
-/// Invocations that share the evaluations: a workgroup of a GPU has a loop between them.
+/// Invocations that share the evaluations: a workgroup of a GPU has a loop between them, and lanes a few long ones.
 double at_work(const Use& u, const Target& target);
 
 /// What a node of this cost costs inside of a loop. A reduction there is done by one invocation, whose loads nobody shares.

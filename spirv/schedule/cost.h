@@ -49,6 +49,11 @@ inline bool reads_rows(const Target& t) {
 }
 /// Whether they should store rows together, too.
 inline bool stores_rows(const Target& t) { return reads_rows(t) && (t.quirks & kScatteredStores); }
+/// Whether the lanes of a subgroup should go through so long a loop together, of which there are so few.
+inline bool lanes_share(double loops, double length, const Target& t) {
+  constexpr double kLong = 512;
+  return reads_rows(t) && loops < t.subgroup_size && length >= kLong;
+}
 /// Elements that are computed before they are stored, where whatever waits for its store takes registers: so many hide how
 /// long operations take.
 inline constexpr int64_t kStoredTogether = 8;

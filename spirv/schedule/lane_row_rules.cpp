@@ -116,4 +116,19 @@ MapSchedule row_maps(const MapFacts& f, const Target& t) {
   return s;
 }
 
+bool wants_lone_teams(const MapFacts& f, const Target& t) {
+  if (!f.alone || f.stores || f.reductions.empty()) return false;
+  return std::ranges::all_of(f.reductions, [&](const Reduction& r) {
+    return r.one_axis && r.contiguous && !r.position && !r.loops && r.inner == 1 &&
+           lanes_share(static_cast<double>(f.domain.count()), r.length, t);
+  });
+}
+
+MapSchedule lone_teams(const MapFacts& f, const Target& t) {
+  MapSchedule s = plain_map(f);
+  s.team = t.subgroup_size;
+  s.group = s.team;
+  return s;
+}
+
 }  // namespace spirograd::schedule

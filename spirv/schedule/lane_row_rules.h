@@ -17,4 +17,8 @@ MapSchedule row_maps(const MapFacts& f, const Target& t);
 /// Whether there will be such a map, of so many instructions per element.
 bool maps_rows(int64_t rows, int64_t length, int64_t code, const Target& t);
 
+/// A few long reductions: lanes share each, which one of them would go through while the others wait.
+bool wants_lone_teams(const MapFacts& f, const Target& t);
+MapSchedule lone_teams(const MapFacts& f, const Target& t);
+
 }  // namespace spirograd::schedule

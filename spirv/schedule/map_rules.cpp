@@ -318,12 +318,13 @@ bool wants_half(const MapFacts& f, const MapSchedule& s) {
   return kept_tiles(f.domain[row], own(row), own(column)) <= kMostKept;
 }
 
-constexpr std::array<MapRule, 19> kMapRules = {{
+constexpr std::array<MapRule, 20> kMapRules = {{
     {"rows of subgroups", wants_lane_rows, lane_rows},
     {"windows of rows", wants_row_windows, row_windows},
     {"columns of subgroups", wants_lane_columns, lane_columns},
     {"short products of subgroups", wants_short_products, short_products},
     {"maps over rows of subgroups", wants_row_maps, row_maps},
+    {"a few rows of subgroups", wants_lone_teams, lone_teams},
     {"rows of workgroups", wants_row_tiles, row_tiles},
     {"a workgroup per element", wants_groups, groups},
     {"tiles of workgroups", wants_group_tiles, group_tiles},

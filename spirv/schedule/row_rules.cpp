@@ -250,7 +250,8 @@ bool reads_lane_row(const ReduceFacts& f, const Target& t) {
   if (!reads_rows(t) || (f.team && f.loops)) return false;
   const int64_t elements = std::accumulate(f.extents.begin(), f.extents.end(), int64_t{1}, saturating_mul);
   if (!f.team) return f.rows && elements <= kPlainSum && (f.extents.size() == 1 || f.alone);
-  return f.extents.size() == 1 && n >= f.group && adds_plainly(divided_up(n, f.group));
+  const int64_t own = divided_up(n, f.group);
+  return f.extents.size() == 1 && n >= f.group && adds_plainly(own) && (own <= kLeastOwn || f.results >= f.group);
 }
 
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t) {

@@ -44,8 +44,7 @@ TEST(LaneRowRules, ASubgroupTakesEachRow) {
   EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
   EXPECT_TRUE(by_subgroups(sums({4096}, 544))) << "in four chains";
   EXPECT_FALSE(by_subgroups(sums({4096}, 1056)));
-  EXPECT_FALSE(by_subgroups(sums({7}, 512))) << "few";
-  EXPECT_FALSE(by_subgroups(sums({2, 7}, 512)));
+  EXPECT_FALSE(by_subgroups(sums({8}, 1000))) << "few";
   const auto but = [&](const std::function<void(MapFacts&)>& change) {
     MapFacts f = sums({32768}, 512);
     change(f);
@@ -153,6 +152,60 @@ TEST(LaneRowRules, RowsAreOneKernel) {
       kernels("(x: f32[4100, 24], y: f32[4100, 24]) = (for i: 4100 => sum(x[i32(4000.0 * abs(y[i, 3]))] * y[i]))").size(),
       1u)
       << "rows anywhere are gathered";
+}
+
+TEST(LaneRowRules, LanesShareAFewLongRows) {
+  EXPECT_EQ(map(sums({}, 4096)), "once; group 8; team 8");
+  EXPECT_EQ(map(sums({7}, 512)), "i = grid 7; group 8; team 8");
+  EXPECT_EQ(map(sums({3, 2}, 1000)), "i = grid 3; j = grid 2; group 8; team 8");
+  EXPECT_FALSE(by_subgroups(sums({}, 511))) << "short";
+  EXPECT_FALSE(by_subgroups(sums({8}, 1000))) << "each lane has one of its own";
+  EXPECT_FALSE(by_subgroups(sums({}, 4096), test::plain_cpu())) << "no lanes";
+  const auto but = [&](const std::function<void(MapFacts&)>& change) {
+    MapFacts f = sums({2}, 4096);
+    f.reductions.push_back(f.reductions[0]);
+    change(f);
+    return by_subgroups(f);
+  };
+  EXPECT_TRUE(but([](MapFacts&) {}));
+  EXPECT_TRUE(but([](MapFacts& f) { f.reads[0].along = false, f.reads[0].axes = 0; })) << "whatever they read";
+  EXPECT_FALSE(but([](MapFacts& f) { f.alone = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.stores = true; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions.clear(); }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].one_axis = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].contiguous = false; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].position = true; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].loops = true; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].inner = 4; }));
+  EXPECT_FALSE(but([](MapFacts& f) { f.reductions[1].length = 100; }));
+}
+
+// Long code for what runs once would take drivers longer than it saves.
+TEST(LaneRowRules, AFewRowsAreLoops) {
+  const auto how = [](int64_t n, int64_t rows) {
+    ReduceFacts f{.extents = {n}, .code = 6, .group = 8, .team = true, .results = rows};
+    const ReduceSchedule s = Scheduler().reduction(f, test::lane_cpu());
+    if (const auto wrong = check(f, s, test::lane_cpu())) ADD_FAILURE() << wrong->str();
+    return to_string(s);
+  };
+  EXPECT_EQ(how(512, 7), "k = serial 16 unroll 4 local 8; accumulators 4; lanes 8");
+  EXPECT_EQ(how(512, 8), "k = unroll 64 local 8; accumulators 4; lanes 8");
+  EXPECT_EQ(how(64, 1), "k = unroll 8 local 8; accumulators 4; lanes 8") << "short";
+}
+
+// What is left of a long row is one kernel, that goes through the parts twice.
+TEST(LaneRowRules, PartsOfARowAreCombinedInOneKernel) {
+  const auto kernels = [](const std::string& text, const Target& t) {
+    const Program p = test::program("def f" + text);
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), t, &plan)) << text;
+    return test::hows(plan);
+  };
+  const std::vector<std::string> parts = kernels("(x: f32[1048576]) = logsumexp(x)", test::lane_cpu());
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1], "once; group 8; team 8");
+  EXPECT_EQ(kernels("(x: f32[262144]) = softmax(x)", test::lane_cpu()).size(), 3u) << "and what is computed of each element";
+  EXPECT_EQ(kernels("(x: f32[4000]) = logsumexp(x)", test::lane_cpu()).back(), "once") << "few parts";
 }
 
 // Each result is that of its row, as the interpreter has it.
