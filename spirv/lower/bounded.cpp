@@ -77,7 +77,8 @@ void move_nodes(Draft& draft, const ir::Memo& memo) {
     const auto it = memo.find(id);
     return it == memo.end() ? id : it->second.v;
   };
-  for (std::set<uint32_t>* nodes : {&draft.stored, &draft.alone, &draft.single, &draft.dispatched, &draft.turns}) {
+  for (std::set<uint32_t>* nodes :
+       {&draft.stored, &draft.stretched, &draft.alone, &draft.single, &draft.dispatched, &draft.turns}) {
     std::set<uint32_t> all;
     for (uint32_t id : *nodes) all.insert(moved(id));
     *nodes = std::move(all);
@@ -152,6 +153,7 @@ Draft first_draft(Graph& g, const Turns& turns, const Target& target, const sche
   FactoredReductions factored = factor_reductions(g, draft.roots, target, scheduler);
   go_on_with(factored);
   for (const auto& [id, s] : factored.partial) draft.stored.insert(id);
+  draft.stretched = factored.stored;
   draft.stored.merge(factored.stored);
   for (NodeId part : split_results(g, draft.roots, factored.taken, factored.partial)) draft.stored.insert(part.v);
   draft.partial = std::move(factored.partial);

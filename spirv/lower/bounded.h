@@ -20,6 +20,7 @@ namespace spirograd::lower {
 struct Draft {
   std::vector<ir::NodeId> roots;
   std::set<uint32_t> stored;      // nodes that get a buffer
+  std::set<uint32_t> stretched;   // of them, those that parts of sums stretch
   std::set<uint32_t> alone;       // nodes whose computes share no kernel
   std::set<uint32_t> single;      // nodes whose invocations compute one point each
   std::set<uint32_t> dispatched;  // loops whose steps are dispatches

@@ -130,7 +130,7 @@ class Lowering {
     Partition partition = choose_partition(g_, draft.roots, forced, draft.dispatched, draft.scans, beside, target_);
     const TurnedStacks turned = turn_stacks(g_, draft.roots, partition, target_);
     NodeSet stored_by_others;  // that need no compute of their own
-    std::set<uint32_t> apart = without_sums_of_rows(draft.stored, draft.partial);
+    std::set<uint32_t> apart = without_rows(draft.stored, draft.partial, draft.stretched);
     apart.insert(draft.alone.begin(), draft.alone.end());
     for (const auto& [stack, transpose] : turned) stored_by_others.insert(transpose.v), apart.insert(transpose.v);
     const RowKernels rows = find_row_kernels(g_, draft.roots, apart, partition, target_);

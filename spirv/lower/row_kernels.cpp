@@ -207,7 +207,8 @@ class Finder {
 
 }  // namespace
 
-std::set<uint32_t> without_sums_of_rows(std::set<uint32_t> stored, const Partials& partial) {
+std::set<uint32_t> without_rows(std::set<uint32_t> stored, const Partials& partial, const std::set<uint32_t>& stretched) {
+  for (const uint32_t id : stretched) stored.erase(id);
   for (const auto& [id, schedule] : partial)
     if (schedule::of_whole_rows(schedule)) stored.erase(id);
   return stored;

@@ -25,8 +25,9 @@ struct RowKernels {
   std::set<uint32_t> others;              // nodes that one of them stores, which have no compute of their own
 };
 
-/// Of what is stored, all but the partial results that are those of whole rows: a kernel of rows may store these, too.
-std::set<uint32_t> without_sums_of_rows(std::set<uint32_t> stored, const Partials& partial);
+/// Of what is stored, all but what a kernel of rows may store, too: partial results that are those of whole rows, and what
+/// others stretch.
+std::set<uint32_t> without_rows(std::set<uint32_t> stored, const Partials& partial, const std::set<uint32_t>& stretched);
 
 /// Takes what nobody else asks for from the roots of the partition. Those in `apart` are not taken into kernels, and
 /// `results` are stored.

@@ -28,6 +28,12 @@ int64_t most_own(const PartialFacts& f, double elements) {
   return std::min(most, worth_writing_out(f.beside ? kSumsCode : kRowsCode, elements * static_cast<double>(each)) / each);
 }
 
+// The same of rows that are whole: what is computed of all their elements may join them, whose code is as large.
+int64_t most_of_whole(const PartialFacts& f, double elements) {
+  const int64_t each = std::max<int64_t>(1, f.code);
+  return std::min(kPlainSum, worth_writing_out(kMostRowsCode, elements * static_cast<double>(each)) / each);
+}
+
 // Whether arrays of as many elements may join workgroups full of parts, and those that are left over are another kernel's.
 bool joins_full_groups(const PartialFacts& f, int64_t part) {
   return f.beside && f.results == 1 && f.extents.size() == 1 && f.extents[0] % (kTeams * part) != 0 &&
@@ -75,7 +81,8 @@ bool takes_short_rows(int64_t own, int64_t rows, const Target& t) {
 // All in one part if that has room, else parts; 0: it is gathered. `even`: none are left over.
 int64_t best_own(const PartialFacts& f, bool even, const Target& t) {
   const int64_t n = f.extents.back(), rows = results_of_rows(f);
-  const int64_t most = most_own(f, static_cast<double>(n) * static_cast<double>(rows));
+  const double elements = static_cast<double>(n) * static_cast<double>(rows);
+  const int64_t most = most_own(f, elements);
   const int64_t all = divided_up(n, t.subgroup_size);
   int64_t best = 0;
   const auto consider = [&](int64_t own) {
@@ -83,7 +90,8 @@ int64_t best_own(const PartialFacts& f, bool even, const Target& t) {
     if (even && !is_even(n, std::min(n, own * t.subgroup_size), rows)) return;
     if (cost(f, own, t) < cost(f, best, t)) best = own;
   };
-  if (all <= most && (all >= kLeastOwn || takes_short_rows(all, rows, t))) consider(all);
+  if (all <= std::max(most, most_of_whole(f, elements)) && (all >= kLeastOwn || takes_short_rows(all, rows, t)))
+    consider(all);
   for (int64_t own = std::min(most, all / 2); own >= kLeastOwn && (even || 2 * own >= std::min(most, kPlainSum)); --own)
     consider(own);
   return best;

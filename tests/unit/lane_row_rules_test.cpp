@@ -146,6 +146,13 @@ TEST(LaneRowRules, RowsAreOneKernel) {
       << "nothing but values of rows";
   EXPECT_EQ(kernels("(x: f32[4099, 25]) = logsumexp(x, axis=1)"),
             Hows{"i = grid 65 local 8 register 8; tail recompute; group 64; team 8"});
+  EXPECT_EQ(kernels("(x: f32[400, 512]) = softmax(x, axis=1)"),
+            (Hows{"i = grid 50 local 8; group 64; team 8", "i = grid 50 local 8; j = register 64 lane 8; group 64; team 8"}))
+      << "long rows are whole, too";
+  EXPECT_EQ(kernels("(x: f32[1024, 256]) = {\n  let e = exp(x - max(x, axis=1)[:, None])\n"
+                    "  (e, sum(tanh(e / sum(e, axis=1)[:, None])))\n}"),
+            (Hows{"i = grid 128 local 8; j = register 32 lane 8; group 64; team 8", "once; group 8; team 8"}))
+      << "parts of another sum read values of rows";
   EXPECT_EQ(kernels("(x: f32[4100, 24], t: f32[4100]) = (for i: 4100 => t[i] * max(x[i]) - sqrt(sum(x[i] * x[i])))").size(),
             1u);
   EXPECT_EQ(

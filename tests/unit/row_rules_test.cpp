@@ -59,6 +59,9 @@ TEST(RowRules, PartsAreEvenWhereOtherArraysAreComputedBeside) {
   EXPECT_EQ(beside(row(3000, 1008)), "k = grid 2 serial 504");
   EXPECT_EQ(beside(row(7, 100'800)), "k = grid 200 serial 504") << "workgroups full of them";
   EXPECT_EQ(beside(row(3000, 301)), "k = serial 301");
+  EXPECT_EQ(beside(row(3000, 512, 60)), "k = serial 512") << "they join whole rows";
+  EXPECT_EQ(beside(row(3000, 512, 82)), "k = grid 4 serial 128") << "as long as code allows";
+  EXPECT_EQ(parts(row(3000, 512, 60)), "k = serial 512");
 }
 
 TEST(RowRules, ReductionsOverSeveralAxesHaveRowsAlongTheLast) {
