@@ -44,7 +44,7 @@ TEST(LaneRowRules, ASubgroupTakesEachRow) {
   EXPECT_FALSE(by_subgroups(sums({4096}, 513))) << "more than a lane adds plainly";
   EXPECT_TRUE(by_subgroups(sums({4096}, 544))) << "in four chains";
   EXPECT_FALSE(by_subgroups(sums({4096}, 1056)));
-  EXPECT_FALSE(by_subgroups(sums({8}, 1000))) << "few";
+  EXPECT_FALSE(by_subgroups(sums({8}, 512))) << "few";
   const auto but = [&](const std::function<void(MapFacts&)>& change) {
     MapFacts f = sums({32768}, 512);
     change(f);
@@ -125,15 +125,18 @@ TEST(LaneRowRules, MapsOverTheRowsThatTheyReduce) {
   EXPECT_FALSE(but([](MapFacts& f) { f.reductions[0].length = 24; })) << "another row";
 }
 
+using Hows = std::vector<std::string>;
+
+// How the kernels of a function run, which computes what the interpreter does.
+Hows kernels(const std::string& text) {
+  const Program p = test::program("def f" + text);
+  lower::Plan plan;
+  EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
+  return test::hows(plan);
+}
+
 // What is computed of each row is one kernel, whether elements of it are stored or only its values.
 TEST(LaneRowRules, RowsAreOneKernel) {
-  const auto kernels = [](const std::string& text) {
-    const Program p = test::program("def f" + text);
-    lower::Plan plan;
-    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), test::lane_cpu(), &plan)) << text;
-    return test::hows(plan);
-  };
-  using Hows = std::vector<std::string>;
   EXPECT_EQ(kernels("(x: f32[4096, 32]) = softmax(x, axis=1)"),
             Hows{"i = grid 128 local 8 register 4; j = register 4 lane 8; group 64; team 8"});
   EXPECT_EQ(kernels("(x: f32[4099, 30]) = softmax(x, axis=1)"),
@@ -202,17 +205,11 @@ TEST(LaneRowRules, AFewRowsAreLoops) {
 
 // What is left of a long row is one kernel, that goes through the parts twice.
 TEST(LaneRowRules, PartsOfARowAreCombinedInOneKernel) {
-  const auto kernels = [](const std::string& text, const Target& t) {
-    const Program p = test::program("def f" + text);
-    lower::Plan plan;
-    EXPECT_TRUE(test::lowers_right(p, test::sines(p, 0.37), t, &plan)) << text;
-    return test::hows(plan);
-  };
-  const std::vector<std::string> parts = kernels("(x: f32[1048576]) = logsumexp(x)", test::lane_cpu());
+  const Hows parts = kernels("(x: f32[1048576]) = logsumexp(x)");
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[1], "once; group 8; team 8");
-  EXPECT_EQ(kernels("(x: f32[262144]) = softmax(x)", test::lane_cpu()).size(), 3u) << "and what is computed of each element";
-  EXPECT_EQ(kernels("(x: f32[4000]) = logsumexp(x)", test::lane_cpu()).back(), "once") << "few parts";
+  EXPECT_EQ(kernels("(x: f32[262144]) = softmax(x)").size(), 3u) << "and what is computed of each element";
+  EXPECT_EQ(kernels("(x: f32[4000]) = logsumexp(x)").back(), "once") << "few parts";
 }
 
 // Each result is that of its row, as the interpreter has it.
