@@ -21,17 +21,22 @@ constexpr int64_t kElementCode = 200;  // of an element that is written out so o
 constexpr int64_t kRowsCode = 2600;    // and of all of them,
 constexpr int64_t kSumsCode = 1900;    // or of their sums, where other arrays are computed beside
 
+// Elements of a lane that so much code has room for, if all of them are worth it.
+int64_t worth_in_code(const PartialFacts& f, int64_t code, double elements) {
+  const int64_t each = std::max<int64_t>(1, f.code);
+  return worth_writing_out(code, elements * static_cast<double>(each)) / each;
+}
+
 // Elements of a lane, at most, where there are so many of all. Whole pages of memory keep more of it on the way.
 int64_t most_own(const PartialFacts& f, double elements) {
   constexpr double kInMemory = 4e6;
-  const int64_t each = std::max<int64_t>(1, f.code), most = elements >= kInMemory && !f.even ? kMostOwn : kPlainSum;
-  return std::min(most, worth_writing_out(f.beside ? kSumsCode : kRowsCode, elements * static_cast<double>(each)) / each);
+  const int64_t most = elements >= kInMemory && !f.even ? kMostOwn : kPlainSum;
+  return std::min(most, worth_in_code(f, f.beside ? kSumsCode : kRowsCode, elements));
 }
 
 // The same of rows that are whole: what is computed of all their elements may join them, whose code is as large.
 int64_t most_of_whole(const PartialFacts& f, double elements) {
-  const int64_t each = std::max<int64_t>(1, f.code);
-  return std::min(kPlainSum, worth_writing_out(kMostRowsCode, elements * static_cast<double>(each)) / each);
+  return std::min(kPlainSum, worth_in_code(f, kMostRowsCode, elements));
 }
 
 // Whether arrays of as many elements may join workgroups full of parts, and those that are left over are another kernel's.

@@ -72,7 +72,8 @@ PartialSchedule column_parts(const PartialFacts& f, const Target& t);
 bool wants_lane_columns(const MapFacts& f, const Target& t);
 MapSchedule lane_columns(const MapFacts& f, const Target& t);
 
-/// The reduction of either, which is written out whole: over several axes only where it needs no loops for others' sake.
+/// The reduction of either, which is written out whole: over several axes only where it needs no loops for others' sake, and
+/// long ones of teams only where there are enough to be worth the code.
 bool reads_lane_row(const ReduceFacts& f, const Target& t);
 ReduceSchedule lane_row(const ReduceFacts& f, const Target& t);
 
