@@ -14,6 +14,7 @@
 #include "spirv/lower/shared_parts.h"
 #include "spirv/lower/use.h"
 #include "spirv/schedule/cost.h"
+#include "spirv/schedule/row_rules.h"
 
 namespace spirograd::lower {
 
@@ -66,11 +67,14 @@ class Chooser {
       recompute_costs(g_, c_.order, c_.roots, target_, cost_);
       stored_before_ = std::move(c_.roots);
       c_.roots.clear();
+      for_tiles_.clear();
       for (auto& [id, uses] : uses_) uses.clear();  // the nodes are the same in every round
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
     }
     recompute_costs(g_, c_.order, c_.roots, target_, cost_);
-    store_shared_parts(g_, c_.order, forced_, recomputed_, cost_, target_, c_.roots);
+    std::set<uint32_t> bound = for_tiles_;
+    bound.insert(forced_.begin(), forced_.end());
+    store_shared_parts(g_, c_.order, bound, recomputed_, cost_, target_, c_.roots);
     drop_cheap();
   }
 
@@ -97,7 +101,7 @@ class Chooser {
   void drop_cheap() {
     for (NodeId id : c_.order) {
       const double cost = cost_[id.v] = recompute_cost(g_, id, c_.roots, cost_, target_);
-      const bool cheap = ir::is_pointwise(g_[id].op) && cost <= kCheap;
+      const bool cheap = ir::is_pointwise(g_[id].op) && cost <= kCheap && !for_tiles_.contains(id.v);
       if (cheap && c_.roots.contains(id.v) && !forced_.contains(id.v)) c_.roots.erase(id.v);
     }
   }
@@ -215,7 +219,9 @@ class Chooser {
     const bool reduces = ir::info(n.op).kind == ir::Kind::Reduce, computes = ir::is_pointwise(n.op) && !reads_f16(g_, n);
     const bool cheap = !reduces && (!computes || cost_.at(id.v) <= kCheap);
     const auto it = uses_.find(id.v);
-    if (cheap || it == uses_.end() || it->second.empty() || recomputed_.contains(id.v)) return false;
+    if (it == uses_.end() || it->second.empty() || recomputed_.contains(id.v)) return false;
+    if (computes && worth_storing_for_tiles(id, it->second)) for_tiles_.insert(id.v);
+    if (cheap) return for_tiles_.contains(id.v);
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces ? alone_cost(id, cost) : cost;
@@ -229,6 +235,36 @@ class Chooser {
     }
     if (again <= stored || !ir::is_pointwise(n.op)) return again > stored;
     return again - saved_with_others(g_, id, cost, it->second, stored_before_, target_) > kForMemory * stored;
+  }
+
+  // What is cheap, but an operand of products whose tiles have it in common: all lanes compute the same element, each tile
+  // again, where they would load it. So is what is left of what is dear, if that is stored which makes it so.
+  bool worth_storing_for_tiles(NodeId id, std::span<const Use> uses) {
+    if (!schedule::tiles_by_lanes(target_)) return false;
+    const double size = count(g_[id].type.shape), cost = std::min(cost_.at(id.v), kCheap);
+    const double more = cost - kGiven * target_.price.load;
+    double saved = 0;
+    for (const Use& u : uses)
+      if (lanes_have_in_common(u)) saved += more * evaluations(u) / static_cast<double>(schedule::kOwnColumns);
+    const double stored = size * (cost + target_.price.store) * schedule::idle(size, target_);
+    return saved > stored + target_.price.dispatch && is_made_of_as_many(id);
+  }
+
+  // Whether what is read for an array is no smaller: windows are not stored.
+  bool is_made_of_as_many(NodeId id) {
+    const std::vector<Access> reads = accesses(g_, id, stored_before_, kLookedAt).reads;
+    return std::ranges::any_of(reads,
+                               [&](const Access& a) { return g_[a.leaf].type.shape.count() >= g_[id].type.shape.count(); });
+  }
+
+  // Whether neighbours along the last axis of the kernel, of several tiles, all go through these elements, for long.
+  bool lanes_have_in_common(const Use& u) const {
+    constexpr int64_t kTilesBeside = 2;
+    const Shape& domain = g_[NodeId{u.kernel}].type.shape;
+    const int last = domain.rank() - 1;
+    if (last < 0 || u.point.empty() || domain[last] < kTilesBeside * schedule::width_of(target_)) return false;
+    return evaluations(u) >= kContraction * u.invocations &&
+           std::ranges::none_of(u.point, [last](const Coordinate& c) { return (c.axes >> last & 1) != 0; });
   }
 
   // Points of the kernel that share an element of what its reductions go through, where an invocation computes a tile of
@@ -313,6 +349,7 @@ class Chooser {
   NodeSet stored_before_;  // by the previous round
   NodeSet shared_;         // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;
+  std::set<uint32_t> for_tiles_;  // cheap, and stored all the same
   Costs cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
 };

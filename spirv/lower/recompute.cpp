@@ -18,8 +18,7 @@ namespace {
 
 constexpr int64_t kFraction = 4;
 constexpr int64_t kInMemory = int64_t{1} << 20;  // elements: beyond caches
-constexpr double kGiven = 0.4;      // of the price of a load: inputs, which expressions often read at the same place
-constexpr double kMostSaved = 0.8;  // of what it costs to compute a node, by loads that are made in any case
+constexpr double kMostSaved = 0.8;               // of what it costs to compute a node, by loads that are made in any case
 constexpr size_t kMostBelow = 100;
 
 bool is_input(const Node& n) { return n.op == Op::Param || (n.op == Op::Const && n.type.shape.rank() > 0); }

@@ -11,7 +11,8 @@
 
 namespace spirograd::lower {
 
-inline constexpr double kCheap = 20;  // operations that are always recomputed rather than stored
+inline constexpr double kCheap = 20;   // operations that are recomputed rather than stored, but for tiles of products
+inline constexpr double kGiven = 0.4;  // of the price of a load: inputs, which expressions often read at the same place
 
 /// Operations per element, by node; at most 1e15.
 using Costs = std::unordered_map<uint32_t, double>;

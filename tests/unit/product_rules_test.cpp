@@ -226,6 +226,33 @@ TEST(ProductRules, PartsAtOnceGiveTheInterpretersValues) {
   }
 }
 
+// Arrays of this type between kernels.
+int64_t scratch_arrays(const lower::Plan& plan, const Type& type) {
+  return std::ranges::count_if(plan.buffers, [&](const BufferDesc& b) { return b.role == Role::Scratch && b.type == type; });
+}
+
+TEST(ProductRules, WhatTilesHaveInCommonIsComputedOnceHoweverCheap) {
+  const std::string operands = "(x: f32[256, 64], m: f32[256, 64], c: f32[256], y: f32[64, 256])";
+  for (const std::string left : {"relu(x - 0.5)", "where(m > 0.5, x, 0.0)", "(x / (2 + c)[:, None])", "tril(x)"}) {
+    SCOPED_TRACE(left);
+    const lower::Plan plan = lowered(program(operands + " = " + left + " @ y"));
+    EXPECT_EQ(scratch_arrays(plan, f32({256, 64})), 1);
+    EXPECT_TRUE(std::ranges::any_of(plan.kernels, is_short_product));
+  }
+  EXPECT_EQ(scratch_arrays(lowered(program("(x: f32[64, 64], y: f32[64, 64]) = relu(x) @ y")), f32({64, 64})), 0)
+      << "little work";
+  EXPECT_EQ(scratch_arrays(lowered(program("(x: f32[3000, 64], y: f32[64, 16]) = relu(x) @ y")), f32({3000, 64})), 0)
+      << "each element is in one tile";
+}
+
+// What arrives at a product behind a mask is made of what is stored for the value; both products read it as it is.
+TEST(ProductRules, MaskedCotangentsAreStoredForTheirProducts) {
+  const Program p =
+      program("(x: f32[256, 120], y: f32[120, 200]) = sum(square(where(iota(256)[:, None] >= iota(200), x @ y, -1.0)))");
+  const lower::Plan plan = lowered(grad(p, {"x", "y"}).value());
+  EXPECT_GE(std::ranges::count_if(plan.kernels, is_short_product), 2);
+}
+
 TEST(ProductRules, WhatHasFewColumnsIsTurned) {
   const auto is_turned = [](const std::string& text) {
     const lower::Plan plan = lowered(program(text));
