@@ -16,22 +16,33 @@ namespace {
 constexpr double kLeastReduced = 1 << 15;                 // elements
 constexpr int64_t kBusyCode = 2048, kForAllLanes = 6400;  // instructions that keep a subgroup busy, that save others
 
-// Rows that a subgroup takes, of which a lane has `own` elements each: little of a short one hides how long operations take,
-// and what it takes to begin. Where there are as many as lanes, each lane does for a row what is left to do with its result.
-// `loads`: of each element; `for_all_lanes`: instructions of as many.
-int64_t rows_together(const MapFacts& f, int64_t rows, int64_t own, int64_t loads, int64_t for_all_lanes, const Target& t) {
+// Rows along an axis that a subgroup takes, of which a lane has `own` elements each: little of a short one hides how long
+// operations take, and what it takes to begin. Where there are as many as lanes, each lane does for a row what is left to do
+// with its result. `all`: of all axes; `loads`: of each element; `for_all_lanes`: instructions of as many.
+int64_t rows_together(const MapFacts& f, int64_t rows, int64_t all, int64_t own, int64_t loads, int64_t for_all_lanes,
+                      const Target& t) {
   constexpr int64_t kLoads = 64;  // of a lane: drivers take long for each
+  constexpr double kAlone = 2.7;  // times what a row takes beside many others, it takes more alone
+  constexpr int64_t kFew = 4, kShort = 16;
   const int64_t code = std::max<int64_t>(1, f.code);
-  const double work = static_cast<double>(rows * own * t.subgroup_size) * static_cast<double>(code);
+  const double work = static_cast<double>(all * own * t.subgroup_size) * static_cast<double>(code);
   const int64_t by_loads = kLoads / std::max<int64_t>(1, loads);
   const auto fits = [&](int64_t together) {
     const int64_t most = together == t.subgroup_size ? for_all_lanes : kBusyCode;
-    const bool busy = rows / (kTeams * together) * static_cast<int64_t>(t.price.lanes) >= wanted_invocations(t);
+    // Few short ones even where other axes are what keeps the device busy, and some lanes go beyond the end of theirs.
+    const bool few = together <= kFew && own <= kShort;
+    const int64_t groups = few ? all / rows * divided_up(rows, kTeams * together) : rows / (kTeams * together);
+    const bool busy = groups * static_cast<int64_t>(t.price.lanes) >= wanted_invocations(t);
     return busy && together * own <= std::min(by_loads, worth_writing_out(most, work) / code);
   };
-  int64_t together = f.single ? 1 : t.subgroup_size;
-  while (together > 1 && !fits(together)) together /= 2;
-  return together;
+  const auto time = [&](int64_t together) {
+    return static_cast<double>(divided_up(rows, kTeams * together) * together) *
+           (1 + kAlone / static_cast<double>(together));
+  };
+  int64_t best = 1;
+  for (int64_t together = 2; together <= t.subgroup_size && !f.single; together *= 2)
+    if (fits(together) && time(together) < time(best)) best = together;
+  return best;
 }
 
 int64_t of_each_lane(int64_t n, const Target& t) { return divided_up(n, t.subgroup_size); }
@@ -56,7 +67,7 @@ int64_t rows_of(const MapFacts& f, const Target& t) {
   const auto own = of_each_lane(static_cast<int64_t>(f.reductions[0].length), t);
   const int last = f.domain.rank() - 1;
   if (f.stores || !stores_rows(t) || axis_of_teams(f, last + 1) != static_cast<size_t>(last)) return 1;
-  return rows_together(f, f.domain[last], own, loads_of(f, false), kForAllLanes, t);
+  return rows_together(f, f.domain[last], f.domain.count(), own, loads_of(f, false), kForAllLanes, t);
 }
 
 // An invocation gathers the few elements of a shorter row as fast as lanes tell each other what they have found.
@@ -108,7 +119,8 @@ MapSchedule row_maps(const MapFacts& f, const Target& t) {
   const int last = f.domain.rank() - 1;
   const size_t rows = *axis_of_teams(f, last);
   const int64_t n = f.domain[last], own = of_each_lane(n, t);
-  const int64_t together = rows_together(f, f.domain[static_cast<int>(rows)], own, loads_of(f, true), kBusyCode, t);
+  const int64_t together =
+      rows_together(f, f.domain[static_cast<int>(rows)], f.domain.count() / n, own, loads_of(f, true), kBusyCode, t);
   MapSchedule s = by_teams(f, rows, together, t);
   s.axes.back().clear();
   append_row(s.axes.back(), own, n, t);

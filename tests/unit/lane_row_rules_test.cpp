@@ -37,6 +37,8 @@ TEST(LaneRowRules, ASubgroupTakesEachRow) {
   EXPECT_EQ(map(sums({4099}, 300)), "i = grid 513 local 8; tail recompute; group 64; team 8");
   EXPECT_EQ(map(sums({4096, 10}, 408)), "i = grid 512 local 8; j = grid 10; group 64; team 8") << "none in vain";
   EXPECT_EQ(map(sums({4096, 16}, 256)), "i = grid 4096; j = grid 2 local 8; group 64; team 8");
+  EXPECT_EQ(map(sums({100, 100}, 100)), "i = grid 100; j = grid 4 local 8 register 4; tail recompute; group 64; team 8")
+      << "several short ones, though some lie beyond the end";
   EXPECT_EQ(map(sums({4096, 4}, 1024)), "i = grid 2048 local 2; j = local 4; group 64; team 8") << "rows beside each other";
   EXPECT_EQ(map(sums({4097, 4}, 1024)), "i = grid 4097; j = local 4; group 32; team 8") << "few, and none in vain";
   EXPECT_EQ(map(sums({4096, 5}, 1024)), "i = grid 2048 local 2; j = local 5; group 80; team 8") << "rows that are whole";
@@ -104,8 +106,8 @@ TEST(LaneRowRules, MapsOverTheRowsThatTheyReduce) {
   EXPECT_EQ(map(maps({8192, 512})), "i = grid 1024 local 8; j = register 64 lane 8; group 64; team 8");
   EXPECT_EQ(map(maps({1 << 17, 32}, 100)), "i = grid 4096 local 8 register 4; j = register 4 lane 8; group 64; team 8")
       << "code keeps a subgroup busy";
-  EXPECT_EQ(map(maps({4, 1024, 64})), "i = grid 4; j = grid 32 local 8 register 4; k = register 8 lane 8; group 64; team 8");
-  EXPECT_EQ(map(maps({1024, 4, 64})), "i = grid 32 local 8 register 4; j = grid 4; k = register 8 lane 8; group 64; team 8");
+  EXPECT_EQ(map(maps({4, 1024, 64})), "i = grid 4; j = grid 16 local 8 register 8; k = register 8 lane 8; group 64; team 8");
+  EXPECT_EQ(map(maps({1024, 4, 64})), "i = grid 16 local 8 register 8; j = grid 4; k = register 8 lane 8; group 64; team 8");
   const auto by_lanes = [](const MapFacts& f) { return map(f).find("team") != std::string::npos; };
   EXPECT_FALSE(by_lanes(maps({1 << 17, 31}))) << "rows of odd length begin anywhere";
   EXPECT_FALSE(by_lanes(maps({1 << 17, 14}))) << "short";
