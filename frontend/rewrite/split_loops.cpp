@@ -86,6 +86,7 @@ class SplitLoop {
       // Once, but not for every step: a stack of what they make would be large.
       if (n.op == Op::MapAccum || ir::is_scatter(n.op))
         (f.row || work_of(id) * static_cast<double>(parts_.length) < kLeastWork ? f.state : f.heavy) = true;
+      if (f.state) waiting_.insert(id.v);
       facts[id.v] = f;
     }
     std::unordered_set<uint32_t> seen;
@@ -135,6 +136,7 @@ class SplitLoop {
     if (all < kLeastSum) return false;
     int64_t elements = 0;
     bool product = false;  // of matrices: all steps are a longer one, and the term is more work than to add it
+    bool scatters = false;
     std::vector<NodeId> stack = {sum.term};
     std::unordered_set<uint32_t> seen;
     while (!stack.empty()) {
@@ -144,9 +146,14 @@ class SplitLoop {
       const Node& n = g_[id];
       const bool given = n.op == Op::Param && n.attr[0] >= static_cast<int64_t>(n_acc_);
       if (given || n.op == Op::Const || n.op == Op::Iota || is_early(id)) continue;
-      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op) || n.op == Op::Sum;
-      if (moves && 2 * n.type.shape.count() > all) {
+      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op), joins = n.op == Op::Sum || n.op == Op::Scatter;
+      if ((moves || joins) && 2 * n.type.shape.count() > all) {
         product = product || n.op == Op::Sum;
+        scatters = scatters || n.op == Op::Scatter;
+        stack.insert(stack.end(), n.in.begin(), n.in.end());
+        continue;
+      }
+      if ((moves || n.op == Op::Gather) && !waiting_.contains(id.v)) {  // computed again behind the loop
         stack.insert(stack.end(), n.in.begin(), n.in.end());
         continue;
       }
@@ -154,7 +161,7 @@ class SplitLoop {
       if (elements > all) return false;
       sum.stored.push_back(id);
     }
-    return !sum.stored.empty() && (product || 2 * elements <= all);
+    return (!sum.stored.empty() || scatters) && (product || 2 * elements <= all);
   }
 
   bool is_early(NodeId id) const {
@@ -211,8 +218,11 @@ class SplitLoop {
     for (const Sum& s : sums_)
       for (NodeId id : s.stored)
         if (stacks.try_emplace(id.v, results.size()).second) results.push_back({&g_, id});
-    loop.function = close_function(g_, vars, results);
-    const std::vector<Expr> made = map_accum(g_, loop);
+    std::vector<Expr> made;
+    if (!results.empty()) {
+      loop.function = close_function(g_, vars, results);
+      made = map_accum(g_, loop);
+    }
 
     std::vector<Expr> out(f_.results.size());
     for (size_t j = 0; j < out.size(); ++j)
@@ -233,6 +243,7 @@ class SplitLoop {
   const LoopParts parts_;
   const Function f_;
   const size_t n_acc_;
+  std::unordered_set<uint32_t> waiting_;  // nodes of the body that depend on the state
   std::vector<Early> early_;
   std::vector<Sum> sums_;
 };

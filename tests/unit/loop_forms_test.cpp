@@ -437,5 +437,42 @@ TEST(LoopForms, ProductsOfMatricesThatALoopAddsUpLeaveIt) {
     }
 }
 
+// The gradient of a table of which every step reads a row, or an element of each: what all steps give is scattered at once.
+TEST(LoopForms, ScattersThatALoopAddsUpLeaveIt) {
+  for (const std::string read : {"e[k]", "e[k % 50]", "transpose(e)[:, k]", "e[iota(30), (iota(30) + k) % 30]"}) {
+    const Program p =
+        value_and_grad(program("def f(w: f32[30,30], e: f32[50,30], k: i32[40]) = sum(fold(fn(s, k) => tanh(w @ s + " +
+                               read + "), zeros(30), k))"),
+                       {"e"})
+            .value();
+    std::vector<std::vector<double>> inputs = {small_numbers(30 * 30), small_numbers(50 * 30), {}};
+    for (int k = 0; k < 40; ++k) inputs[2].push_back(k * k % 53 - 1);
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, inputs, test::cpu_target(), &plan)) << read;
+    EXPECT_EQ(test::dispatched_loops(plan), 0) << read;
+    const auto fills = [](const Step& s) { return s.kind == Step::Kind::Fill; };
+    EXPECT_LE(std::ranges::count_if(plan.steps, fills), 1) << read;
+  }
+}
+
+// Counting is such a loop, too; nothing of it may be left.
+TEST(LoopForms, CountsOfALoopAreOneScatter) {
+  const char* kLoops[] = {
+      "def f(k: i32[90], h: f32[70]) = fold(fn(h, k) => h + scatter([70], 1.0, k), h, k)",
+      "def f(k: i32[90], h: f32[70], u: f32[90]) = fold(fn(h, (k, u)) => h - scatter([70], u * u, k % 7), h, (k, u))",
+      ("def f(k: i32[90], h: f32[70], u: f32[90]) = fold(fn((h, s), (k, u)) => { let t = tanh(s + u)\n"
+       "  (h + scatter([70], t * u, k), t) }, (h, 0.0), (k, u))"),
+  };
+  for (const char* text : kLoops) {
+    const Program p = program(text);
+    std::vector<std::vector<double>> inputs = {{}, small_numbers(70), small_numbers(90)};
+    for (int k = 0; k < 90; ++k) inputs[0].push_back(k * k % 75 - 2);
+    inputs.resize(p.params.size());
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(p, inputs, test::cpu_target(), &plan)) << text;
+    EXPECT_EQ(test::dispatched_loops(plan), 0) << text;
+  }
+}
+
 }  // namespace loop_forms_test
 }  // namespace spirograd
