@@ -1,11 +1,10 @@
 // Rows that remove scatters. What stays afterwards has index arrays that depend on data of the run, or an affine map that
 // would cost far more as a sum over all free variables.
 #include <algorithm>
-#include <memory>
-#include <unordered_set>
 
-#include "frontend/ir/eval.h"
 #include "frontend/rewrite/index_plan.h"
+#include "frontend/rewrite/index_runs.h"
+#include "frontend/rewrite/known_elements.h"
 #include "frontend/rewrite/pull.h"
 #include "frontend/rewrite/simplify_rules.h"
 
@@ -14,8 +13,6 @@ namespace spirograd::rewrite {
 using namespace ir;
 
 namespace {
-
-constexpr int64_t kMaxTable = 1 << 16;
 
 std::vector<int64_t> first_axes(int n) {
   std::vector<int64_t> axes;
@@ -57,30 +54,6 @@ Expr scatter_affine(Facts& facts, Expr e) {
     core_extents.push_back(c.extent);
   }
   return forward(scatter(x, core, core_extents), plan.post);
-}
-
-// Whether it depends on nothing but positions and constants, in small arrays. Most do not, and tell soon.
-bool is_table(const Graph& g, NodeId root) {
-  std::vector<NodeId> pending = {root};
-  std::unordered_set<uint32_t> seen = {root.v};
-  while (!pending.empty()) {
-    const Node& n = g[pending.back()];
-    pending.pop_back();
-    if (n.op == Op::Param || n.op == Op::MapAccum || n.type.shape.count() > kMaxTable) return false;
-    for (NodeId operand : n.in)
-      if (seen.insert(operand.v).second) pending.push_back(operand);
-  }
-  return true;
-}
-
-// Elements of an integer or bool array that depends on nothing but positions and constants.
-std::optional<std::vector<double>> known_elements(Expr e) {
-  if (e.shape().count() > kMaxTable || is_float(e.dtype())) return std::nullopt;
-  if (!is_table(*e.graph, e.id)) return std::nullopt;
-  Program p;
-  p.graph = std::shared_ptr<const Graph>(std::shared_ptr<Graph>(), e.graph);  // borrowed: the graph outlives this call
-  p.results = {{"e", e.id.v, e.type()}};
-  return evaluate(p, {})[0].data;
 }
 
 // Rows of updates that known masks keep at zero, whatever the data: true where a row of the leading `rows` may hold
@@ -213,6 +186,9 @@ const std::vector<Rule>& scatter_rules() {
     {"scatter-constant", {Op::Scatter}, scatter_constant,
      "def f(a: f32[3]) = scatter([4], a, const(i32[3], [2, 0, 3]))",
      "def f(a: f32[3]) = gather(reshape(a, [3]), const(i32[4], [1, -1, 0, 2]))"},
+    {"scatter-runs", {Op::Scatter}, scatter_runs,
+     "def f(a: f32[16]) = scatter([16], a, min(iota(16) + 1, 15))",
+     "def f(a: f32[16]) = window(window(a, axis=0, lo=0, n=15), axis=0, lo=-1, n=16) + window(window(a, axis=0, lo=15, n=1), axis=0, lo=-15, n=16)"},
     {"sum-scatter", {Op::Sum}, sum_scatter,
      "def f(a: f32[3], i: i32[3]) = sum(scatter([4], a, i), axis=0)",
      "def f(a: f32[3], i: i32[3]) = sum(select((i >= 0) and (i < 4), a, zeros([3])), axis=0)"},

@@ -1,6 +1,8 @@
 // Scatters and gathers by affine index arrays against the interpreter, on random maps and sizes; closed forms one by one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <random>
 
 #include "frontend/ir/elementary.h"
@@ -202,6 +204,31 @@ TEST(ScatterRules, ConstantInjectiveTableBecomesAGather) {
   EXPECT_EQ(count_ops(checked_simplify(program_of(g, {t}, {scatter(param(*g, 0, t), once, {5})})), Op::Scatter), 0);
   const Expr twice[] = {constant(*g, i32({4}), {3, 0, 3, 2})};
   EXPECT_EQ(count_ops(checked_simplify(program_of(g, {t}, {scatter(param(*g, 0, t), twice, {5})})), Op::Scatter), 1);
+}
+
+// What is written by a known index that goes up or down or stays for long, as the adjoint of a border that repeats its last
+// element, mirrors, or lies beyond the array.
+TEST(ScatterRules, LongRunsOfAKnownIndexAreSlices) {
+  using Index = std::function<int64_t(int64_t)>;
+  constexpr int64_t n = 40;
+  const auto scatters = [](const Index& index, int64_t extent, bool rows = true) {
+    const auto g = std::make_shared<Graph>();
+    std::vector<double> table;
+    for (int64_t k = 0; k < n; ++k) table.push_back(static_cast<double>(index(k)));
+    const Type t = f32(rows ? Shape{n, 3} : Shape{n});
+    const Expr at[] = {constant(*g, i32({n}), table)};
+    return count_ops(checked_simplify(program_of(g, {t}, {scatter(param(*g, 0, t), at, {extent})})), Op::Scatter);
+  };
+  const Index up = [](int64_t k) { return std::min<int64_t>(k + 2, 39); };
+  EXPECT_EQ(scatters(up, n), 0);
+  EXPECT_EQ(scatters(up, n, false), 0) << "of a vector";
+  EXPECT_EQ(scatters([](int64_t k) { return std::max<int64_t>(k - 1, 0); }, n), 0);
+  EXPECT_EQ(scatters([](int64_t k) { return std::abs(k - 3); }, n), 0) << "a mirror";
+  EXPECT_EQ(scatters([](int64_t k) { return std::min<int64_t>(k, 79 - k) - 5; }, 20), 0) << "beyond both ends";
+  EXPECT_EQ(scatters([](int64_t k) { return std::clamp<int64_t>(k - 5, 0, 29); }, 30), 0) << "at both ends";
+  EXPECT_EQ(scatters([](int64_t k) { return k < 20 ? -1 : 7; }, 9), 0) << "nowhere, and at one place";
+  EXPECT_EQ(scatters([](int64_t k) { return k % 8; }, 8), 1) << "more slices than a few";
+  EXPECT_EQ(scatters([](int64_t k) { return k < 36 ? k : (k * k) % 40; }, n), 1) << "more than one at the end";
 }
 
 TEST(ScatterRules, SumOverTargetAxisDropsOnlyWhatIsOutside) {
