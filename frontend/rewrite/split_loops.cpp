@@ -243,7 +243,7 @@ class SplitLoop {
   const LoopParts parts_;
   const Function f_;
   const size_t n_acc_;
-  std::unordered_set<uint32_t> waiting_;  // nodes of the body that depend on the state
+  std::unordered_set<uint32_t> waiting_;  // nodes of the body that depend on the state, or stay in the loop in any case
   std::vector<Early> early_;
   std::vector<Sum> sums_;
 };

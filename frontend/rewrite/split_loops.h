@@ -10,9 +10,9 @@ namespace spirograd::rewrite {
 
 /// Pre: bulk and simplified. Post: bulk and simplified; equal over the reals. Before the loop are computed: reductions that
 /// do not depend on the state, and scatters and loops that do not depend on the step either, with what is computed from them
-/// alone. Behind it: accumulators to which the loop adds terms
-/// that are computed from at most half as many elements, which the loop stacks; of products of matrices, from at most as
-/// many. Loops in the bodies of others are left alone.
+/// alone. Behind it: accumulators to which the loop adds terms that are computed from at most half as many elements that
+/// depend on the state, which the loop stacks; of products of matrices, from at most as many. Loops in the bodies of others
+/// are left alone.
 Program split_loops(const Program& p, RuleLog* rules = nullptr);
 
 }  // namespace spirograd::rewrite
