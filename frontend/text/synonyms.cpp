@@ -45,7 +45,15 @@ constexpr Synonym kSynonyms[] = {
     {"var", "variance(x)"},                {"ptp", "max(x) - min(x)"},            {"count_nonzero", "sum(i32(x != 0))"},
     {"tensordot", "einsum(\"ij,jk->ik\", a, b)"},             {"squeeze", "x[:, 0]"},
     {"embedding", "gather(x, i)"},         {"index_add", "scatter([n], x, i)"},   {"scatter_add", "scatter([n], x, i)"},
-    {"bincount", "scatter([n], ones([k]), i)"},
+    {"bincount", "scatter([n], ones([k]), i)"},               {"map", "vmap(f)(x)"},
+    {"reduce", "fold(f, start, x)"},       {"foldl", "fold(f, start, x)"},        {"roll", "for i: n => x[(i - k + n) % n]"},
+    {"pad", "window(x, lo=-1, n=len(x) + 2)"},                {"tile", "concat(x, x)"},
+    {"repeat", "replicate(x, n)"},         {"diag", "diagonal(a)"},               {"swapaxes", "transpose(x, [1, 0])"},
+    {"hstack", "concat(a, b, axis=1)"},    {"vstack", "concat(a, b)"},            {"zeros_like", "zeros(x.shape)"},
+    {"ones_like", "ones(x.shape)"},        {"vdot", "dot(x, y)"},                 {"inner", "sum(x * y)"},
+    {"nansum", "sum(where(x == x, x, 0))"},                   {"floor_divide", "floor_(x / y)"},
+    {"copysign", "where(y < 0, -abs(x), abs(x))"},
+    {"linspace", "for i: n => a + (b - a) * f32(i) / (n - 1)"},
 };
 // clang-format on
 
