@@ -257,12 +257,11 @@ class Chooser {
                                [&](const Access& a) { return g_[a.leaf].type.shape.count() >= g_[id].type.shape.count(); });
   }
 
-  // Whether neighbours along the last axis of the kernel, of several tiles, all go through these elements, for long.
+  // Whether neighbours along the last axis of the kernel all go through these elements, for long.
   bool lanes_have_in_common(const Use& u) const {
-    constexpr int64_t kTilesBeside = 2;
     const Shape& domain = g_[NodeId{u.kernel}].type.shape;
     const int last = domain.rank() - 1;
-    if (last < 0 || u.point.empty() || domain[last] < kTilesBeside * schedule::width_of(target_)) return false;
+    if (last < 0 || u.point.empty() || domain[last] < schedule::width_of(target_)) return false;
     return evaluations(u) >= kContraction * u.invocations &&
            std::ranges::none_of(u.point, [last](const Coordinate& c) { return (c.axes >> last & 1) != 0; });
   }
