@@ -1,6 +1,9 @@
 #include "frontend/rewrite/index_runs.h"
 
-#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "frontend/rewrite/known_elements.h"
 
@@ -51,10 +54,7 @@ Expr scatter_runs(Facts&, Expr e) {
   for (const Run& r : runs_of_index(e)) {
     Expr rows = window(e.in(0), 0, r.at, r.length);
     if (r.step < 0) rows = reverse(rows, 0);
-    if (r.step == 0) {
-      const int64_t first_axis[] = {0};
-      rows = reshape(reduce(Op::Sum, rows, first_axis), rows.shape().erased(0).inserted(0, 1));
-    }
+    if (r.step == 0) rows = reshape(sum(rows, 0), rows.shape().erased(0).inserted(0, 1));
     const Expr placed = window(rows, 0, -r.lowest(), e.shape()[0]);
     total = total ? total + placed : placed;
   }

@@ -6,6 +6,7 @@
 
 namespace spirograd::rewrite {
 
+/// The rule "scatter-runs" of scatter_rules().
 ir::Expr scatter_runs(Facts& facts, ir::Expr e);
 
 }  // namespace spirograd::rewrite

@@ -348,7 +348,7 @@ class Chooser {
   NodeSet stored_before_;  // by the previous round
   NodeSet shared_;         // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;
-  std::set<uint32_t> for_tiles_;  // cheap, and stored all the same
+  std::set<uint32_t> for_tiles_;  // stored however cheap they are
   Costs cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
 };
