@@ -12,7 +12,7 @@
 namespace spirograd::schedule {
 namespace {
 
-constexpr int64_t kRowsOfTile = 4;
+constexpr int64_t kRowsOfTile = 4, kFewestRows = 2;
 constexpr double kProductCode = 2000;    // operations that are written out,
 constexpr double kSquareCode = 2800;     // of a tile that has more of them to itself,
 constexpr double kNestedCode = 2800;     // and where products are inside of products,
@@ -83,11 +83,14 @@ std::optional<ProductTile> tile_of_products(const MapFacts& f, const Target& t) 
     const auto alike = [&](const Read& r) { return !r.reduced || !(r.axes >> columns & 1) || !(r.axes >> a & 1); };
     if (std::ranges::all_of(f.reads, alike)) axes.push_back(a);
   }
+  // Along the first one of those that have most rows, up to as many as a tile takes: in tiles of equal heights.
+  const auto most_rows = [&](size_t a) { return std::min(kRowsOfTile, f.domain[static_cast<int>(a)]); };
+  const auto rows_axis = std::ranges::max_element(axes, {}, most_rows);
+  if (rows_axis == axes.end() || most_rows(*rows_axis) < kFewestRows) return std::nullopt;
   ProductTile tile;
-  const auto is_long = [&](size_t a) { return f.domain[static_cast<int>(a)] >= kRowsOfTile; };
-  const auto first = std::ranges::find_if(axes, is_long);
-  if (first == axes.end()) return std::nullopt;
-  tile.rows = tile.layers = *first;
+  tile.rows = tile.layers = *rows_axis;
+  const int64_t count = f.domain[static_cast<int>(tile.rows)];
+  tile.own_rows = divided_up(count, divided_up(count, kRowsOfTile));
   if (f.reductions[0].loops) {  // what products inside of products have in common takes registers
     tile.own_columns = 1;
     return tile;

@@ -56,6 +56,9 @@ TEST(ProductRules, ShortOnesAreTilesThatSubgroupsLoadRowsFor) {
       << "tiles beside each other";
   EXPECT_EQ(map(product(36, 2048, 20)), "i = grid 9 register 4; j = grid 16 local 8 register 2 lane 8; group 64; team 8")
       << "as many as a workgroup has";
+  EXPECT_EQ(map(product(3, 8192, 64)), "i = grid 1 register 3; j = grid 64 local 8 register 2 lane 8; group 64; team 8");
+  EXPECT_EQ(map(product(9, 8192, 64)), "i = grid 3 register 3; j = grid 64 local 8 register 2 lane 8; group 64; team 8")
+      << "tiles of equal heights";
 }
 
 TEST(ProductRules, OthersAreNot) {
@@ -63,7 +66,8 @@ TEST(ProductRules, OthersAreNot) {
   EXPECT_FALSE(by_rows(product(1024, 1024, 65))) << "more than is added plainly";
   EXPECT_FALSE(by_rows(product(1024, 1024, 7)));
   EXPECT_EQ(map(product(1024, 1001, 64)).find("team"), std::string::npos) << "rows begin anywhere";
-  EXPECT_FALSE(by_rows(product(3, 100000, 64)));
+  EXPECT_TRUE(by_rows(product(2, 131072, 64)));
+  EXPECT_FALSE(by_rows(product(1, 131072, 64))) << "one row has nothing in common with others";
   EXPECT_FALSE(by_rows(product(100000, 14, 64)));
   EXPECT_FALSE(by_rows(product(100, 100, 64))) << "little work";
   const auto but = [&](const std::function<void(MapFacts&)>& change) { return by_rows(product_but(64, change)); };
