@@ -3,6 +3,7 @@ spirograd_test(unit/sign_test.cpp LABELS unit LINK spirograd_rewrite spirograd_t
 spirograd_test(unit/symmetric_test.cpp LABELS unit LINK spirograd_test_support spirograd_ad spirograd_text spirograd_compile)
 spirograd_test(unit/known_zeros_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/symmetric_tiles_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
+spirograd_test(unit/several_axes_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/stored_sums_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/extent_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)
 spirograd_test(unit/access_test.cpp LABELS unit LINK spirograd_text spirograd_rewrite spirograd_compile)

@@ -217,6 +217,16 @@ class Packing {
     return out;
   }
 
+  // Whether neighbours along an axis are neighbours in memory: of an array, or of what is gathered from one.
+  bool are_neighbours(NodeId id, int64_t axis) const {
+    if (axis == g_[id].type.shape.rank() - 1) return true;
+    NodeId at = id;
+    while (!stored_.contains(at.v) && ir::is_unary_layout(g_[at].op)) at = g_[at].in[0];
+    if (stored_.contains(at.v) || g_[at].op != Op::Gather) return false;
+    return std::ranges::all_of(accesses(g_, id, stored_).reads,
+                               [&](const Access& a) { return !(a.axes >> axis & 1) || ((a.last >> axis & 1) && a.sums); });
+  }
+
   std::optional<NodeId> packed(const Operand& o, const Shape& domain, const PanelTile& tile) {
     const std::optional<Layout> layout = layout_of(o, tile);
     const Expr x{&g_, o.node};
@@ -225,7 +235,7 @@ class Packing {
     f.elements = x.shape().count();
     f.bytes = static_cast<int64_t>(device_bytes(x.dtype()));
     f.row = x.shape()[x.rank() - 1];
-    f.neighbours = layout->order.back() == x.rank() - 1;
+    f.neighbours = are_neighbours(o.node, layout->order.back());
     f.width = tile.width;
     f.rows = tile.team;
     const uint32_t axes = axes_of(o.place);

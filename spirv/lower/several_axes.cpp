@@ -1,12 +1,15 @@
 #include "spirv/lower/several_axes.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "frontend/base/checked.h"
 #include "frontend/ir/algebra.h"
+#include "spirv/lower/column_sums.h"
+#include "spirv/lower/contractions.h"
 #include "spirv/lower/gathered_products.h"
-#include "spirv/schedule/legal.h"
+#include "spirv/lower/near_reads.h"
 
 namespace spirograd::lower {
 
@@ -72,36 +75,29 @@ class Padding {
   const NodeSet& stored_;
 };
 
-struct Axes {
-  std::vector<int64_t> others, inner;
-  int64_t elements = 1;  // of the inner ones
-};
+bool is_part(int64_t own, int64_t n) { return own > 1 && own < n; }
 
-// Those of some axes that have the most elements of all that may be added plainly; of equals the later ones.
-Axes written_out(const Shape& shape, std::span<const int64_t> axes) {
-  uint32_t best = 0;
-  int64_t most = 1;
-  for (uint32_t set = 1; set < 1u << axes.size(); ++set) {
-    int64_t elements = 1;
-    for (size_t j = 0; j < axes.size(); ++j)
-      if (set >> j & 1) elements = saturating_mul(elements, shape[static_cast<int>(axes[j])]);
-    if (elements >= most && elements <= schedule::kPlainSum) most = elements, best = set;
-  }
-  Axes out{{}, {}, most};
-  for (size_t j = 0; j < axes.size(); ++j) (best >> j & 1 ? out.inner : out.others).push_back(axes[j]);
-  return out;
-}
-
-// An axis of more elements than are added plainly becomes two, the second of which has as many as may be. False: it stays.
-bool cut_in_two(Expr& x, int axis) {
-  constexpr int64_t kLeast = 8;
-  const int64_t n = x.shape()[axis];
-  if (n <= schedule::kPlainSum || x.rank() >= kMaxRank) return false;
-  int64_t part = schedule::kPlainSum;
-  while (n % part != 0) --part;
-  if (part < kLeast) return false;
-  x = ir::reshape(x, x.shape().erased(axis).inserted(axis, part).inserted(axis, n / part));
-  return true;
+// So many elements of each axis that together are as many as may be: all of an axis, or a number that leaves whole parts. Of
+// equals those that cut fewer axes, then those of the later ones.
+std::vector<int64_t> written_out(std::span<const int64_t> axes, int64_t most, int most_cuts) {
+  std::vector<int64_t> best(axes.size(), 1), tried = best;
+  int64_t found = 1;
+  int fewest = most_cuts;
+  const std::function<void(size_t, int64_t, int)> choose = [&](size_t left, int64_t elements, int cuts) {
+    if (left == 0) {
+      if (elements > found || (elements == found && cuts < fewest)) found = elements, fewest = cuts, best = tried;
+      return;
+    }
+    const int64_t n = axes[left - 1];
+    for (int64_t own = std::min(n, most / elements); own >= 1; --own) {
+      const int more = cuts + is_part(own, n);
+      if (n % own != 0 || more > most_cuts) continue;
+      tried[left - 1] = own;
+      choose(left - 1, elements * own, more);
+    }
+  };
+  choose(axes.size(), 1, 0);
+  return best;
 }
 
 // The same for all elements of a shape whose axes are those of `order`; the first of them are its own.
@@ -114,7 +110,7 @@ Expr among(Expr x, const Shape& shape, std::span<const int64_t> order) {
 
 }  // namespace
 
-std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, int last) {
+std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, int last, int64_t most) {
   const Node n = g[id];
   ShortSums out;
   Padding padding(g, stored);
@@ -127,29 +123,94 @@ std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, 
     if (!product) return std::nullopt;
     read = std::move(*product);
   }
-  Expr x = read.product;
+  const Expr x = read.product;
   // What decides whether a product is left out does so for whole sums.
   const int64_t decide = read.inside ? read.inside->rank() : 0;
-  std::vector<int64_t> order, joined, others;
-  for (int64_t a = 0, old = 0; a < x.rank(); ++a, ++old) {
-    const bool summed = std::ranges::find(n.attr, old) != n.attr.end();
-    (!summed ? others : a < decide ? order : joined).push_back(a);
-    if (summed && a >= decide && cut_in_two(x, static_cast<int>(a))) joined.push_back(++a);
+  const auto is_summed = [&](int a) { return std::ranges::find(n.attr, a) != n.attr.end(); };
+  std::vector<int64_t> lengths;
+  for (int a = static_cast<int>(decide); a < x.rank(); ++a)
+    if (is_summed(a)) lengths.push_back(x.shape()[a]);
+  const std::vector<int64_t> own = written_out(lengths, most, kMaxRank - x.rank());
+  Shape cut;
+  std::vector<int64_t> order, results, inner;
+  auto next = own.begin();
+  const auto add = [&](std::vector<int64_t>& axes, int64_t count) { axes.push_back(cut.rank()), cut.push_back(count); };
+  for (int a = 0; a < x.rank(); ++a) {
+    const int64_t count = x.shape()[a];
+    if (!is_summed(a)) {
+      add(results, count);
+    } else if (a < decide) {
+      add(order, count);
+    } else {
+      const int64_t mine = *next++;
+      if (mine < count) add(order, count / mine);
+      if (mine > 1) add(inner, mine);
+    }
   }
-  std::rotate(others.begin() + last, others.begin() + last + 1, others.end());
-  const Axes axes = written_out(x.shape(), joined);
-  if (axes.inner.empty()) return std::nullopt;
-  order.insert(order.end(), axes.others.begin(), axes.others.end());
+  if (inner.empty()) return std::nullopt;
+  std::rotate(results.begin() + last, results.begin() + last + 1, results.end());
   out.others = static_cast<int>(order.size());
-  order.insert(order.end(), others.begin(), others.end());
+  order.insert(order.end(), results.begin(), results.end());
   const auto kept = static_cast<int>(order.size());
-  order.insert(order.end(), axes.inner.begin(), axes.inner.end());
-  const Expr ordered = ir::transpose(x, order);
-  const Expr together = ir::reshape(ordered, ordered.shape().slice(0, kept).inserted(kept, axes.elements));
-  out.partial = ir::reduce(Op::Sum, together, {kept});
+  order.insert(order.end(), inner.begin(), inner.end());
+  const Expr ordered = ir::transpose(ir::reshape(x, cut), order);
+  const Shape sums = ordered.shape().slice(0, kept);
+  out.products = ir::reshape(ordered, sums.inserted(kept, ordered.shape().count() / sums.count()));
   out.stored = std::move(read.copies);
-  if (read.inside) out.inside = among(*read.inside, out.partial.shape(), order);
+  if (read.inside) out.inside = among(*read.inside, sums, order);
   return out;
+}
+
+SumOfShortSums::SumOfShortSums(Graph& g, ShortSums sums, const NodeSet& stored, int64_t most)
+    : g_(g), sums_(std::move(sums)), stored_(stored), at_once_(counts()) {
+  for (const uint32_t copy : sums_.stored) stored_.insert(copy);
+  for (int a = 0; a < sums_.others; ++a) {
+    int64_t& own = at_once_[a];
+    const int64_t n = own, others = saturating_mul(at_once_.count() / own, results().count());
+    while (own > 1 && (saturating_mul(own, others) > most || n % own != 0)) --own;
+  }
+}
+
+schedule::MapFacts SumOfShortSums::facts() const {
+  const std::vector<int64_t> first(static_cast<size_t>(sums_.others), 0);
+  return contraction_facts(g_, partial(first).id, stored_);
+}
+
+int64_t SumOfShortSums::rounds() const { return counts().count() / at_once_.count(); }
+
+Expr SumOfShortSums::total(std::set<uint32_t>& stored) {
+  sums_.products = with_near_reads(g_, sums_.products, stored_, sums_.stored);
+  stored.insert(sums_.stored.begin(), sums_.stored.end());
+  std::vector<int64_t> from(static_cast<size_t>(sums_.others), 0);
+  Expr all = sum_from(from, stored);
+  for (int64_t round = 1; round < rounds(); ++round) {
+    stored.insert(all.id.v);  // before the next ones
+    for (int a = sums_.others; a-- > 0;) {
+      int64_t& at = from[static_cast<size_t>(a)];
+      at += at_once_[a];
+      if (at < counts()[a]) break;
+      at = 0;
+    }
+    all = all + sum_from(from, stored);
+  }
+  return all;
+}
+
+Expr SumOfShortSums::cut(Expr x, std::span<const int64_t> from) const {
+  for (int a = 0; a < sums_.others; ++a) x = windowed(x, a, from[static_cast<size_t>(a)], at_once_[a]);
+  return x;
+}
+
+Expr SumOfShortSums::partial(std::span<const int64_t> from) const {
+  return ir::reduce(Op::Sum, cut(sums_.products, from), {sums_.products.rank() - 1});
+}
+
+Expr SumOfShortSums::sum_from(std::span<const int64_t> from, std::set<uint32_t>& stored) const {
+  const Expr sums = partial(from);
+  const Expr counted = sums_.inside ? ir::select(cut(*sums_.inside, from), sums, ir::zeros(g_, sums.type())) : sums;
+  if (sums_.others == 0) return counted;
+  stored.insert(sums.id.v);
+  return sum_of_columns(ir::reshape(counted, results().inserted(0, at_once_.count())), stored);
 }
 
 }  // namespace spirograd::lower

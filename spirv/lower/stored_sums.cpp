@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "frontend/ir/algebra.h"
+#include "spirv/lower/column_sums.h"
 #include "spirv/lower/contractions.h"
 #include "spirv/lower/several_axes.h"
 #include "spirv/lower/symmetric_tiles.h"
@@ -21,21 +22,8 @@ using ir::Op;
 
 namespace {
 
-constexpr int64_t kManySums = 20;  // times the elements around: more than that is not stored of sums of parts
-
-// Along the first axis of what is stored: few at a time, so that they are written out.
-Expr sum_of_columns(Expr x, std::set<uint32_t>& stored) {
-  const int64_t n = x.shape()[0], columns = x.shape().count() / n;
-  int64_t rows = schedule::kPlainSum;
-  while (n % rows != 0) --rows;
-  if (n <= schedule::kPlainSum) return ir::reduce(Op::Sum, x, {0});
-  if (rows * rows < schedule::kPlainSum) rows = schedule::kPlainSum;  // and a few are left over
-  const int64_t whole = n / rows * rows;
-  const Expr sums = ir::reduce(Op::Sum, ir::reshape(windowed(x, 0, 0, whole), {n / rows, rows, columns}), {1});
-  stored.insert(sums.id.v);
-  const Expr sum = sum_of_columns(ir::reshape(sums, x.shape().erased(0).inserted(0, n / rows)), stored);
-  return whole == n ? sum : sum + ir::reduce(Op::Sum, windowed(x, 0, whole, n - whole), {0});
-}
+constexpr int64_t kManySums = 20;     // times the elements around: more than that is not stored of sums of parts
+constexpr int64_t kMostRounds = 256;  // of sums that are stored, and summed up before the next ones
 
 // Axes of a result along which lanes may be neighbours: the last one, or one that others are transposed for, long ones
 // first.
@@ -48,32 +36,45 @@ std::vector<int> axes_of_lanes(const Shape& results, const Target& target) {
   return axes;
 }
 
+// Sums that may be stored of a contraction that reads and writes so many elements.
+int64_t most_stored(int64_t around) { return std::min(kManySums * around, schedule::kMostStoredSums); }
+
 bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t around, const Target& target) {
-  return g[id].type.shape.count() <= kManySums * around &&
+  return g[id].type.shape.count() <= most_stored(around) &&
          schedule::short_products_of(facts_when_copied(contraction_facts(g, id, stored)), target);
 }
 
-// Of a contraction over several axes, where what is stored is not much larger than what there is.
+// With lanes along an axis of the results; none: they are no short products.
+std::optional<SumOfShortSums> sum_with_lanes_along(Graph& g, NodeId id, int last, const NodeSet& now_stored,
+                                                   const Target& target) {
+  const int64_t most = most_stored(elements_around(g, id, now_stored));
+  for (int64_t elements = schedule::kPlainSum;;) {
+    std::optional<ShortSums> sums = short_sums(g, id, now_stored, last, elements);
+    if (!sums) return std::nullopt;
+    SumOfShortSums sum(g, *std::move(sums), now_stored, most);
+    if (sum.rounds() > kMostRounds) return std::nullopt;
+    const schedule::MapFacts facts = facts_when_copied(sum.facts());
+    if (schedule::short_products_of(facts, target)) return sum;
+    const int64_t fewer = schedule::most_written_out(facts, target);
+    if (fewer >= elements) return std::nullopt;
+    elements = fewer;
+  }
+}
+
+// Of a contraction over several axes. Lanes lie along an axis along which arrays are read as they are, if there is one.
 std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
                                       std::set<uint32_t>& stored) {
-  const int64_t around = elements_around(g, id, now_stored);
+  std::optional<std::pair<int, SumOfShortSums>> best;
   for (const int last : axes_of_lanes(g[id].type.shape, target)) {
-    std::optional<ShortSums> sums = short_sums(g, id, now_stored, last);
-    if (!sums) return std::nullopt;
-    NodeSet then_stored = now_stored;
-    for (const uint32_t copy : sums->stored) then_stored.insert(copy);
-    const Expr partial = sums->partial;
-    if (!is_short_product(g, partial.id, then_stored, around, target)) continue;
-    stored.merge(sums->stored);
-    Expr sum = sums->inside ? ir::select(*sums->inside, partial, ir::zeros(g, partial.type())) : partial;
-    if (sums->others > 0) {
-      stored.insert(partial.id.v);
-      const Shape results = sum.shape().slice(sums->others, sum.shape().rank());
-      sum = sum_of_columns(ir::reshape(sum, results.inserted(0, sum.shape().count() / results.count())), stored);
-    }
-    return ir::move_axis(sum, sum.rank() - 1, last);
+    std::optional<SumOfShortSums> sum = sum_with_lanes_along(g, id, last, now_stored, target);
+    if (!sum) continue;
+    const bool as_they_are = schedule::short_products_of(sum->facts(), target);
+    if (!best || as_they_are) best.emplace(last, *std::move(sum));
+    if (as_they_are) break;
   }
-  return std::nullopt;
+  if (!best) return std::nullopt;
+  const Expr sum = best->second.total(stored);
+  return ir::move_axis(sum, sum.rank() - 1, best->first);
 }
 
 // A sum whose result has one of its axes last.
@@ -102,19 +103,24 @@ std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet
   const Node n = g[at], around = g[sum];
   if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n)) return std::nullopt;
   const int64_t elements = elements_around(g, at, now_stored);
+  std::optional<std::pair<int, Expr>> best;
   for (const int last : axes_of_lanes(n.type.shape, target)) {
     const Expr inner = with_last(g, n, last);
     if (!is_short_product(g, inner.id, now_stored, elements, target)) continue;
-    stored.insert(inner.id.v);
-    const Expr x{&g, ir::substitute(g, around.in[0], {{at.v, ir::move_axis(inner, inner.rank() - 1, last).id}})};
-    std::vector<int64_t> order = around.attr;
-    for (int64_t a = 0; a < x.rank(); ++a)
-      if (std::ranges::find(around.attr, a) == around.attr.end()) order.push_back(a);
-    const Shape& results = around.type.shape;
-    const Shape joined = results.inserted(0, x.shape().count() / results.count());
-    return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), joined), {0});
+    const bool as_they_are = schedule::short_products_of(contraction_facts(g, inner.id, now_stored), target);
+    if (!best || as_they_are) best.emplace(last, inner);
+    if (as_they_are) break;
   }
-  return std::nullopt;
+  if (!best) return std::nullopt;
+  const auto& [last, inner] = *best;
+  stored.insert(inner.id.v);
+  const Expr x{&g, ir::substitute(g, around.in[0], {{at.v, ir::move_axis(inner, inner.rank() - 1, last).id}})};
+  std::vector<int64_t> order = around.attr;
+  for (int64_t a = 0; a < x.rank(); ++a)
+    if (std::ranges::find(around.attr, a) == around.attr.end()) order.push_back(a);
+  const Shape& results = around.type.shape;
+  const Shape joined = results.inserted(0, x.shape().count() / results.count());
+  return ir::reduce(Op::Sum, ir::reshape(ir::transpose(x, order), joined), {0});
 }
 
 // Of a symmetric contraction, the tiles on its diagonal or above it, where another axis has lanes.

@@ -13,13 +13,13 @@ namespace spirograd::schedule {
 namespace {
 
 constexpr int64_t kRowsOfTile = 4, kFewestRows = 2;
-constexpr double kProductCode = 2000;    // operations that are written out,
-constexpr double kSquareCode = 2800;     // of a tile that has more of them to itself,
-constexpr double kNestedCode = 2800;     // and where products are inside of products,
-constexpr double kMostLeft = 0.75;       // many of which are known to be 0
-constexpr int64_t kShortest = 8;         // elements that are worth it
-constexpr double kMostStored = 1 << 25;  // bytes of all parts, or of those that are summed up before the next ones,
-constexpr int64_t kMostTimes = 16;       // so often at most
+constexpr double kProductCode = 2000;                  // operations that are written out,
+constexpr double kSquareCode = 2800;                   // of a tile that has more of them to itself,
+constexpr double kNestedCode = 2800;                   // and where products are inside of products,
+constexpr double kMostLeft = 0.75;                     // many of which are known to be 0
+constexpr int64_t kShortest = 8;                       // elements that are worth it
+constexpr double kMostStored = 4.0 * kMostStoredSums;  // bytes of all parts, or of those that are summed up at a time,
+constexpr int64_t kMostTimes = 16;                     // so often at most
 
 // What a lane has of a tile. Its rows, and layers if there are any, are at the same places in the arrays that lanes read
 // rows of.
@@ -168,8 +168,12 @@ int64_t part_of(int64_t n, int64_t most) {
 
 }  // namespace
 
-bool short_products_of(const MapFacts& f, const Target& t) {
-  return stores_rows(t) && wants_short_products(f, t) && 4 * static_cast<double>(f.domain.count()) < kMostStored;
+bool short_products_of(const MapFacts& f, const Target& t) { return stores_rows(t) && wants_short_products(f, t); }
+
+int64_t most_written_out(const MapFacts& f, const Target& t) {
+  const std::optional<ProductTile> tile = tile_of_products(f, t);
+  const double code = tile ? most_code(f, *tile) / operations_of_tile(f, *tile) : kPlainSum;
+  return std::min(kPlainSum, static_cast<int64_t>(code));
 }
 
 // What is stored for all parts should stay in caches; else a dispatch for each part needs enough tiles.
@@ -187,7 +191,7 @@ std::optional<LongProduct> long_product(const MapFacts& f, const Target& t) {
   if (f.symmetric && more > kMostOfSymmetric) return std::nullopt;
   if (!tile || static_cast<double>(f.domain.count()) * r->length < kLeastLongProduct) return std::nullopt;
   const int64_t below = tiles_along(f, tile->rows, tile->own_rows);
-  const int64_t most = std::min(kPlainSum, static_cast<int64_t>(most_code(f, *tile) / operations_of_tile(f, *tile)));
+  const int64_t most = most_written_out(padded, t);
   if (most < kPlainSum / 2) return std::nullopt;
   const auto n = static_cast<int64_t>(r->length);
   LongProduct out = {.part = part_of(n, most), .rows = static_cast<int>(tile->rows)};

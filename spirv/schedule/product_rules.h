@@ -21,8 +21,11 @@ struct LongProduct {
   int rows = 0;                   // the axis of the domain that tiles have rows along
   int64_t height = 1, width = 1;  // this axis and the last one are to be multiples of
 };
+inline constexpr int64_t kMostStoredSums = int64_t{1} << 23;  // elements, of sums that are summed up before the next ones
 /// Whether sums over some of the axes of a contraction are worth being stored, as short products.
 bool short_products_of(const MapFacts& f, const Target& t);
+/// Elements of each of them that may be written out.
+int64_t most_written_out(const MapFacts& f, const Target& t);
 
 inline constexpr int64_t kLeastLongProduct = 1000000;  // elements in all, of which is asked
 /// None: it is reduced as others. Pre: operands are copied in the order in which neighbouring points read them.

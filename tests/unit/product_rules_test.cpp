@@ -339,6 +339,23 @@ TEST(ProductRules, ConvolutionsReadCopiesWithZerosAround) {
       1);
 }
 
+TEST(ProductRules, RowsThatAreGatheredAreReadWhereTheyAre) {
+  const auto copies = [](const std::string& text) {
+    const lower::Plan plan = lowered(program(text));
+    EXPECT_TRUE(std::ranges::any_of(plan.kernels, is_short_product)) << text;
+    return std::ranges::count_if(plan.steps, [](const Step& s) { return s.label.starts_with("transpose"); });
+  };
+  EXPECT_EQ(
+      copies("(x: f32[2, 8, 26, 26], w: f32[16, 8, 3, 3]) = for b: 2, o: 16, i: 24, j: 24 => sum(for c: 8, u: 3, v: 3 =>"
+             " x[b, c, i + u, j + v] * w[o, c, u, v])"),
+      0);
+  EXPECT_EQ(
+      copies("(x: f32[2, 8, 26, 26], w: f32[16, 8, 3, 3]) = for b: 2, o: 16, i: 24, j: 24 => sum(for c: 8, u: 3, v: 3 =>"
+             " x[b, c, j + u, i + v] * w[o, c, u, v])"),
+      1)
+      << "columns are copied as rows";
+}
+
 TEST(ProductRules, GradientsOfConvolutionsAreTheInterpreters) {
   const Program p = program(
       "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16]) = 0.01 * sum(square(for b: 2, i: 24, j: 24, o: 16 =>"
