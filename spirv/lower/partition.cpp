@@ -229,7 +229,7 @@ class Chooser {
     for (const Use& u : it->second) {
       const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
                    slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
-      const bool inside = evaluations(u) > u.invocations && !(reduces && shares_reads(id, u));
+      const bool inside = evaluations(u) > u.invocations && !(reduces && !is_short_sums(id) && shares_reads(id, u));
       again += e * (inside ? in_loop(cost, reduces, target_) : alone) * slow;
       stored += e * target_.price.load * slow;
     }
@@ -297,18 +297,28 @@ class Chooser {
   }
 
   // A reduction whose neighbouring elements read some of the same for long.
-  bool is_contraction(NodeId id) {
+  bool is_contraction(NodeId id, double least = kContraction) {
     const Node& n = g_[id];
     const int rank = n.type.shape.rank();
     const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
-    if (rank == 0 || length < kContraction) return false;
+    if (rank == 0 || length < least) return false;
     const std::vector<Access> reads = accesses(g_, id, stored_before_, kLookedAt).reads;
     return std::any_of(reads.begin(), reads.end(),
                        [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
   }
 
+  // A sum over several axes, as of a convolution, that is so much work that a kernel of its own writes it out in tiles
+  // (several_axes.h).
+  bool is_short_sums(NodeId id) {
+    constexpr double kShortest = 32, kLeastElements = 1e6;
+    const Node& n = g_[id];
+    if (!schedule::stores_rows(target_) || n.op != Op::Sum || n.type.dtype != DType::F32 || n.attr.size() < 2) return false;
+    return count(g_[n.in[0]].type.shape) >= kLeastElements && is_contraction(id, kShortest);
+  }
+
   // What an element of a reduction costs in a kernel of its own.
   double alone_cost(NodeId id, double cost) {
+    if (is_short_sums(id)) return kByLanes * cost;
     if (is_contraction(id)) return schedule::in_tiles(cost);
     return is_row(id) || is_row_of_windows(id) ? kByLanes * cost : cost;
   }

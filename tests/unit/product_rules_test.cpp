@@ -356,6 +356,16 @@ TEST(ProductRules, RowsThatAreGatheredAreReadWhereTheyAre) {
       << "columns are copied as rows";
 }
 
+TEST(ProductRules, ConvolutionsInsideOfOtherReductionsHaveKernelsOfTheirOwn) {
+  const auto is_apart = [](const std::string& filters) {
+    const lower::Plan plan =
+        lowered(program("(x: f32[4, 8, 32, 32], w: f32" + filters + ") = max_pool(conv(x, w, padding=\"same\"), 2)"));
+    return std::ranges::any_of(plan.kernels, is_short_product);
+  };
+  EXPECT_TRUE(is_apart("[16, 8, 3, 3]"));
+  EXPECT_FALSE(is_apart("[16, 8, 1, 3]")) << "of so few terms that loops are as fast";
+}
+
 TEST(ProductRules, GradientsOfConvolutionsAreTheInterpreters) {
   const Program p = program(
       "(x: f32[2, 24, 24, 8], w: f32[3, 3, 8, 16]) = 0.01 * sum(square(for b: 2, i: 24, j: 24, o: 16 =>"
