@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <span>
 
 #include "spirv/lower/access.h"
 #include "spirv/schedule/compute.h"
