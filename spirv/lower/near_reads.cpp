@@ -26,11 +26,11 @@ struct ArrayRead {
   Place place;
 };
 
-// The arrays that products read, and where; none: at several places, or to find others.
+// What products read, and where; none: at several places, or it is no array that may be copied.
 using Reads = std::map<uint32_t, std::optional<Place>>;
 
-Reads arrays_read(const Graph& g, Expr products, const NodeSet& stored) {
-  constexpr size_t kMostSteps = 64;
+Reads reads_of(const Graph& g, Expr products, const NodeSet& stored) {
+  constexpr size_t kMostSteps = 256;
   Place own = place_of_point(products.shape());
   own.back() = {kReducedAxis, -1};
   Reads out;
@@ -40,13 +40,13 @@ Reads arrays_read(const Graph& g, Expr products, const NodeSet& stored) {
     stack.pop_back();
     const Node& n = g[r.node];
     if (visits == kMostSteps) return {};
-    if (stored.contains(r.node.v) || n.op == Op::Param) {
-      if (const auto [at, fresh] = out.emplace(r.node.v, r.place); !fresh && at->second != r.place) at->second.reset();
-    } else if (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op)) {
+    const bool array = stored.contains(r.node.v) || n.op == Op::Param;
+    if (!array && (ir::is_pointwise(n.op) || ir::is_unary_layout(n.op) || n.op == Op::Gather)) {
       for (size_t j = 0; j < n.in.size(); ++j) stack.push_back({n.in[j], operand_place(g, n, j, r.place)});
-    } else if (n.op == Op::Gather) {
-      stack.push_back({n.in[0], operand_place(g, n, 0, r.place)});
+      continue;
     }
+    const auto [at, fresh] = out.emplace(r.node.v, array ? std::optional(r.place) : std::nullopt);
+    if (!fresh && at->second != r.place) at->second.reset();
   }
   return out;
 }
@@ -73,7 +73,7 @@ std::optional<std::vector<int64_t>> nearer_order(const Type& array, const Place&
 Expr with_near_reads(Graph& g, Expr products, const NodeSet& stored, std::set<uint32_t>& copies) {
   const uint32_t lanes = 1u << (products.rank() - 2);
   ir::Memo memo;
-  for (const auto& [id, place] : arrays_read(g, products, stored)) {
+  for (const auto& [id, place] : reads_of(g, products, stored)) {
     const Expr array{&g, {id}};
     memo.emplace(id, array.id);  // and nothing below
     const auto order = place ? nearer_order(array.type(), *place, lanes) : std::nullopt;

@@ -217,9 +217,8 @@ class Packing {
     return out;
   }
 
-  // Whether neighbours along an axis are neighbours in memory: of an array, or of what is gathered from one.
-  bool are_neighbours(NodeId id, int64_t axis) const {
-    if (axis == g_[id].type.shape.rank() - 1) return true;
+  // Whether it is gathered from an array in which neighbours along an axis of it are neighbours: rows that are read there.
+  bool gathers_rows(NodeId id, int64_t axis) const {
     NodeId at = id;
     while (!stored_.contains(at.v) && ir::is_unary_layout(g_[at].op)) at = g_[at].in[0];
     if (stored_.contains(at.v) || g_[at].op != Op::Gather) return false;
@@ -231,11 +230,12 @@ class Packing {
     const std::optional<Layout> layout = layout_of(o, tile);
     const Expr x{&g_, o.node};
     if (!layout || x.shape().count() == 0 || lies_in_panels(o, tile)) return std::nullopt;
+    if (tile.team && gathers_rows(o.node, layout->order.back())) return std::nullopt;
     schedule::PackFacts f;
     f.elements = x.shape().count();
     f.bytes = static_cast<int64_t>(device_bytes(x.dtype()));
     f.row = x.shape()[x.rank() - 1];
-    f.neighbours = are_neighbours(o.node, layout->order.back());
+    f.neighbours = layout->order.back() == x.rank() - 1;
     f.width = tile.width;
     f.rows = tile.team;
     const uint32_t axes = axes_of(o.place);

@@ -225,11 +225,12 @@ class Chooser {
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces ? alone_cost(id, cost) : cost;
+    const bool apart = reduces && is_short_sums(id);  // tiles are what makes it fast
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
                    slow = schedule::idle(reduces ? u.invocations : at_work(u, target_), target_);
-      const bool inside = evaluations(u) > u.invocations && !(reduces && !is_short_sums(id) && shares_reads(id, u));
+      const bool inside = evaluations(u) > u.invocations && !(reduces && !apart && shares_reads(id, u));
       again += e * (inside ? in_loop(cost, reduces, target_) : alone) * slow;
       stored += e * target_.price.load * slow;
     }

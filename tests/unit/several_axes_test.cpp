@@ -122,5 +122,21 @@ TEST(SeveralAxes, ArraysBelowWhatIsStoredStayAsTheyAre) {
   EXPECT_EQ(copies.size(), 2u);
 }
 
+TEST(SeveralAxes, StoredPlacesStayAsTheyAre) {
+  Arrays of;
+  const ir::Expr x = of.param({5, 8, 20});
+  const ir::Expr place = ir::converted(ir::reduce(ir::Op::ReduceMax, x, {1, 2}), DType::I32);
+  const ir::Expr found = ir::gather(x, {&place, 1});
+  const ir::Expr products = ir::transpose(ir::broadcast(found, {64, 5, 8, 20}, {1, 2, 3}), {0, 2, 3, 1});
+  NodeSet stored;
+  stored.insert(place.id.v);
+  std::set<uint32_t> copies;
+  const ir::Expr near = with_near_reads(*of.graph, products, stored, copies);
+  of.expect_same(products, near);
+  EXPECT_EQ(copies.size(), 1u);
+  const std::vector<ir::NodeId> order = ir::postorder(*of.graph, {&near.id, 1});
+  EXPECT_TRUE(std::ranges::any_of(order, [&](ir::NodeId id) { return id == place.id; }));
+}
+
 }  // namespace several_axes_test
 }  // namespace spirograd::lower
