@@ -133,6 +133,7 @@ std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, 
   const std::vector<int64_t> own = written_out(lengths, most, kMaxRank - x.rank());
   Shape cut;
   std::vector<int64_t> order, results, inner;
+  int64_t elements = 1;  // of a short sum
   auto next = own.begin();
   const auto add = [&](std::vector<int64_t>& axes, int64_t count) { axes.push_back(cut.rank()), cut.push_back(count); };
   for (int a = 0; a < x.rank(); ++a) {
@@ -144,7 +145,7 @@ std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, 
     } else {
       const int64_t mine = *next++;
       if (mine < count) add(order, count / mine);
-      if (mine > 1) add(inner, mine);
+      if (mine > 1) add(inner, mine), elements *= mine;
     }
   }
   if (inner.empty()) return std::nullopt;
@@ -155,7 +156,7 @@ std::optional<ShortSums> short_sums(Graph& g, NodeId id, const NodeSet& stored, 
   order.insert(order.end(), inner.begin(), inner.end());
   const Expr ordered = ir::transpose(ir::reshape(x, cut), order);
   const Shape sums = ordered.shape().slice(0, kept);
-  out.products = ir::reshape(ordered, sums.inserted(kept, ordered.shape().count() / sums.count()));
+  out.products = ir::reshape(ordered, sums.inserted(kept, elements));
   out.stored = std::move(read.copies);
   if (read.inside) out.inside = among(*read.inside, sums, order);
   return out;

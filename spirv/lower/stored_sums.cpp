@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "frontend/ir/algebra.h"
 #include "spirv/lower/column_sums.h"
@@ -44,10 +46,24 @@ bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t 
          schedule::short_products_of(facts_when_copied(contraction_facts(g, id, stored)), target);
 }
 
-// With lanes along an axis of the results; none: they are no short products.
-std::optional<SumOfShortSums> sum_with_lanes_along(Graph& g, NodeId id, int last, const NodeSet& now_stored,
+// Lanes lie along an axis of the results along which arrays are read as they are, if there is one, else along the first one
+// for which something is made. `facts`: of what is made.
+template <class Make, class Facts>
+auto with_lanes(const Shape& results, const Target& target, const Make& make, const Facts& facts) {
+  std::optional<std::pair<int, typename std::invoke_result_t<Make, int>::value_type>> best;
+  for (const int last : axes_of_lanes(results, target)) {
+    auto made = make(last);
+    if (!made) continue;
+    const bool as_they_are = schedule::short_products_of(facts(*made), target);
+    if (!best || as_they_are) best.emplace(last, *std::move(made));
+    if (as_they_are) break;
+  }
+  return best;
+}
+
+// None: they are no short products.
+std::optional<SumOfShortSums> sum_with_lanes_along(Graph& g, NodeId id, int last, const NodeSet& now_stored, int64_t most,
                                                    const Target& target) {
-  const int64_t most = most_stored(elements_around(g, id, now_stored));
   for (int64_t elements = schedule::kPlainSum;;) {
     std::optional<ShortSums> sums = short_sums(g, id, now_stored, last, elements);
     if (!sums) return std::nullopt;
@@ -61,17 +77,12 @@ std::optional<SumOfShortSums> sum_with_lanes_along(Graph& g, NodeId id, int last
   }
 }
 
-// Of a contraction over several axes. Lanes lie along an axis along which arrays are read as they are, if there is one.
 std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_stored, const Target& target,
                                       std::set<uint32_t>& stored) {
-  std::optional<std::pair<int, SumOfShortSums>> best;
-  for (const int last : axes_of_lanes(g[id].type.shape, target)) {
-    std::optional<SumOfShortSums> sum = sum_with_lanes_along(g, id, last, now_stored, target);
-    if (!sum) continue;
-    const bool as_they_are = schedule::short_products_of(sum->facts(), target);
-    if (!best || as_they_are) best.emplace(last, *std::move(sum));
-    if (as_they_are) break;
-  }
+  const int64_t most = most_stored(elements_around(g, id, now_stored));
+  auto best = with_lanes(
+      g[id].type.shape, target, [&](int last) { return sum_with_lanes_along(g, id, last, now_stored, most, target); },
+      [](const SumOfShortSums& sum) { return sum.facts(); });
   if (!best) return std::nullopt;
   const Expr sum = best->second.total(stored);
   return ir::move_axis(sum, sum.rank() - 1, best->first);
@@ -103,14 +114,12 @@ std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet
   const Node n = g[at], around = g[sum];
   if (!gathers || now_stored.contains(at.v) || n.op != Op::Sum || !is_contraction(n)) return std::nullopt;
   const int64_t elements = elements_around(g, at, now_stored);
-  std::optional<std::pair<int, Expr>> best;
-  for (const int last : axes_of_lanes(n.type.shape, target)) {
-    const Expr inner = with_last(g, n, last);
-    if (!is_short_product(g, inner.id, now_stored, elements, target)) continue;
-    const bool as_they_are = schedule::short_products_of(contraction_facts(g, inner.id, now_stored), target);
-    if (!best || as_they_are) best.emplace(last, inner);
-    if (as_they_are) break;
-  }
+  const auto inner_sum = [&](int axis) -> std::optional<Expr> {
+    const Expr turned = with_last(g, n, axis);
+    return is_short_product(g, turned.id, now_stored, elements, target) ? std::optional(turned) : std::nullopt;
+  };
+  const auto best = with_lanes(n.type.shape, target, inner_sum,
+                               [&](const Expr& made) { return contraction_facts(g, made.id, now_stored); });
   if (!best) return std::nullopt;
   const auto& [last, inner] = *best;
   stored.insert(inner.id.v);
