@@ -7,6 +7,7 @@
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/named_products.h"
+#include "frontend/rewrite/sum_scatters.h"
 
 namespace spirograd::rewrite {
 
@@ -58,14 +59,17 @@ Expr factor_out(Expr sum) {
 Program factor_sums(const Program& p, RuleLog* rules) {
   constexpr int kMostRounds = 4;
   if (!reaches(p, {Op::Sum})) return p;
+  const bool scatters = reaches(p, {Op::Scatter});
   Program out = p;
   bool changed = true;
   for (int round = 0; round < kMostRounds && changed; ++round) {
     changed = false;
     out = with_replaced(out, {Op::Sum}, [&](Graph& g, const Node& n) {
-      const Expr sum{&g, g.intern(n)}, factored = factor_out(sum);
-      changed = changed || factored;
-      return factored ? factored.id : sum.id;
+      const Expr sum{&g, g.intern(n)};
+      Expr e = scatters ? sum_scatters(sum) : Expr();
+      if (!e) e = factor_out(sum);
+      changed = changed || e;
+      return e ? e.id : sum.id;
     });
     if (changed) out = simplify(out, rules);
   }

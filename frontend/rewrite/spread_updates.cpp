@@ -55,6 +55,8 @@ Expr spread(Expr e) {
 
 }  // namespace
 
+bool is_one_of_each_row(Expr scatter) { return rows_of(scatter).has_value(); }
+
 Program spread_updates(const Program& p, RuleLog*) {
   if (!reaches(p, {Op::Scatter})) return p;
   return with_replaced(p, {Op::Add, Op::Sub}, [](Graph& g, const Node& n) {

@@ -96,6 +96,54 @@ TEST(Contract, FactorsLeaveSumsInLoops) {
   EXPECT_NE(text::print(q), text::print(p));
 }
 
+// Elements of the largest scatter.
+int64_t largest_scatter(const Program& p) {
+  std::vector<ir::NodeId> roots;
+  for (const ProgramResult& r : p.results) roots.push_back({r.node});
+  int64_t most = 0;
+  for (ir::NodeId id : ir::postorder(*p.graph, roots)) {
+    const ir::Node& n = (*p.graph)[id];
+    if (n.op == ir::Op::Scatter) most = std::max(most, n.type.shape.count());
+  }
+  return most;
+}
+
+TEST(Scatters, OfWhichASumIsMadeAreSummedEachOnItsOwn) {
+  const std::string head = "def f(v: f32[40], w: f32[9], k: i32[40], j: i32[40]) = sum(for n: 40 => ";
+  for (const char* body :
+       {"scatter([9], v[n], k[n]) + scatter([9], v[n] * v[n], j[n])", "scatter([9], v[n], k[n]) - scatter([9], 2.0, j[n])",
+        "-scatter([9], v[n], k[n])", "v[n] * scatter([9], v[n], k[n])", "w * scatter([9], v[n], k[n])",
+        "if v[n] > 0 then scatter([9], v[n], k[n]) else zeros(9)",
+        "if k[n] > 3 then scatter([9], v[n], k[n]) else scatter([9], v[n], j[n])",
+        "w * (scatter([9], v[n], k[n]) + v[n] * (scatter([9], 1.0, j[n]) - scatter([9], v[n], 2 * k[n])))"}) {
+    const Program p = bulk(head + body + ", axis=0)");
+    std::vector<std::vector<double>> inputs = some_inputs(p);
+    for (size_t i = 0; i < 40; ++i)
+      inputs[2][i] = static_cast<double>(i * 7 % 13) - 2, inputs[3][i] = static_cast<double>(i % 9);
+    const Program q = rewrite::factor_sums(p);
+    expect_equal(p, q, inputs);
+    EXPECT_EQ(largest_scatter(p), 9 * 40) << body;
+    EXPECT_EQ(largest_scatter(q), 9) << body << "\n" << text::print(q);
+  }
+}
+
+// Arrays that are twice themselves, again and again, hold more terms than anyone should write.
+TEST(Scatters, ThatAreTermsManyTimesStay) {
+  std::string source = "def f(v: f32[4], k: i32[4]) {\n  let s0 = for n: 4 => scatter([9], v[n], k[n])\n";
+  for (int i = 1; i <= 30; ++i) {
+    const std::string before = "s" + std::to_string(i - 1);
+    source += "  let s" + std::to_string(i) + " = " + before + " * (v[0] * " + before + " + " + before + ")\n";
+  }
+  const Program p = bulk(source + "  sum(s30, axis=0)\n}");
+  EXPECT_LT(rewrite::factor_sums(p).graph->size(), 10 * p.graph->size());
+}
+
+// The derivative of cross-entropy: what else is there for each element is computed in any case.
+TEST(Scatters, OfOneElementStayBesideOthers) {
+  const Program p = bulk("def f(x: f32[40, 9], k: i32[40]) = sum(for n: 40 => exp(x[n]) - scatter([9], 1.0, k[n]), axis=0)");
+  EXPECT_EQ(rewrite::factor_sums(p).results[0].node, p.results[0].node);
+}
+
 TEST(Contract, EmptyAxesAndScalarsStayRight) {
   for (const char* source : {"def f(a: f32[5], b: f32[5, 0]) = sum(for i: 5, j: 0 => a[i] * b[i, j])",
                              "def f(a: f32[0], b: f32[0, 3]) = sum(for i: 0, j: 3 => a[i] * b[i, j], axis=1)",

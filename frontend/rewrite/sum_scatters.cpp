@@ -1,0 +1,126 @@
+#include "frontend/rewrite/sum_scatters.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "frontend/ir/algebra.h"
+#include "frontend/rewrite/spread_updates.h"
+
+namespace spirograd::rewrite {
+
+using namespace ir;
+
+namespace {
+
+constexpr int kDeepest = 32;       // operations between a sum and its scatters
+constexpr size_t kMostTerms = 64;  // that a sum becomes
+
+struct SignedTerm {
+  Expr e;
+  bool negative = false;
+};
+
+bool is_scatter(const SignedTerm& t) { return t.e.op() == Op::Scatter; }
+
+std::vector<Expr> indices_of(Expr scatter) {
+  std::vector<Expr> index;
+  for (size_t j = 1; j < scatter.node().in.size(); ++j) index.push_back(scatter.in(static_cast<int>(j)));
+  return index;
+}
+
+// A scatter, each of whose updates is changed with the element of `by` that stands at its place. What is out of range is
+// dropped, whatever it has become.
+template <class Change>
+Expr at_places(Expr scatter, Expr by, const Change& change) {
+  const std::vector<Expr> index = indices_of(scatter);
+  return ir::scatter(change(scatter.in(0), gather(by, index)), index, Shape(scatter.node().attr));
+}
+
+using Terms = std::vector<SignedTerm>;
+
+bool has_scatter(const Terms& terms) { return std::ranges::any_of(terms, is_scatter); }
+
+// What expressions are sums of, as far as there are scatters in them; themselves elsewhere.
+class Linear {
+ public:
+  const Terms& terms_of(Expr x, int depth) {
+    if (const auto known = known_.find(x.id.v); known != known_.end()) return known->second;
+    Terms terms;
+    if (depth > 0) {
+      if (x.op() == Op::Add || x.op() == Op::Sub) terms = of_sum(x, depth - 1);
+      if (x.op() == Op::Mul) terms = of_product(x, depth - 1);
+      if (x.op() == Op::Select) terms = of_choice(x, depth - 1);
+      if (x.op() == Op::Neg) terms = of_negation(x, depth - 1);
+    }
+    if (!has_scatter(terms) || terms.size() > kMostTerms) terms = {{x, false}};
+    return known_.emplace(x.id.v, std::move(terms)).first->second;
+  }
+
+ private:
+  Terms of_sum(Expr x, int depth) {
+    Terms terms = terms_of(x.in(0), depth);
+    for (const SignedTerm& t : terms_of(x.in(1), depth)) terms.push_back({t.e, t.negative != (x.op() == Op::Sub)});
+    return terms;
+  }
+
+  Terms of_negation(Expr x, int depth) {
+    Terms terms = terms_of(x.in(0), depth);
+    for (SignedTerm& t : terms) t.negative = !t.negative;
+    return terms;
+  }
+
+  Terms of_product(Expr x, int depth) {
+    for (const int side : {0, 1}) {
+      Terms terms = terms_of(x.in(side), depth);
+      if (!has_scatter(terms)) continue;
+      const Expr factor = x.in(1 - side);
+      const auto times = [](Expr a, Expr b) { return a * b; };
+      for (SignedTerm& t : terms) t.e = is_scatter(t) ? at_places(t.e, factor, times) : t.e * factor;
+      return terms;
+    }
+    return {};
+  }
+
+  Terms of_choice(Expr x, int depth) {
+    Terms terms;
+    for (const bool yes : {true, false}) {
+      const auto kept = [&](Expr value, Expr mask) {
+        const Expr nothing = zeros(*value.graph, value.type());
+        return yes ? select(mask, value, nothing) : select(mask, nothing, value);
+      };
+      for (const SignedTerm& t : terms_of(x.in(yes ? 1 : 2), depth)) {
+        if (is_uniform(t.e, 0)) continue;
+        terms.push_back({is_scatter(t) ? at_places(t.e, x.in(0), kept) : kept(t.e, x.in(0)), t.negative});
+      }
+    }
+    return terms;
+  }
+
+  std::map<uint32_t, Terms> known_;
+};
+
+}  // namespace
+
+Expr sum_scatters(Expr sum) {
+  const Expr x = sum.in(0);
+  if (sum.op() != Op::Sum || x.op() == Op::Scatter || x.shape().count() == 0) return {};
+  const Terms terms = Linear().terms_of(x, kDeepest);
+  const std::vector<int64_t>& axes = sum.node().attr;
+  const auto shrinks = [&](const SignedTerm& t) {
+    return is_scatter(t) && std::ranges::any_of(axes, [&](int64_t a) { return a < Shape(t.e.node().attr).rank(); });
+  };
+  // Where something else is computed for each element anyway, a choice by position costs less than a scatter.
+  const auto is_choice = [](const SignedTerm& t) { return !is_scatter(t) || is_one_of_each_row(t.e); };
+  if (std::ranges::none_of(terms, shrinks)) return {};
+  if (std::ranges::all_of(terms, is_choice) && !std::ranges::all_of(terms, is_scatter)) return {};
+  Expr total;
+  for (const SignedTerm& t : terms) {
+    const Expr part = reduce(Op::Sum, t.e, axes);
+    total = !total ? (t.negative ? -part : part) : t.negative ? total - part : total + part;
+  }
+  return total;
+}
+
+}  // namespace spirograd::rewrite
