@@ -166,7 +166,8 @@ Value over_axes(Call& c, Expr a, const std::function<Expr(Expr, std::span<const 
 
 Value in_dtype(Call& c, size_t j, const std::function<Expr(DType)>& make) {
   const Value* v = c.argument(j, "dtype");
-  if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0)) c.fail("needs an element type for dtype=");
+  if (v && (v->kind != Value::Kind::Type || v->type.shape.rank() != 0))
+    c.fail("needs an element type for dtype=", "a shape is one list: " + std::string(find_builtin(c.name)->usage));
   if (v) return Value::array(ir::converted(make(computed_as(v->type.dtype)), v->type.dtype));
   return c.elaborator.weak(true, {}, [make](DType t, std::span<const Expr>) { return make(t); });
 }

@@ -45,6 +45,7 @@ const Case kCases[] = {
     {"def f(image: f32) = imgae + 1",            "SG0402", 1, 21, "did you mean 'image'?"},
     {"def f(x: f32[3]) = sofmax(x)",             "SG0403", 1, 20, "did you mean 'softmax'?"},
     {"def f(x: f32[3]) = sum(x, axsi=0)",        "SG0404", 1, 20, "did you mean 'axis'?"},
+    {"def f(x: f32[3]) = x + zeros(3, 4)",       "SG0404", 1, 24, "a shape is one list: zeros([n, m], dtype=f32)"},
     {"def f(x: f32[3]) = x.Shape",               "SG0402", 1, 21, "x.T and x.shape exist"},
     {"def f(x: f32) = f(x)",                     "SG0405", 1, 17, "calls itself"},
     {"def f(x: f32) = g(x)\ndef g(x: f32) = x\ndef h(x: f32) = f(x)", "SG0405", 1, 17, "before its definition in line 2"},
