@@ -7,7 +7,7 @@
 #include "frontend/ir/composite.h"
 #include "frontend/ir/own_graph.h"
 #include "frontend/rewrite/named_products.h"
-#include "frontend/rewrite/sum_scatters.h"
+#include "frontend/rewrite/split_sums.h"
 
 namespace spirograd::rewrite {
 
@@ -66,7 +66,8 @@ Program factor_sums(const Program& p, RuleLog* rules) {
     changed = false;
     out = with_replaced(out, {Op::Sum}, [&](Graph& g, const Node& n) {
       const Expr sum{&g, g.intern(n)};
-      Expr e = scatters ? sum_scatters(sum) : Expr();
+      Expr e = scatters ? scatters_apart(sum) : Expr();
+      if (!e) e = products_apart(sum);
       if (!e) e = factor_out(sum);
       changed = changed || e;
       return e ? e.id : sum.id;

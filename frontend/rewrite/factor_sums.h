@@ -1,5 +1,5 @@
 // Algebra of real numbers on sums of products, for speed: factors that do not change along a summed axis leave the sum,
-// and scatters that are terms are summed each on its own (sum_scatters.h).
+// and terms that are scatters or products of matrices are summed each on its own (split_sums.h).
 // Rounding changes, and so do results that meet infinities (inf * (0.5 + 0) is not inf * 0.5 + inf * 0); simplify() does
 // none of this.
 #pragma once

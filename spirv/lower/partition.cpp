@@ -10,6 +10,7 @@
 #include "spirv/lower/cuts.h"
 #include "spirv/lower/element_loops.h"
 #include "spirv/lower/marks.h"
+#include "spirv/lower/of_its_own.h"
 #include "spirv/lower/recompute.h"
 #include "spirv/lower/shared_parts.h"
 #include "spirv/lower/use.h"
@@ -28,7 +29,6 @@ namespace {
 constexpr double kKeptElements = 16;  // of an array, that an invocation keeps through a loop
 constexpr int64_t kSideBySide = 8;    // points that share what they read, at least
 constexpr double kTiles = 64;         // points for each busy invocation, in a kernel whose neighbours share all
-constexpr double kContraction = 16;   // length from which a reduction that neighbours share is one
 constexpr double kByLanes = 0.3;      // of the time of one invocation, that lanes take for rows
 constexpr double kForMemory = 1.05;   // so much longer may it take to do without a large array
 
@@ -68,6 +68,7 @@ class Chooser {
       stored_before_ = std::move(c_.roots);
       c_.roots.clear();
       for_tiles_.clear();
+      have_product_.clear();
       for (auto& [id, uses] : uses_) uses.clear();  // the nodes are the same in every round
       for (auto id = c_.order.rbegin(); id != c_.order.rend(); ++id) visit(*id);
     }
@@ -116,7 +117,7 @@ class Chooser {
     if (n.op == Op::Proj) return;  // its loop is a root
     const bool constant_array = n.op == Op::Const && n.type.shape.rank() > 0;
     if (n.op == Op::Param || constant_array) return;
-    if (forced_.contains(id.v) || (!is_leaf(n) && worth_storing(id))) {
+    if (forced_.contains(id.v) || (!is_leaf(n) && (worth_storing(id) || is_further_product(id)))) {
       c_.roots.insert(id.v);
       const double invocations = count(ir::is_scatter(n.op) ? g_[n.in[0]].type.shape : n.type.shape);
       const auto other = c_.beside.find(id.v);
@@ -225,7 +226,7 @@ class Chooser {
     // Time in operations of a busy device: to compute the node wherever it is used, and to compute, store and load it.
     const double size = count(n.type.shape), cost = cost_.at(id.v);
     const double alone = reduces ? alone_cost(id, cost) : cost;
-    const bool apart = reduces && is_short_sums(id);  // tiles are what makes it fast
+    const bool apart = reduces && own_.is_short_sums(id);  // tiles are what makes it fast
     double again = 0, stored = size * (alone + target_.price.store) * schedule::idle(size, target_) + target_.price.dispatch;
     for (const Use& u : it->second) {
       const double e = evaluations(u) / (reduces ? 1 : points_that_share(id, u)),
@@ -263,7 +264,7 @@ class Chooser {
     const Shape& domain = g_[NodeId{u.kernel}].type.shape;
     const int last = domain.rank() - 1;
     if (last < 0 || u.point.empty() || domain[last] < schedule::width_of(target_)) return false;
-    return evaluations(u) >= kContraction * u.invocations &&
+    return evaluations(u) >= OfItsOwn::kContraction * u.invocations &&
            std::ranges::none_of(u.point, [last](const Coordinate& c) { return (c.axes >> last & 1) != 0; });
   }
 
@@ -297,56 +298,20 @@ class Chooser {
     return false;
   }
 
-  // A reduction whose neighbouring elements read some of the same for long.
-  bool is_contraction(NodeId id, double least = kContraction) {
-    const Node& n = g_[id];
-    const int rank = n.type.shape.rank();
-    const double length = count(g_[n.in[0]].type.shape) / std::max(1.0, count(n.type.shape));
-    if (rank == 0 || length < least) return false;
-    const std::vector<Access> reads = accesses(g_, id, stored_before_, kLookedAt).reads;
-    return std::any_of(reads.begin(), reads.end(),
-                       [&](const Access& a) { return g_[a.leaf].type.shape.count() > 1 && a.axes != (1u << rank) - 1; });
-  }
-
-  // A sum over several axes, as of a convolution, that is so much work that a kernel of its own writes it out in tiles
-  // (several_axes.h).
-  bool is_short_sums(NodeId id) {
-    constexpr double kShortest = 32, kLeastElements = 1e6;
-    const Node& n = g_[id];
-    if (!schedule::stores_rows(target_) || n.op != Op::Sum || n.type.dtype != DType::F32 || n.attr.size() < 2) return false;
-    return count(g_[n.in[0]].type.shape) >= kLeastElements && is_contraction(id, kShortest);
+  // A product whose points are those of the kernel, in which there is another one: lanes have tiles of one product, and of
+  // several take far longer.
+  bool is_further_product(NodeId id) {
+    const std::vector<Use>& uses = uses_[id.v];
+    if (recomputed_.contains(id.v) || uses.size() != 1 || !uses[0].loops.empty()) return false;
+    if (uses[0].invocations != count(g_[id].type.shape) || !own_.is_product(id)) return false;
+    return !have_product_.insert(uses[0].kernel).second;
   }
 
   // What an element of a reduction costs in a kernel of its own.
   double alone_cost(NodeId id, double cost) {
-    if (is_short_sums(id)) return kByLanes * cost;
-    if (is_contraction(id)) return schedule::in_tiles(cost);
-    return is_row(id) || is_row_of_windows(id) ? kByLanes * cost : cost;
-  }
-
-  // Windows around each of many places, which lanes take as rows.
-  bool is_row_of_windows(NodeId id) {
-    constexpr double kLeastResults = 1 << 17;
-    const Node& n = g_[id];
-    if (!schedule::stores_rows(target_) || count(n.type.shape) < kLeastResults || !is_window(g_, n)) return false;
-    const Accesses found = accesses(g_, id, stored_before_, kLookedAt);
-    const uint32_t last = 1u << (n.type.shape.rank() - 1);
-    return found.reductions.size() == 1 && !found.reductions[0].loops &&
-           std::ranges::all_of(found.reads, [&](const Access& a) { return !(a.axes & last) || (a.last & last) != 0; });
-  }
-
-  // A reduction of many rows, which lanes read as they lie in memory in a kernel of their own.
-  bool is_row(NodeId id) {
-    constexpr double kLeastLength = 16, kLeastElements = 1 << 17;
-    if (!schedule::reads_rows(target_)) return false;
-    const Node& n = g_[id];
-    const double results = count(n.type.shape), elements = count(g_[n.in[0]].type.shape);
-    if (elements < kLeastElements || elements < kLeastLength * results || finds_place(n.op)) return false;
-    const Accesses found = accesses(g_, id, stored_before_, kLookedAt);
-    const uint32_t all = schedule::long_axes(n.type.shape);
-    return found.reductions.size() == 1 && found.reductions[0].contiguous && !found.reductions[0].loops &&
-           std::any_of(found.reads.begin(), found.reads.end(),
-                       [&](const Access& a) { return a.reduced && a.last != 0 && (a.axes & all) == all; });
+    if (own_.is_short_sums(id)) return kByLanes * cost;
+    if (own_.is_contraction(id)) return schedule::in_tiles(cost);
+    return own_.is_row(id) || own_.is_row_of_windows(id) ? kByLanes * cost : cost;
   }
 
   Graph& g_;
@@ -357,9 +322,11 @@ class Chooser {
   Cuts cuts_{g_, target_, c_};
   NodeSet recomputed_;     // as the user wants it
   NodeSet stored_before_;  // by the previous round
-  NodeSet shared_;         // reductions beside which other roots are computed: at the same points
+  const OfItsOwn own_{g_, target_, stored_before_};
+  NodeSet shared_;  // reductions beside which other roots are computed: at the same points
   std::set<uint32_t> forced_;
-  std::set<uint32_t> for_tiles_;  // stored however cheap they are
+  std::set<uint32_t> for_tiles_;     // stored however cheap they are
+  std::set<uint32_t> have_product_;  // kernels
   Costs cost_;
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
 };

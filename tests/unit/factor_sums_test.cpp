@@ -1,6 +1,7 @@
 // Factors leave sums: the result is the same over the reals, the product that was summed is smaller.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/ir/eval.h"
@@ -142,6 +143,23 @@ TEST(Scatters, ThatAreTermsManyTimesStay) {
 TEST(Scatters, OfOneElementStayBesideOthers) {
   const Program p = bulk("def f(x: f32[40, 9], k: i32[40]) = sum(for n: 40 => exp(x[n]) - scatter([9], 1.0, k[n]), axis=0)");
   EXPECT_EQ(rewrite::factor_sums(p).results[0].node, p.results[0].node);
+}
+
+// What several products of matrices read has a sum of products as its cotangent.
+TEST(Products, OfMatricesThatAreAddedAreSummedEachOnItsOwn) {
+  const auto sums = [](const Program& p) {
+    std::vector<ir::NodeId> roots;
+    for (const ProgramResult& r : p.results) roots.push_back({r.node});
+    return std::ranges::count_if(ir::postorder(*p.graph, roots),
+                                 [&](ir::NodeId id) { return (*p.graph)[id].op == ir::Op::Sum; });
+  };
+  const std::string head =
+      "def f(a: f32[4, 40], b: f32[40, 5], c: f32[4, 40], d: f32[40, 5]) = for i: 4, j: 5 => sum(for k: ";
+  EXPECT_EQ(sums(factored(bulk(head + "40 => a[i, k] * b[k, j] + c[i, k] * d[k, j])"))), 2);
+  EXPECT_EQ(sums(factored(bulk(head + "40 => c[i, k] - (a[i, k] * b[k, j] - c[i, k] * d[k, j]) * b[k, j])"))), 1);
+  EXPECT_EQ(sums(factored(bulk(head + "40 => -(a[i, k] * b[k, j] - c[i, k] * d[k, j]) - c[i, k])"))), 3);
+  EXPECT_EQ(sums(factored(bulk(head + "9 => a[i, k] * b[k, j] + c[i, k] * d[k, j])"))), 1);
+  EXPECT_EQ(sums(factored(bulk("def f(a: f32[40], b: f32[40], c: f32[40]) = sum(a * b + b * c)"))), 1);
 }
 
 TEST(Contract, EmptyAxesAndScalarsStayRight) {

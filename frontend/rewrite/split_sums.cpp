@@ -1,11 +1,13 @@
-#include "frontend/rewrite/sum_scatters.h"
+#include "frontend/rewrite/split_sums.h"
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/rewrite/named_products.h"
 #include "frontend/rewrite/spread_updates.h"
 
 namespace spirograd::rewrite {
@@ -14,8 +16,11 @@ using namespace ir;
 
 namespace {
 
-constexpr int kDeepest = 32;       // operations between a sum and its scatters
-constexpr size_t kMostTerms = 64;  // that a sum becomes
+constexpr int kDeepest = 32;          // operations between a sum and its scatters
+constexpr int64_t kMuchLarger = 2;    // a scatter, than its updates
+constexpr size_t kMostTerms = 64;     // that a sum becomes
+constexpr size_t kMostProducts = 8;   // of those
+constexpr double kShortProduct = 32;  // elements of a sum that is computed as it is
 
 struct SignedTerm {
   Expr e;
@@ -72,15 +77,13 @@ class Linear {
   }
 
   Terms of_product(Expr x, int depth) {
-    for (const int side : {0, 1}) {
-      Terms terms = terms_of(x.in(side), depth);
-      if (!has_scatter(terms)) continue;
-      const Expr factor = x.in(1 - side);
-      const auto times = [](Expr a, Expr b) { return a * b; };
-      for (SignedTerm& t : terms) t.e = is_scatter(t) ? at_places(t.e, factor, times) : t.e * factor;
-      return terms;
-    }
-    return {};
+    const bool left = has_scatter(terms_of(x.in(0), depth)), right = has_scatter(terms_of(x.in(1), depth));
+    if (left == right) return {};  // of a product of scatters, one would have to be in memory
+    Terms terms = terms_of(x.in(left ? 0 : 1), depth);
+    const Expr factor = x.in(left ? 1 : 0);
+    const auto times = [](Expr a, Expr b) { return a * b; };
+    for (SignedTerm& t : terms) t.e = is_scatter(t) ? at_places(t.e, factor, times) : t.e * factor;
+    return terms;
   }
 
   Terms of_choice(Expr x, int depth) {
@@ -101,26 +104,57 @@ class Linear {
   std::map<uint32_t, Terms> known_;
 };
 
-}  // namespace
+// What x is added up from.
+void add_terms(SignedTerm x, Terms& out) {
+  if (out.size() > kMostProducts) return;
+  if (x.e.op() == Op::Neg) return add_terms({x.e.in(0), !x.negative}, out);
+  if (x.e.op() != Op::Add && x.e.op() != Op::Sub) return out.push_back(x);
+  add_terms({x.e.in(0), x.negative}, out);
+  add_terms({x.e.in(1), x.negative != (x.e.op() == Op::Sub)}, out);
+}
 
-Expr sum_scatters(Expr sum) {
-  const Expr x = sum.in(0);
-  if (sum.op() != Op::Sum || x.op() == Op::Scatter || x.shape().count() == 0) return {};
-  const Terms terms = Linear().terms_of(x, kDeepest);
-  const std::vector<int64_t>& axes = sum.node().attr;
-  const auto shrinks = [&](const SignedTerm& t) {
-    return is_scatter(t) && std::ranges::any_of(axes, [&](int64_t a) { return a < Shape(t.e.node().attr).rank(); });
-  };
-  // Where something else is computed for each element anyway, a choice by position costs less than a scatter.
-  const auto is_choice = [](const SignedTerm& t) { return !is_scatter(t) || is_one_of_each_row(t.e); };
-  if (std::ranges::none_of(terms, shrinks)) return {};
-  if (std::ranges::all_of(terms, is_choice) && !std::ranges::all_of(terms, is_scatter)) return {};
+// Whether x is a product of which no factor has all of its axes.
+bool is_outer_product(Expr x) {
+  const Product p = factors_of({x, all_axes(x)}, true);
+  return std::ranges::all_of(p.factors, [&](const Factor& f) { return static_cast<int>(f.axes.size()) < x.rank(); });
+}
+
+Expr total_of(const Terms& terms, std::span<const int64_t> axes) {
   Expr total;
   for (const SignedTerm& t : terms) {
     const Expr part = reduce(Op::Sum, t.e, axes);
     total = !total ? (t.negative ? -part : part) : t.negative ? total - part : total + part;
   }
   return total;
+}
+
+}  // namespace
+
+Expr scatters_apart(Expr sum) {
+  const Expr x = sum.in(0);
+  if (sum.op() != Op::Sum || x.op() == Op::Scatter || x.shape().count() == 0) return {};
+  const Terms terms = Linear().terms_of(x, kDeepest);
+  const std::vector<int64_t>& axes = sum.node().attr;
+  const auto shrinks = [&](const SignedTerm& t) {
+    if (!is_scatter(t) || t.e.shape().count() < kMuchLarger * t.e.in(0).shape().count()) return false;
+    return std::ranges::any_of(axes, [&](int64_t a) { return a < Shape(t.e.node().attr).rank(); });
+  };
+  // Where something else is computed for each element anyway, a choice by position costs less than a scatter.
+  const auto is_choice = [](const SignedTerm& t) { return !is_scatter(t) || is_one_of_each_row(t.e); };
+  if (std::ranges::none_of(terms, shrinks)) return {};
+  if (std::ranges::all_of(terms, is_choice) && !std::ranges::all_of(terms, is_scatter)) return {};
+  return total_of(terms, axes);
+}
+
+Expr products_apart(Expr sum) {
+  const Expr x = sum.in(0);
+  const double results = static_cast<double>(sum.shape().count());
+  if (!is_float(sum.dtype()) || static_cast<double>(x.shape().count()) < kShortProduct * results) return {};
+  Terms terms;
+  add_terms({x, false}, terms);
+  const auto is_product = [](const SignedTerm& t) { return is_outer_product(t.e); };
+  if (terms.size() < 2 || terms.size() > kMostProducts || !std::ranges::all_of(terms, is_product)) return {};
+  return total_of(terms, sum.node().attr);
 }
 
 }  // namespace spirograd::rewrite
