@@ -124,17 +124,18 @@ double count_of(const std::string& axes, const ExtentOf& extents) {
   return count;
 }
 
-// What both have, in the order of the result as far as it has them. What is summed comes last, but before an axis that is
-// the last of its operand, as in matrices that are multiplied: no operand is turned for it.
+// What both have, in the order of the result as far as it has them. What is summed comes last, but before axes that an
+// operand ends in as the result does, as in matrices that are multiplied: that operand is not turned.
 std::string joined_axes(const Term& a, const Term& b, const std::string& keep) {
   std::string kept, lost;
   for (char c : keep)
     if (has(a.axes, c) || has(b.axes, c)) kept += c;
   for (char c : a.axes + b.axes)
     if (!has(kept, c) && !has(lost, c)) lost += c;
-  const auto ends_in = [&](const Term& t) { return !kept.empty() && t.axes.ends_with(kept.back()); };
-  if (!ends_in(a) && !ends_in(b)) return kept + lost;
-  return kept.substr(0, kept.size() - 1) + lost + kept.back();
+  size_t first = kept.size();
+  const auto ends_in = [&](const Term& t, size_t from) { return t.axes.ends_with(std::string_view(kept).substr(from)); };
+  while (first > 0 && (ends_in(a, first - 1) || ends_in(b, first - 1))) --first;
+  return kept.substr(0, first) + lost + kept.substr(first);
 }
 
 // Letters of the result, then of the other operands.

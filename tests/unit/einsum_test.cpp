@@ -134,6 +134,15 @@ TEST(Einsum, IsTheContractionThatItSays) {
   for (const auto& [one, other] : equal) EXPECT_EQ(simple(one), simple(other)) << one;
 }
 
+// What is summed stands before all axes in which an operand ends as the result does, so that these stay one.
+TEST(Einsum, TurnsNoOperandThatEndsAsTheResultDoes) {
+  for (const char* letters : {"ab,bjk->ajk", "aibc,bcjk->aijk", "ab,bc->ac", "cij,c->ij"}) {
+    const Program p = rewrite::optimise_for_lowering(
+        of_letters(letters, split(std::string(letters).substr(0, std::string(letters).find('-')))));
+    EXPECT_EQ(text::print(p).find("transpose"), std::string::npos) << text::print(p);
+  }
+}
+
 TEST(Einsum, EllipsesBroadcast) {
   const std::string types = "def f(a: f64[2,1,3,4], b: f64[5,4,2], v: f64[4]) = ";
   const std::vector<Values> x = {filled(0, 24), filled(1, 40), filled(2, 4)};
