@@ -1,11 +1,13 @@
 #include "spirv/lower/near_reads.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <optional>
 
 #include "frontend/ir/algebra.h"
+#include "spirv/lower/affine.h"
 #include "spirv/lower/contractions.h"
 
 namespace spirograd::lower {
@@ -83,6 +85,15 @@ Expr with_near_reads(Graph& g, Expr products, const NodeSet& stored, std::set<ui
     memo[id] = ir::transpose(copy, inverse_of(*order)).id;
   }
   return Expr{&g, ir::substitute(g, products.id, std::move(memo))};
+}
+
+bool steps_along_lanes(Graph& g, Expr products, const NodeSet& stored) {
+  const int last = products.rank() - 1, lanes = last - 1;
+  const auto is_read = [&](NodeId id, const AffinePlace&) { return stored.contains(id.v) || g[id].op == Op::Param; };
+  const auto steps = [&](const rewrite::Affine& c) { return std::abs(c[lanes].a) > 1; };
+  const Expr of_one_element = windowed(products, last, 0, 1);
+  return std::ranges::any_of(affine_reads(g, of_one_element.id, is_read),
+                             [&](const AffineRead& r) { return std::ranges::any_of(r.place, steps); });
 }
 
 }  // namespace spirograd::lower

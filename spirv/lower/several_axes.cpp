@@ -177,6 +177,8 @@ schedule::MapFacts SumOfShortSums::facts() const {
   return contraction_facts(g_, partial(first).id, stored_);
 }
 
+bool SumOfShortSums::steps() const { return steps_along_lanes(g_, sums_.products, stored_); }
+
 int64_t SumOfShortSums::rounds() const { return counts().count() / at_once_.count(); }
 
 Expr SumOfShortSums::total(std::set<uint32_t>& stored) {

@@ -31,6 +31,8 @@ class SumOfShortSums {
 
   /// Of the first of them that are stored together.
   schedule::MapFacts facts() const;
+  /// Whether its lanes read no rows, not even of copies (near_reads.h).
+  bool steps() const;
   /// How often some are stored.
   int64_t rounds() const;
   /// Of all of them: the results, the one along which lanes are neighbours last. Notes in `stored` what is to be stored.

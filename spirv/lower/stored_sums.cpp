@@ -47,16 +47,20 @@ bool is_short_product(const Graph& g, NodeId id, const NodeSet& stored, int64_t 
 }
 
 // Lanes lie along an axis of the results along which arrays are read as they are, if there is one, else along the first one
-// for which something is made. `facts`: of what is made.
-template <class Make, class Facts>
-auto with_lanes(const Shape& results, const Target& target, const Make& make, const Facts& facts) {
+// for which something is made of whose copies they read rows. `facts`: of what is made; `steps`: whether there are no rows.
+template <class Make, class Facts, class Steps>
+auto with_lanes(const Shape& results, const Target& target, const Make& make, const Facts& facts, const Steps& steps) {
+  enum How { kSteps, kCopies, kAsTheyAre };
   std::optional<std::pair<int, typename std::invoke_result_t<Make, int>::value_type>> best;
+  How of_best = kSteps;
   for (const int last : axes_of_lanes(results, target)) {
     auto made = make(last);
     if (!made) continue;
-    const bool as_they_are = schedule::short_products_of(facts(*made), target);
-    if (!best || as_they_are) best.emplace(last, *std::move(made));
-    if (as_they_are) break;
+    const How reads = steps(*made) ? kSteps : schedule::short_products_of(facts(*made), target) ? kAsTheyAre : kCopies;
+    if (best && reads <= of_best) continue;
+    best.emplace(last, *std::move(made));
+    of_best = reads;
+    if (reads == kAsTheyAre) break;
   }
   return best;
 }
@@ -82,7 +86,7 @@ std::optional<Expr> sum_of_short_sums(Graph& g, NodeId id, const NodeSet& now_st
   const int64_t most = most_stored(elements_around(g, id, now_stored));
   auto best = with_lanes(
       g[id].type.shape, target, [&](int last) { return sum_with_lanes_along(g, id, last, now_stored, most, target); },
-      [](const SumOfShortSums& sum) { return sum.facts(); });
+      [](const SumOfShortSums& sum) { return sum.facts(); }, [](const SumOfShortSums& sum) { return sum.steps(); });
   if (!best) return std::nullopt;
   const Expr sum = best->second.total(stored);
   return ir::move_axis(sum, sum.rank() - 1, best->first);
@@ -119,7 +123,8 @@ std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet
     return is_short_product(g, turned.id, now_stored, elements, target) ? std::optional(turned) : std::nullopt;
   };
   const auto best = with_lanes(n.type.shape, target, inner_sum,
-                               [&](const Expr& made) { return contraction_facts(g, made.id, now_stored); });
+                               [&](const Expr& made) { return contraction_facts(g, made.id, now_stored); },
+                               [](const Expr&) { return false; });
   if (!best) return std::nullopt;
   const auto& [last, inner] = *best;
   stored.insert(inner.id.v);
