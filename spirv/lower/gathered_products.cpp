@@ -58,6 +58,7 @@ struct Follows {
 };
 using WhatAxesFollow = std::vector<Follows>;
 
+constexpr int64_t kRepeated = 4;    // copies of each element, as of an image that is made twice as large
 constexpr size_t kMostAsked = 100;  // nodes
 
 class ReadAtPlaces {
@@ -181,7 +182,7 @@ bool is_made_of_arrays(const Graph& g, NodeId id, const NodeSet& stored) {
     if (!computes || seen == kMostAsked) return false;
     stack.insert(stack.end(), n.in.begin(), n.in.end());
   }
-  return g[id].type.shape.count() <= largest;
+  return g[id].type.shape.count() <= kRepeated * largest;
 }
 
 bool read_inside(Expr& array, int axis, Expr& places) {
