@@ -137,24 +137,33 @@ class SplitLoop {
     int64_t elements = 0;
     bool product = false;  // of matrices: all steps are a longer one, and the term is more work than to add it
     bool scatters = false;
-    std::vector<NodeId> stack = {sum.term};
+    struct Asked {
+      NodeId id;
+      int64_t part;  // elements of the term, or of that part of it which this one makes
+    };
+    std::vector<Asked> stack = {{sum.term, all}};
     std::unordered_set<uint32_t> seen;
     while (!stack.empty()) {
-      const NodeId id = stack.back();
+      const auto [id, part] = stack.back();
       stack.pop_back();
       if (!seen.insert(id.v).second) continue;
       const Node& n = g_[id];
       const bool given = n.op == Op::Param && n.attr[0] >= static_cast<int64_t>(n_acc_);
       if (given || n.op == Op::Const || n.op == Op::Iota || is_early(id)) continue;
-      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op), joins = n.op == Op::Sum || n.op == Op::Scatter;
-      if ((moves || joins) && 2 * n.type.shape.count() > all) {
+      const bool of_parts = n.op == Op::Concat || n.op == Op::Stack;
+      const auto ask_operands = [&, part = part] {
+        for (NodeId in : n.in) stack.push_back({in, of_parts ? g_[in].type.shape.count() : part});
+      };
+      const bool moves = is_pointwise(n.op) || is_unary_layout(n.op) || of_parts,
+                 joins = n.op == Op::Sum || n.op == Op::Scatter;
+      if ((moves || joins) && 2 * n.type.shape.count() > part) {
         product = product || n.op == Op::Sum;
         scatters = scatters || n.op == Op::Scatter;
-        stack.insert(stack.end(), n.in.begin(), n.in.end());
+        ask_operands();
         continue;
       }
       if ((moves || n.op == Op::Gather) && !waiting_.contains(id.v)) {  // computed again behind the loop
-        stack.insert(stack.end(), n.in.begin(), n.in.end());
+        ask_operands();
         continue;
       }
       elements += n.type.shape.count();

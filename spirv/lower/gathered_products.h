@@ -15,8 +15,8 @@ namespace spirograd::lower {
 /// places are counted from its beginning. False: they are not known, or far beyond.
 bool read_inside(ir::Expr& array, int axis, ir::Expr& places);
 
-/// Whether an array is made of others by elements and layout alone, and little larger, so that it costs little to compute where
-/// it is copied.
+/// Whether an array is made of others by elements and layout alone, and little larger, so that it costs little to compute
+/// where it is copied.
 bool is_made_of_arrays(const ir::Graph& g, ir::NodeId id, const NodeSet& stored);
 
 struct GatheredProduct {

@@ -14,8 +14,8 @@ namespace spirograd::lower {
 /// stored.
 ir::Expr with_near_reads(ir::Graph& g, ir::Expr products, const NodeSet& stored, std::set<uint32_t>& copies);
 
-/// Whether lanes that are neighbours read elements of an array that are not, as of a convolution with a stride: such rows are
-/// in no array, and copies of windows are large.
+/// Whether lanes that are neighbours read elements of an array that are not, as of a convolution with a stride: such rows
+/// are in no array, and copies of windows are large.
 bool steps_along_lanes(ir::Graph& g, ir::Expr products, const NodeSet& stored);
 
 }  // namespace spirograd::lower

@@ -437,6 +437,24 @@ TEST(LoopForms, ProductsOfMatricesThatALoopAddsUpLeaveIt) {
     }
 }
 
+// So are those of several gates, which are stacked.
+TEST(LoopForms, StacksOfProductsThatALoopAddsUpLeaveIt) {
+  for (const std::string gates :
+       {"for g: 3 => s @ w[g]", "einsum(\"bh,ghk->gbk\", s, w)", "[s @ w[0], s @ w[1], s @ w[2]]"}) {
+    const Program batch = program("def f(x: f32[6,10,12], w: f32[3,12,12]) = sum(fold(fn(s, e) => { let z = " + gates +
+                                  "\n logistic(z[0]) * s + tanh(z[1] + e) * logistic(z[2]) }, zeros([10,12]), x))");
+    const Program grad = value_and_grad(batch, {"w"}).value(), p = rewrite::optimise_for_lowering(grad);
+    for (ir::NodeId id : ir::postorder(*p.graph, std::vector<ir::NodeId>{{p.results[1].node}}))
+      if (const ir::Node& n = (*p.graph)[id]; n.op == ir::Op::MapAccum) {
+        for (ir::NodeId r : p.graph->function(ir::loop_parts(*p.graph, n).function).results)
+          EXPECT_EQ((*p.graph)[r].type.shape.count(), 10 * 12) << gates;
+      }
+    const std::vector<std::vector<double>> inputs = {small_numbers(6 * 10 * 12), small_numbers(3 * 12 * 12)};
+    lower::Plan plan;
+    EXPECT_TRUE(test::lowers_right(grad, inputs, test::cpu_target(), &plan)) << gates;
+  }
+}
+
 // The gradient of a table of which every step reads a row, or an element of each: what all steps give is scattered at once.
 TEST(LoopForms, ScattersThatALoopAddsUpLeaveIt) {
   for (const std::string read : {"e[k]", "e[k % 50]", "transpose(e)[:, k]", "e[iota(30), (iota(30) + k) % 30]"}) {
