@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "frontend/ir/algebra.h"
+#include "frontend/ir/composite.h"
 #include "frontend/rewrite/named_products.h"
+#include "frontend/rewrite/simplify_rules.h"
 #include "frontend/rewrite/spread_updates.h"
 
 namespace spirograd::rewrite {
