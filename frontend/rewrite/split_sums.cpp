@@ -106,13 +106,22 @@ class Linear {
   std::map<uint32_t, Terms> known_;
 };
 
-// What x is added up from.
-void add_terms(SignedTerm x, Terms& out) {
-  if (out.size() > kMostProducts) return;
-  if (x.e.op() == Op::Neg) return add_terms({x.e.in(0), !x.negative}, out);
-  if (x.e.op() != Op::Add && x.e.op() != Op::Sub) return out.push_back(x);
-  add_terms({x.e.in(0), x.negative}, out);
-  add_terms({x.e.in(1), x.negative != (x.e.op() == Op::Sub)}, out);
+// What x is added up from, left to right; x itself if that is too much.
+Terms summands(Expr x) {
+  Terms out, open = {{x, false}};
+  while (!open.empty() && open.size() + out.size() <= kMostProducts) {
+    const SignedTerm t = open.back();
+    open.pop_back();
+    if (t.e.op() == Op::Neg) {
+      open.push_back({t.e.in(0), !t.negative});
+    } else if (t.e.op() == Op::Add || t.e.op() == Op::Sub) {
+      open.push_back({t.e.in(1), t.negative != (t.e.op() == Op::Sub)});
+      open.push_back({t.e.in(0), t.negative});
+    } else {
+      out.push_back(t);
+    }
+  }
+  return open.empty() ? out : Terms{{x, false}};
 }
 
 // Whether x is a product of which no factor has all of its axes.
@@ -152,10 +161,9 @@ Expr products_apart(Expr sum) {
   const Expr x = sum.in(0);
   const double results = static_cast<double>(sum.shape().count());
   if (!is_float(sum.dtype()) || static_cast<double>(x.shape().count()) < kShortProduct * results) return {};
-  Terms terms;
-  add_terms({x, false}, terms);
+  const Terms terms = summands(x);
   const auto is_product = [](const SignedTerm& t) { return is_outer_product(t.e); };
-  if (terms.size() < 2 || terms.size() > kMostProducts || !std::ranges::all_of(terms, is_product)) return {};
+  if (terms.size() < 2 || !std::ranges::all_of(terms, is_product)) return {};
   return total_of(terms, sum.node().attr);
 }
 

@@ -26,7 +26,8 @@ Closed sum(const Closed& x, int64_t factor, const Closed& y) {
 struct AffineArithmetic {
   Closed reversed(const Closed& x, int64_t extent) const { return sum(number(extent - 1), -1, x); }
   Closed shifted(const Closed& x, int64_t by, int) const { return sum(x, 1, number(by)); }
-  // Row-major numbers are sums; where one is taken apart again, only parts that are all of it are, and those of constants.
+  // Row-major numbers are sums; where one is taken apart again, only parts that are all of it are, and those of constants:
+  // of one beyond the end, the first part is.
   AffinePlace reshaped(const Shape& from, const Shape& to, std::span<const Closed> p) const {
     AffinePlace out(static_cast<size_t>(from.rank()), Affine{});
     for (const ir::ReshapeGroup& group : ir::reshape_groups(from, to)) {
@@ -34,12 +35,17 @@ struct AffineArithmetic {
       for (int c = group.to.first; c < group.to.end; ++c) linear = sum(p[static_cast<size_t>(c)], to[c], linear);
       int longer = 0;  // axes of more than one element
       for (int a = group.from.first; a < group.from.end; ++a) longer += from[a] > 1;
-      int64_t rest = linear && linear->constant() ? linear->c : 0;
+      const bool constant = linear && linear->constant();
+      int64_t rest = constant ? linear->c : 0;
       for (int a = group.from.end; a-- > group.from.first;) {
         if (from[a] <= 1) continue;
         Closed& part = out[static_cast<size_t>(a)];
-        part = longer == 1 ? linear : linear && linear->constant() ? Closed(number(rest % from[a])) : std::nullopt;
-        rest /= from[a];
+        if (longer == 1) {
+          part = constant ? Closed(number(rest)) : linear;
+        } else {
+          part = constant ? Closed(number(rest % from[a])) : std::nullopt;
+          if (constant) rest /= from[a], --longer;
+        }
       }
     }
     return out;

@@ -160,6 +160,10 @@ TEST(Products, OfMatricesThatAreAddedAreSummedEachOnItsOwn) {
   EXPECT_EQ(sums(factored(bulk(head + "40 => -(a[i, k] * b[k, j] - c[i, k] * d[k, j]) - c[i, k])"))), 3);
   EXPECT_EQ(sums(factored(bulk(head + "9 => a[i, k] * b[k, j] + c[i, k] * d[k, j])"))), 1);
   EXPECT_EQ(sums(factored(bulk("def f(a: f32[40], b: f32[40], c: f32[40]) = sum(a * b + b * c)"))), 1);
+  std::string many = "a[i, k] * b[k, j]";
+  for (int j = 0; j < 3000; ++j) many += " + c[i, k] * b[k, j]";
+  const Program p = bulk(head + "40 => " + many + ")");
+  EXPECT_EQ(sums(rewrite::factor_sums(p)), sums(p)) << "too many";
 }
 
 TEST(Contract, EmptyAxesAndScalarsStayRight) {
