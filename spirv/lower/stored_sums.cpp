@@ -122,9 +122,9 @@ std::optional<Expr> sum_of_what_is_elsewhere(Graph& g, NodeId sum, const NodeSet
     const Expr turned = with_last(g, n, axis);
     return is_short_product(g, turned.id, now_stored, elements, target) ? std::optional(turned) : std::nullopt;
   };
-  const auto best = with_lanes(n.type.shape, target, inner_sum,
-                               [&](const Expr& made) { return contraction_facts(g, made.id, now_stored); },
-                               [](const Expr&) { return false; });
+  const auto best = with_lanes(
+      n.type.shape, target, inner_sum, [&](const Expr& made) { return contraction_facts(g, made.id, now_stored); },
+      [](const Expr&) { return false; });
   if (!best) return std::nullopt;
   const auto& [last, inner] = *best;
   stored.insert(inner.id.v);
