@@ -31,17 +31,11 @@ struct SignedTerm {
 
 bool is_scatter(const SignedTerm& t) { return t.e.op() == Op::Scatter; }
 
-std::vector<Expr> indices_of(Expr scatter) {
-  std::vector<Expr> index;
-  for (size_t j = 1; j < scatter.node().in.size(); ++j) index.push_back(scatter.in(static_cast<int>(j)));
-  return index;
-}
-
 // A scatter, each of whose updates is changed with the element of `by` that stands at its place. What is out of range is
 // dropped, whatever it has become.
 template <class Change>
 Expr at_places(Expr scatter, Expr by, const Change& change) {
-  const std::vector<Expr> index = indices_of(scatter);
+  const std::vector<Expr> index = index_of(scatter);
   return ir::scatter(change(scatter.in(0), gather(by, index)), index, Shape(scatter.node().attr));
 }
 
@@ -148,7 +142,8 @@ Expr scatters_apart(Expr sum) {
   const std::vector<int64_t>& axes = sum.node().attr;
   const auto shrinks = [&](const SignedTerm& t) {
     if (!is_scatter(t) || t.e.shape().count() < kMuchLarger * t.e.in(0).shape().count()) return false;
-    return std::ranges::any_of(axes, [&](int64_t a) { return a < Shape(t.e.node().attr).rank(); });
+    const auto addressed = static_cast<int64_t>(t.e.node().attr.size());
+    return std::ranges::any_of(axes, [&](int64_t a) { return a < addressed; });
   };
   // Where something else is computed for each element anyway, a choice by position costs less than a scatter.
   const auto is_choice = [](const SignedTerm& t) { return !is_scatter(t) || is_one_of_each_row(t.e); };
